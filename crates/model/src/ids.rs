@@ -1,0 +1,129 @@
+//! The ids that people see, and the numbers that stand for them inside.
+
+use std::fmt;
+
+/// The longest id, in characters.
+pub const ID_CHARS_MAX: usize = 64;
+
+/// Why a text is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdFault {
+    /// Nothing but white space.
+    #[error("must not be blank")]
+    Blank,
+    /// More than [`ID_CHARS_MAX`] characters.
+    #[error("is longer than {ID_CHARS_MAX} characters")]
+    TooLong,
+    /// U+0000 stands in it; no engine keeps that.
+    #[error("must not contain a NUL character")]
+    Nul,
+}
+
+/// What is wrong with `text` as an id, if anything.
+///
+/// # Errors
+/// The first fault found.
+pub fn check_id(text: &str) -> Result<(), IdFault> {
+    if text.contains('\0') {
+        Err(IdFault::Nul)
+    } else if text.trim().is_empty() {
+        Err(IdFault::Blank)
+    } else if text.len() > ID_CHARS_MAX && text.chars().count() > ID_CHARS_MAX {
+        Err(IdFault::TooLong)
+    } else {
+        Ok(())
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes a text that can be an id: 1 to 64 characters, no NUL, not blank.
+            ///
+            /// # Errors
+            /// What is wrong with the text. A text that can be no id names nothing that exists.
+            pub fn parse(text: impl Into<String>) -> Result<Self, IdFault> {
+                let text = text.into();
+                check_id(&text)?;
+                Ok(Self(text))
+            }
+
+            /// The id as people see it.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A group's `groupId`.
+    GroupId
+);
+text_id!(
+    /// An account's login name, sent as `username`.
+    LoginName
+);
+text_id!(
+    /// A kiosk's `deviceCode`.
+    DeviceCode
+);
+text_id!(
+    /// An order's `orderId`: its identity within a group, not a trade number.
+    OrderId
+);
+text_id!(
+    /// A trade number, `tradeNo` or `tradeNoIn`.
+    TradeNo
+);
+
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub i64);
+    };
+}
+
+number!(
+    /// The internal number of a group; it leads every key.
+    GroupNo
+);
+number!(
+    /// The internal number of an account.
+    AccountNo
+);
+number!(
+    /// The internal number of a device.
+    DeviceNo
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_1_to_64_characters_and_no_nul() {
+        for (text, fault) in [
+            ("", Some(IdFault::Blank)),
+            (" \t", Some(IdFault::Blank)),
+            ("a\0b", Some(IdFault::Nul)),
+            (&"x".repeat(65), Some(IdFault::TooLong)),
+            (&"é".repeat(64), None),
+            ("VJ300320611", None),
+        ] {
+            assert_eq!(DeviceCode::parse(text).err(), fault, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What is true on the platform: who may see what, what an order is, what money and time are, and
+//! how a request can be refused. Nothing here waits, reads a clock, speaks SQL or renders JSON.
+
+pub mod fleet;
+pub mod ids;
+pub mod limits;
+pub mod mask;
+pub mod money;
+pub mod order;
+pub mod page;
+pub mod refusal;
+pub mod scope;
+pub mod session;
+pub mod time;
+
+pub use ids::{AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, LoginName, OrderId, TradeNo};
+pub use limits::Limits;
+pub use money::{Currency, Minor};
+pub use page::PageAsk;
+pub use refusal::{Refusal, Violation};
+pub use scope::Scope;
+pub use session::{Presented, Session, SessionRow, Token, TokenDigest};
+pub use time::{UnixMs, Zone};

@@ -1,0 +1,65 @@
+//! Every limit of the service in one place. Each is a setting, and each is hit by a test.
+
+use std::time::Duration;
+
+/// The limits that a server holds its callers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest request body, in bytes.
+    pub body_max_bytes: usize,
+    /// Deepest nesting of a JSON body; the body's own object is depth 1.
+    pub json_max_depth: usize,
+    /// Largest page size.
+    pub page_size_max: i64,
+    /// Largest block of request headers, in bytes; over it HTTP 431 and the connection closes.
+    pub header_max_bytes: usize,
+    /// Connections at a time; more wait in the listener's backlog.
+    pub connections_max: usize,
+    /// HTTP/2 streams at a time on one connection.
+    pub http2_streams_max: u32,
+    /// From the accepted connection to the end of its TLS handshake.
+    pub tls_handshake_deadline: Duration,
+    /// From the handshake to the first byte of a request.
+    pub first_byte_deadline: Duration,
+    /// From the first byte of a request's headers to the last.
+    pub header_deadline: Duration,
+    /// From the end of the headers to the end of the body.
+    pub body_deadline: Duration,
+    /// A connection on which nothing is under way; and an answer that the caller does not take.
+    pub idle_deadline: Duration,
+    /// Password hashes computed at a time.
+    pub hash_slots: usize,
+    /// Logins that may wait for a hash slot.
+    pub hash_queue: usize,
+    /// How long a login waits for a hash slot.
+    pub hash_wait: Duration,
+    /// How long a request waits for the store.
+    pub store_wait: Duration,
+    /// How long a stopping server waits for what is under way.
+    pub shutdown_deadline: Duration,
+}
+
+impl Limits {
+    /// The limits of a server on a machine with `cores` cores, unless the operator says otherwise.
+    #[must_use]
+    pub fn for_cores(cores: usize) -> Limits {
+        Limits {
+            body_max_bytes: 1 << 20,
+            json_max_depth: 32,
+            page_size_max: 1_000,
+            header_max_bytes: 32 << 10,
+            connections_max: 10_000,
+            http2_streams_max: 64,
+            tls_handshake_deadline: Duration::from_secs(10),
+            first_byte_deadline: Duration::from_secs(10),
+            header_deadline: Duration::from_secs(10),
+            body_deadline: Duration::from_secs(15),
+            idle_deadline: Duration::from_secs(75),
+            hash_slots: cores.saturating_sub(1).max(1),
+            hash_queue: 64,
+            hash_wait: Duration::from_secs(5),
+            store_wait: Duration::from_secs(5),
+            shutdown_deadline: Duration::from_secs(10),
+        }
+    }
+}

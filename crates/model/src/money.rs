@@ -1,0 +1,149 @@
+//! Amounts are integers in minor units of a currency; how many minor units make a major one is
+//! ISO 4217's to say (ISK has none, KWD has a thousand).
+
+use std::fmt;
+
+/// The largest amount that is believed: sums over a billion such orders still fit.
+pub const MINOR_MAX: i64 = 1_000_000_000_000;
+
+/// An amount in minor units of its currency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Minor(pub i64);
+
+/// An ISO 4217 currency that has minor units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Currency {
+    code: &'static str,
+    exponent: u32,
+}
+
+/// Why a text is no amount or no currency.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoneyFault {
+    /// Not in the list.
+    #[error("{0} is no ISO 4217 code")]
+    UnknownCurrency(String),
+    /// Precious metals, test codes and the like.
+    #[error("{0} has no minor unit")]
+    NoMinorUnit(String),
+    /// Not a plain decimal number.
+    #[error("{0:?} is no decimal number")]
+    NotADecimal(String),
+    /// More decimals than the currency has.
+    #[error("{0} is a fraction of a minor unit of {1}")]
+    Fraction(String, &'static str),
+    /// Over [`MINOR_MAX`].
+    #[error("{0} is larger than {MINOR_MAX} minor units")]
+    TooLarge(String),
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code)
+    }
+}
+
+impl Currency {
+    /// The currency of a three-letter code, in capitals as ISO writes it.
+    ///
+    /// # Errors
+    /// An unknown code, or one that has no minor unit.
+    pub fn parse(code: &str) -> Result<Currency, MoneyFault> {
+        let known = iso_currency::Currency::from_code(code)
+            .filter(|known| known.code() == code)
+            .ok_or_else(|| MoneyFault::UnknownCurrency(code.to_owned()))?;
+        let exponent = known.exponent().ok_or_else(|| MoneyFault::NoMinorUnit(code.to_owned()))?;
+        Ok(Currency { code: known.code(), exponent: u32::from(exponent) })
+    }
+
+    /// The three letters.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        self.code
+    }
+
+    /// How many decimals the major unit has.
+    #[must_use]
+    pub const fn exponent(self) -> u32 {
+        self.exponent
+    }
+
+    /// Reads a decimal number of major units, such as `1.50`, without ever rounding.
+    ///
+    /// # Errors
+    /// No decimal number, a fraction of a minor unit, or an amount that is too large.
+    pub fn minor_of_major(self, text: &str) -> Result<Minor, MoneyFault> {
+        let not_a_decimal = || MoneyFault::NotADecimal(text.to_owned());
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (whole, fraction) = match unsigned.split_once('.') {
+            Some((_, "")) => return Err(not_a_decimal()),
+            Some(parts) => parts,
+            None => (unsigned, ""),
+        };
+        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || !digits(whole) || !digits(fraction) {
+            return Err(not_a_decimal());
+        }
+        let exponent = self.exponent as usize;
+        let significant = fraction.trim_end_matches('0');
+        if significant.len() > exponent {
+            return Err(MoneyFault::Fraction(text.to_owned(), self.code));
+        }
+        let minor: i64 = format!("{whole}{significant:0<exponent$}")
+            .parse()
+            .ok()
+            .filter(|minor| *minor <= MINOR_MAX)
+            .ok_or_else(|| MoneyFault::TooLarge(text.to_owned()))?;
+        Ok(Minor(if unsigned.len() < text.len() { -minor } else { minor }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(code: &str) -> Currency {
+        Currency::parse(code).expect("a currency")
+    }
+
+    #[test]
+    fn decimals_follow_the_currency_and_are_never_rounded() {
+        for (code, text, minor) in [
+            ("USD", "3.5", Some(350)),
+            ("USD", "3", Some(300)),
+            ("USD", "-0.05", Some(-5)),
+            ("USD", "1.2500", Some(125)),
+            ("USD", "1.255", None),
+            ("ISK", "1250", Some(1250)),
+            ("ISK", "12.5", None),
+            ("ISK", "12.0", Some(12)),
+            ("KWD", "1.234", Some(1234)),
+            ("USD", "1e3", None),
+            ("USD", "1,000.00", None),
+            ("USD", ".5", None),
+            ("USD", "5.", None),
+            ("USD", "", None),
+            ("USD", "-", None),
+            ("USD", "99999999999999999999", None),
+        ] {
+            let got = of(code).minor_of_major(text).ok().map(|minor| minor.0);
+            assert_eq!(got, minor, "{code} {text:?}");
+        }
+    }
+
+    #[test]
+    fn only_iso_codes_with_minor_units_are_currencies() {
+        assert_eq!(Currency::parse("ZZZ").expect_err("no").to_string(), "ZZZ is no ISO 4217 code");
+        assert_eq!(Currency::parse("usd").expect_err("no").to_string(), "usd is no ISO 4217 code");
+        assert_eq!(Currency::parse("XAU").expect_err("no").to_string(), "XAU has no minor unit");
+    }
+
+    proptest! {
+        #[test]
+        fn a_major_amount_written_out_is_read_back(minor in 0..MINOR_MAX) {
+            let text = format!("{}.{:02}", minor / 100, minor % 100);
+            prop_assert_eq!(of("EUR").minor_of_major(&text), Ok(Minor(minor)));
+        }
+    }
+}

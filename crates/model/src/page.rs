@@ -1,0 +1,54 @@
+//! Which rows a page shows.
+
+/// A page that may be asked for: both numbers are positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageAsk {
+    current: i64,
+    size: i64,
+}
+
+impl PageAsk {
+    /// The contract's default size.
+    pub const SIZE_DEFAULT: i64 = 10;
+
+    /// A page of `size` rows, the `current`-th from 1; `None` when either is not positive.
+    #[must_use]
+    pub const fn new(current: i64, size: i64) -> Option<PageAsk> {
+        if current >= 1 && size >= 1 { Some(PageAsk { current, size }) } else { None }
+    }
+
+    /// The page's number, from 1.
+    #[must_use]
+    pub const fn current(self) -> i64 {
+        self.current
+    }
+
+    /// How many rows a page has at most.
+    #[must_use]
+    pub const fn size(self) -> i64 {
+        self.size
+    }
+
+    /// How many rows stand before the page. Held so far below the largest number that a statement
+    /// can add to it; no device has so many orders.
+    #[must_use]
+    pub const fn skip(self) -> i64 {
+        const FAR: i64 = 1 << 53;
+        let skip = (self.current - 1).saturating_mul(self.size);
+        if skip > FAR { FAR } else { skip }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_numbers_stay_past_the_end() {
+        let far = PageAsk::new(i64::MAX, i64::MAX).expect("positive");
+        assert_eq!(far.skip(), 1 << 53);
+        assert_eq!(PageAsk::new(3, 10).expect("positive").skip(), 20);
+        assert_eq!(PageAsk::new(0, 10), None);
+        assert_eq!(PageAsk::new(1, 0), None);
+    }
+}

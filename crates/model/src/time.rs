@@ -1,0 +1,288 @@
+//! Times are Unix milliseconds; the platform has one time zone, in which the contract's date
+//! strings (which carry no offset) are read and written.
+
+use std::fmt;
+
+use jiff::civil::{self, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::Timestamp;
+
+/// A point in time: milliseconds since 1970-01-01 00:00 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnixMs(pub i64);
+
+impl UnixMs {
+    /// Later than anything that can be told: the end of 9999.
+    pub const MAX: UnixMs = UnixMs(253_402_300_799_999);
+
+    /// This time and `ms` milliseconds; stays within `i64`.
+    #[must_use]
+    pub const fn plus_ms(self, ms: i64) -> UnixMs {
+        UnixMs(self.0.saturating_add(ms))
+    }
+}
+
+/// Why a text is no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeFault {
+    /// Neither RFC 3339 with an offset nor the contract's form.
+    #[error("{0:?} is no time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
+    NotATime(String, String),
+    /// The form is right but there is no such day or hour.
+    #[error("{0:?} does not exist in the calendar")]
+    Impossible(String),
+    /// The clock of the zone was set forward over it.
+    #[error("{0} was skipped by the clock of {1}; give an offset")]
+    Skipped(String, String),
+    /// The clock of the zone showed it twice.
+    #[error("{0} happened twice by the clock of {1}; give an offset")]
+    Ambiguous(String, String),
+    /// Before 1970 or after 9999.
+    #[error("{0:?} is outside the years 1970 to 9999")]
+    OutOfRange(String),
+}
+
+/// The platform's time zone, which is the statistics time zone too.
+#[derive(Clone, Debug)]
+pub struct Zone {
+    name: String,
+    zone: TimeZone,
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Zone {
+    /// The zone when nobody names one.
+    #[must_use]
+    pub fn utc() -> Zone {
+        Zone { name: "UTC".to_owned(), zone: TimeZone::UTC }
+    }
+
+    /// The zone of an IANA name such as `Europe/Paris`.
+    ///
+    /// # Errors
+    /// A sentence that names the text, when no such zone is known.
+    pub fn named(name: &str) -> Result<Zone, String> {
+        if name.eq_ignore_ascii_case("UTC") {
+            return Ok(Zone::utc());
+        }
+        let unknown = || format!("{name:?} is no time zone; give an IANA name such as Europe/Paris");
+        let zone = jiff::tz::db().get(name).map_err(|_| unknown())?;
+        let name = zone.iana_name().ok_or_else(unknown)?.to_owned();
+        Ok(Zone { name, zone })
+    }
+
+    /// The IANA name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A time as the contract writes it: `yyyy-MM-dd HH:mm:ss`, no offset.
+    #[must_use]
+    pub fn text(&self, at: UnixMs) -> String {
+        let at = self.civil(at);
+        format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+            at.year(),
+            at.month(),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second()
+        )
+    }
+
+    /// The civil time that clocks of the zone show at `at`.
+    #[must_use]
+    pub fn civil(&self, at: UnixMs) -> DateTime {
+        let clamped = at.0.clamp(-62_000_000_000_000, UnixMs::MAX.0);
+        let at = Timestamp::from_millisecond(clamped).unwrap_or(Timestamp::UNIX_EPOCH);
+        self.zone.to_datetime(at)
+    }
+
+    /// Reads RFC 3339 with an offset, or the contract's form in this zone.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
+        match shape(text) {
+            Some(Shape::Local) => {
+                let civil: DateTime = civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", text)
+                    .map_err(|_| TimeFault::Impossible(text.to_owned()))?;
+                self.resolve(civil)
+            }
+            Some(Shape::Offset) => {
+                let at: Timestamp =
+                    text.parse().map_err(|_| TimeFault::Impossible(text.to_owned()))?;
+                in_range(at, text)
+            }
+            None => Err(TimeFault::NotATime(text.to_owned(), self.name.clone())),
+        }
+    }
+
+    /// Reads what [`Zone::parse`] does, or a date, which means its midnight in this zone.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeFault> {
+        if text.len() == 10 && matches_digits(text.as_bytes(), b"dddd-dd-dd") {
+            self.parse(&format!("{text} 00:00:00"))
+        } else {
+            self.parse(text)
+        }
+    }
+
+    /// The one instant at which clocks of this zone show `civil`.
+    ///
+    /// # Errors
+    /// A time that was skipped, or that happened twice, is nobody's to guess.
+    pub fn resolve(&self, civil: DateTime) -> Result<UnixMs, TimeFault> {
+        let text = || civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
+        let ambiguous = self.zone.to_ambiguous_zoned(civil);
+        match ambiguous.offset() {
+            AmbiguousOffset::Unambiguous { .. } => {}
+            AmbiguousOffset::Gap { .. } => {
+                return Err(TimeFault::Skipped(text(), self.name.clone()));
+            }
+            AmbiguousOffset::Fold { .. } => {
+                return Err(TimeFault::Ambiguous(text(), self.name.clone()));
+            }
+        }
+        let zoned = ambiguous.unambiguous().map_err(|_| TimeFault::OutOfRange(text()))?;
+        in_range(zoned.timestamp(), &text())
+    }
+}
+
+fn in_range(at: Timestamp, text: &str) -> Result<UnixMs, TimeFault> {
+    // Rounds towards the past, so that a fraction never moves an order into the next second.
+    let ms = at.as_nanosecond().div_euclid(1_000_000);
+    match i64::try_from(ms) {
+        Ok(ms) if (0..=UnixMs::MAX.0).contains(&ms) => Ok(UnixMs(ms)),
+        _ => Err(TimeFault::OutOfRange(text.to_owned())),
+    }
+}
+
+enum Shape {
+    Local,
+    Offset,
+}
+
+/// Tells the two forms apart by their characters alone; the calendar judges afterwards.
+fn shape(text: &str) -> Option<Shape> {
+    let bytes = text.as_bytes();
+    let (head, tail) = bytes.split_at_checked(19)?;
+    if tail.is_empty() && matches_digits(head, b"dddd-dd-dd dd:dd:dd") {
+        return Some(Shape::Local);
+    }
+    let separator = *head.get(10)?;
+    let mut plain = [0; 19];
+    plain.copy_from_slice(head);
+    plain[10] = b' ';
+    if !matches!(separator, b'T' | b't' | b' ') || !matches_digits(&plain, b"dddd-dd-dd dd:dd:dd") {
+        return None;
+    }
+    let offset = match tail.strip_prefix(b".") {
+        Some(rest) => {
+            let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+            if !(1..=9).contains(&digits) {
+                return None;
+            }
+            &rest[digits..]
+        }
+        None => tail,
+    };
+    let zulu = matches!(offset, b"Z" | b"z");
+    let signed = matches_digits(offset, b"+dd:dd") || matches_digits(offset, b"-dd:dd");
+    (zulu || signed).then_some(Shape::Offset)
+}
+
+fn matches_digits(bytes: &[u8], pattern: &[u8]) -> bool {
+    bytes.len() == pattern.len()
+        && bytes.iter().zip(pattern).all(|(b, p)| match p {
+            b'd' => b.is_ascii_digit(),
+            other => b == other,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn paris() -> Zone {
+        Zone::named("Europe/Paris").expect("a known zone")
+    }
+
+    #[test]
+    fn both_forms_are_read_and_nothing_else() {
+        let zone = paris();
+        let cases: &[(&str, Option<i64>)] = &[
+            ("2022-01-03 10:00:00", Some(1_641_200_400_000)),
+            ("2022-01-03T09:00:00Z", Some(1_641_200_400_000)),
+            ("2022-01-03t09:00:00z", Some(1_641_200_400_000)),
+            ("2022-01-03T17:00:00.123456+08:00", Some(1_641_200_400_123)),
+            ("2022-01-03T09:00:00", None),
+            ("2022-01-03", None),
+            ("2022-02-30 10:00:00", None),
+            ("2022-01-03 24:00:00", None),
+            ("2022-01-03T09:00:00+0800", None),
+            ("1969-12-31T23:59:59Z", None),
+            ("0000-00-00 00:00:00", None),
+            ("٢٠٢٢-01-03 10:00:00", None),
+            ("", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(zone.parse(text).ok().map(|at| at.0), *want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_skipped_or_repeated_local_time_is_refused_by_name() {
+        let zone = paris();
+        let skipped = zone.parse("2022-03-27 02:30:00").expect_err("skipped").to_string();
+        assert_eq!(
+            skipped,
+            "2022-03-27 02:30:00 was skipped by the clock of Europe/Paris; give an offset"
+        );
+        let twice = zone.parse("2022-10-30 02:30:00").expect_err("twice").to_string();
+        assert_eq!(
+            twice,
+            "2022-10-30 02:30:00 happened twice by the clock of Europe/Paris; give an offset"
+        );
+    }
+
+    #[test]
+    fn an_unknown_zone_is_named() {
+        assert!(Zone::named("Mars/Olympus").expect_err("no zone").contains("Mars/Olympus"));
+        assert_eq!(Zone::named("utc").expect("utc").name(), "UTC");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back_to_the_second(ms in 0..UnixMs::MAX.0 - 86_400_000) {
+            let zone = paris();
+            let at = UnixMs(ms);
+            match zone.parse(&zone.text(at)) {
+                Ok(back) => prop_assert_eq!(back.0, ms / 1000 * 1000),
+                Err(fault) => prop_assert!(matches!(fault, TimeFault::Ambiguous(..))),
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,40}") {
+            let _ = paris().parse(&text);
+            let _ = paris().parse_time_or_date(&text);
+        }
+    }
+}

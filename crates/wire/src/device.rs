@@ -1,0 +1,48 @@
+//! List devices (contract, "Device record").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Body of List devices; every field may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeviceFilter {
+    /// Another active group of the account; does not switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// Exactly this code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_code: Option<String>,
+    /// The name contains this text; case matters, no wildcards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_name: Option<String>,
+    /// 1: only devices that are online, 0: only others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_online: Option<i64>,
+}
+
+/// A device of a device page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRecord {
+    /// Identifies the device.
+    pub device_code: String,
+    /// Its name, for people.
+    pub device_name: String,
+    /// The group that owns it now.
+    pub group_id: String,
+    /// That group's name.
+    pub group_name: String,
+    /// Its model; may be empty.
+    pub device_model: String,
+    /// Where it stands; may be empty.
+    pub address: String,
+    /// 1 when its last activity is recent, else 0.
+    pub is_online: i64,
+    /// Items in all its aisles, as last told.
+    pub total_curr_stock: i64,
+    /// Its last activity in this group, Unix time in milliseconds; null when there was none.
+    pub last_active_timestamp: Option<i64>,
+    /// When it was first made known, Unix time in milliseconds.
+    pub create_timestamp: i64,
+}

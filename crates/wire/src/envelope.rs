@@ -1,0 +1,67 @@
+//! The one envelope of every answer (contract, "Response envelope" and "Codes").
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The business status in `code`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// 200: success.
+    Success,
+    /// -1: a business refusal.
+    Business,
+    /// -2: the login name or the password is wrong.
+    Credentials,
+    /// -3: the token header is missing on an authentication path.
+    TokenMissing,
+    /// -4: the token is unknown, replaced, expired or altered.
+    TokenInvalid,
+    /// 0: there is no such path; goes with HTTP 404.
+    NotFound,
+    /// 500: the request could not be read, or the system failed.
+    System,
+}
+
+impl Code {
+    /// Every code, in the contract's order.
+    pub const ALL: [Code; 7] = [
+        Code::Success,
+        Code::Business,
+        Code::Credentials,
+        Code::TokenMissing,
+        Code::TokenInvalid,
+        Code::NotFound,
+        Code::System,
+    ];
+
+    /// The number that travels.
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Code::Success => 200,
+            Code::Business => -1,
+            Code::Credentials => -2,
+            Code::TokenMissing => -3,
+            Code::TokenInvalid => -4,
+            Code::NotFound => 0,
+            Code::System => 500,
+        }
+    }
+}
+
+/// What every answer is wrapped in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Envelope<T> {
+    /// Business status; 200 is success. Check it beside the HTTP status.
+    pub code: i32,
+    /// Message in the language of `X-Locale`.
+    pub msg: Cow<'static, str>,
+    /// The English message of a failure; null on success.
+    pub en_msg: Option<Cow<'static, str>>,
+    /// The endpoint's payload on success; on failure a message string, null, or an array of
+    /// validation messages.
+    pub data: T,
+}

@@ -1,0 +1,27 @@
+//! What travels: the types of the contract as they stand in JSON, for the server and for clients
+//! alike. No rules and no input or output live here; names are the contract's own.
+
+mod device;
+mod envelope;
+mod order;
+mod page;
+mod session;
+
+pub use device::{DeviceFilter, DeviceRecord};
+pub use envelope::{Code, Envelope};
+pub use order::{
+    LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
+};
+pub use page::Page;
+pub use session::{LoginRequest, SessionData, SwitchGroupRequest, SwitchableGroup};
+
+/// The header that carries the access token, raw, with no `Bearer` before it.
+pub const TOKEN_HEADER: &str = "third-api-token";
+/// The header that chooses the language of `msg`.
+pub const LOCALE_HEADER: &str = "x-locale";
+/// The header of every answer that names its request, here and in the log.
+pub const REQUEST_ID_HEADER: &str = "x-request-id";
+/// The gateway's path prefix; it stands exactly once before every path.
+pub const GATEWAY_PREFIX: &str = "/v8";
+/// The content type of every answer.
+pub const CONTENT_TYPE: &str = "application/json; charset=UTF-8";

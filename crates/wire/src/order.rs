@@ -1,0 +1,141 @@
+//! List orders and Order detail (contract, "Order record" and "Order detail").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Body of List orders.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderFilter {
+    /// One device of the current scope.
+    pub device_code: String,
+    /// True: archived historical orders, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_history: Option<bool>,
+    /// Trades that started at or after this time, Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_timestamp: Option<i64>,
+    /// Trades that started before this time, Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_timestamp: Option<i64>,
+}
+
+/// Body of Order detail; at least one of the two must be non-empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OrderDetailRequest {
+    /// The `tradeNo` of an order-list record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trade_no_out: Option<String>,
+    /// The internal trade number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trade_no_in: Option<String>,
+}
+
+/// What a list record and a detail have in common. Amounts are integers in minor units of
+/// `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderHead {
+    /// External trade number; may be empty.
+    pub trade_no: String,
+    /// Internal trade number, unique in a group.
+    pub trade_no_in: String,
+    /// Identifies the order in its group; not a trade number.
+    pub order_id: String,
+    /// The device that sold.
+    pub device_code: String,
+    /// ISO 4217 code of every amount of the order.
+    pub currency: String,
+    /// What the order costs.
+    pub total_amount: i64,
+    /// What was paid.
+    pub pay_amount: i64,
+    /// What was given back.
+    pub refund_amount: i64,
+    /// 0 unpaid, 1 paid, 2 cancelled, 3 refunding, 4 refunded.
+    pub pay_status: i64,
+    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
+    pub shipment_status: i64,
+    /// How it was paid; null when not told.
+    pub pay_channel_name: Option<String>,
+    /// When the trade started.
+    pub trade_start_time: String,
+    /// When it was paid; null when payment has not occurred.
+    pub pay_end_time: Option<String>,
+    /// `payEndTime`, or the trade's start while unpaid.
+    pub pay_end_date: String,
+    /// When it was shipped; null when shipment has not occurred.
+    pub shipment_time: Option<String>,
+    /// Masked but for its last four letters or digits.
+    pub card_number: Option<String>,
+    /// Masked but for its last four letters or digits.
+    pub phone: Option<String>,
+}
+
+/// A line of an order, under `detailVOList` and `detailList` alike. Names are as of the sale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LineItem {
+    /// The product sold.
+    pub goods_id: String,
+    /// Its name when it was sold.
+    pub goods_name: String,
+    /// The aisle it came from.
+    pub aisle_code: String,
+    /// How many.
+    pub count: i64,
+    /// List price of one.
+    pub goods_price: i64,
+    /// Price of one as sold.
+    pub sale_price: i64,
+    /// What was paid for the line.
+    pub pay_amount: i64,
+    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
+    pub shipment_status: i64,
+    /// 0 when there was no fault.
+    pub shipment_err_code: i64,
+    /// What went wrong; null when nothing did.
+    pub shipment_fail_desc: Option<String>,
+}
+
+/// An element of an order list's `records`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderRecord {
+    /// The fields that list and detail share.
+    #[serde(flatten)]
+    pub head: OrderHead,
+    /// The lines.
+    #[serde(rename = "detailVOList")]
+    pub detail_vo_list: Vec<LineItem>,
+}
+
+/// `data` of Order detail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderDetail {
+    /// The fields that list and detail share.
+    #[serde(flatten)]
+    pub head: OrderHead,
+    /// The lines; the detail's own name for them.
+    pub detail_list: Vec<LineItem>,
+    /// The external trade number again, under the name that requests use.
+    pub trade_no_out: String,
+    /// The lines whose shipment failed; null when none did.
+    pub shipment_error_list: Option<Vec<ShipmentError>>,
+}
+
+/// Why a line was not shipped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShipmentError {
+    /// The product.
+    pub goods_id: String,
+    /// The aisle.
+    pub aisle_code: String,
+    /// The machine's fault code.
+    pub shipment_err_code: i64,
+    /// The fault in words; null when none were told.
+    pub shipment_fail_desc: Option<String>,
+}

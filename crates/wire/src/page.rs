@@ -1,0 +1,17 @@
+//! A paginated result (contract, "Paginated result").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `data` of device and order lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    /// How many match in all; true on a page past the end, too.
+    pub total: i64,
+    /// The page that was asked for, from 1.
+    pub current: i64,
+    /// The page size that was asked for.
+    pub size: i64,
+    /// The rows of the page.
+    pub records: Vec<T>,
+}

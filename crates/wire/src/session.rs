@@ -1,0 +1,45 @@
+//! Log in and switch group (contract, "Session / token data").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Body of Log in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoginRequest {
+    /// The account's login name, not its display name.
+    pub username: String,
+    /// The original password, not hashed before.
+    pub password: String,
+}
+
+/// Body of Switch group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SwitchGroupRequest {
+    /// One of `switchableGroups`.
+    pub group_id: String,
+}
+
+/// `data` of Log in and of Switch group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionData {
+    /// Goes into the header `third-api-token`, complete and unchanged.
+    pub access_token: String,
+    /// The currently selected group.
+    pub group_id: String,
+    /// The active groups that the account may select, its default first.
+    pub switchable_groups: Vec<SwitchableGroup>,
+    /// Absolute expiry, Unix time in milliseconds.
+    pub expires_in: i64,
+}
+
+/// An entry of `switchableGroups`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SwitchableGroup {
+    /// What Switch group takes.
+    pub group_id: String,
+    /// The group's name, for people.
+    pub group_name: String,
+}
