@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use jiff::civil::{self, DateTime};
+use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::Timestamp;
 
@@ -118,7 +118,7 @@ impl Zone {
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match shape(text) {
             Some(Shape::Local) => {
-                let civil: DateTime = civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", text)
+                let civil: DateTime = DateTime::strptime("%Y-%m-%d %H:%M:%S", text)
                     .map_err(|_| TimeFault::Impossible(text.to_owned()))?;
                 self.resolve(civil)
             }

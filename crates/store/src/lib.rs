@@ -1,1 +1,157 @@
-//! x
+//! How it is kept: SQL and rows to and from the model. Nothing here knows HTTP, reads a clock
+//! (`now` is an argument) or looks inside a stored record.
+//!
+//! Every statement is written once, in the SQL that SQLite and PostgreSQL share, and stands beside
+//! the function that uses it. [`Store`] is the door: business reads go through
+//! [`Store::scoped`], which proves the session first, in the same snapshot.
+
+mod accounts;
+mod archive;
+mod db;
+mod devices;
+mod fleet;
+mod house;
+mod migrate;
+mod orders;
+mod owners;
+mod receive;
+mod sessions;
+mod sql;
+mod verify;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiosque_model::{Refusal, UnixMs, Zone};
+
+pub use accounts::Credentials;
+pub use archive::Archived;
+pub use devices::{Device, DeviceAsk, DevicePage, GroupFilter, OnlineSince};
+pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use orders::{History, OrderAsk, Ready, Span, TradeNumbers};
+pub use receive::{Incoming, Kept, Outcome, Owners, Record, derived_trade_no_in};
+pub use sessions::{Opened, SwitchableGroup};
+pub use verify::Verified;
+
+use db::Db;
+
+/// Why the store could not do what was asked; never the caller's fault.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Others kept the store for longer than a request waits.
+    #[error("the store was busy for {0:?}")]
+    Busy(Duration),
+    /// The engine failed.
+    #[error("the store failed: {0}")]
+    Engine(#[from] rusqlite::Error),
+    /// The data is not what this program made, or is used otherwise than it was made for.
+    #[error("{0}")]
+    Data(String),
+    /// A worker of the store ended without an answer.
+    #[error("a worker of the store ended without an answer")]
+    Gone,
+}
+
+/// Why a request was not answered: it was refused, or the store failed.
+#[derive(Debug)]
+pub enum Refused {
+    /// The caller may not, or asked for what is not there.
+    Refusal(Refusal),
+    /// The store's fault.
+    Store(Error),
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Refused::Refusal(refusal)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Refused::Store(error)
+    }
+}
+
+impl From<rusqlite::Error> for Refused {
+    fn from(error: rusqlite::Error) -> Self {
+        Refused::Store(error.into())
+    }
+}
+
+/// Whether a folder without data is filled or refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenAbsent {
+    /// Make the data.
+    Create,
+    /// Say that there is none.
+    Refuse,
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct Opening<'a> {
+    /// The folder that holds the data.
+    pub folder: &'a Path,
+    /// What to do when it holds none.
+    pub when_absent: WhenAbsent,
+    /// The platform's time zone; `None`: the recorded one, UTC for new data.
+    pub zone: Option<&'a Zone>,
+    /// How long a request waits for its turn.
+    pub wait: Duration,
+    /// The time now.
+    pub now: UnixMs,
+}
+
+/// The data of one platform. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    db: Arc<Db>,
+    zone: Zone,
+}
+
+impl Store {
+    /// Opens the data of a folder, bringing its layout up to date.
+    ///
+    /// # Errors
+    /// No data where some was expected, data of a newer program, another time zone than the
+    /// recorded one, or an engine that fails.
+    pub fn open(opening: &Opening<'_>) -> Result<Store, Error> {
+        let db = Db::open(opening)?;
+        db.write_here(|write| migrate::up(write, opening.now))?;
+        let zone = db.write_here(|write| house::settle_zone(write, opening.zone))?;
+        Ok(Store { db: Arc::new(db), zone })
+    }
+
+    /// The platform's time zone.
+    #[must_use]
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    /// Compiles every statement that this crate has, for a test to hold against the engine.
+    ///
+    /// # Errors
+    /// The name of the first statement that does not compile, and why.
+    pub fn prepare_all(&self) -> Result<usize, Error> {
+        let groups = [
+            accounts::ALL,
+            archive::ALL,
+            devices::ALL,
+            house::ALL,
+            migrate::ALL,
+            orders::ALL,
+            owners::ALL,
+            receive::ALL,
+            sessions::ALL,
+            verify::ALL,
+        ];
+        let mut count = 0;
+        for sql in groups.into_iter().flatten().copied().chain(fleet::all()) {
+            self.db.read(|read| read.compile(sql))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}

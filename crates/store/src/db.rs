@@ -1,0 +1,248 @@
+//! The driver: one SQLite file in WAL with `synchronous=FULL`. Reads have a snapshot each and run
+//! where they are called; writes take turns, each in a transaction of its own.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::sql::{Row, Sql, Value};
+use crate::{Error, Opening, WhenAbsent};
+
+const FILE: &str = "kiosque.db";
+/// How often a waiting write asks again. Imports pause for longer than this between transactions.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+/// Readers kept for later; more are opened when needed and closed after use.
+const IDLE_READERS_MAX: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct Db {
+    path: std::path::PathBuf,
+    wait: Duration,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl Db {
+    pub(crate) fn open(opening: &Opening<'_>) -> Result<Db, Error> {
+        let path = opening.folder.join(FILE);
+        if opening.when_absent == WhenAbsent::Refuse && !path.is_file() {
+            let folder = opening.folder.display();
+            return Err(Error::Data(format!("{folder} holds no data; `kiosque apply` makes some")));
+        }
+        let writer = connect(&path, OpenFlags::default(), opening.wait)?;
+        writer.pragma_update(None, "journal_mode", "wal")?;
+        writer.pragma_update(None, "synchronous", "full")?;
+        // Checkpoints in larger steps: each one syncs the whole file.
+        writer.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        writer.pragma_update(None, "cache_size", -16_000)?;
+        // Writes ask for their turn themselves, more often than SQLite would.
+        writer.busy_timeout(Duration::ZERO)?;
+        let readers = Mutex::new(Vec::new());
+        Ok(Db { path, wait: opening.wait, writer: Mutex::new(writer), readers })
+    }
+
+    /// Reads from one snapshot, on the calling thread: for key ranges that cost the same at any
+    /// size. Waiting for another thread would cost more than the read itself.
+    pub(crate) fn read<T, E: From<Error>>(
+        &self,
+        ask: impl FnOnce(&Read<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let connection = self.reader().map_err(E::from)?;
+        let read = Read { connection: &connection };
+        read.run(&BEGIN_READ).map_err(E::from)?;
+        let answer = ask(&read);
+        // A reader whose snapshot cannot be given back is closed, which gives it back.
+        if read.run(&END_READ).is_ok() {
+            let mut readers = lock(&self.readers);
+            if readers.len() < IDLE_READERS_MAX {
+                readers.push(connection);
+            }
+        }
+        answer
+    }
+
+    /// Reads from one snapshot on a thread for work that may take long.
+    pub(crate) async fn read_long<T, E>(
+        self: &Arc<Self>,
+        ask: impl FnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let db = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || db.read(ask)).await;
+        done.unwrap_or_else(|_| Err(Error::Gone.into()))
+    }
+
+    /// Writes in one transaction, off the caller's thread; durable when it returns.
+    pub(crate) async fn write<T, E>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&Write<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let db = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || db.write_here(change)).await;
+        done.unwrap_or_else(|_| Err(Error::Gone.into()))
+    }
+
+    /// Writes in one transaction on the calling thread; durable when it returns. An error takes
+    /// everything back.
+    pub(crate) fn write_here<T, E: From<Error>>(
+        &self,
+        change: impl FnOnce(&Write<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let connection = lock(&self.writer);
+        let write = Write { read: Read { connection: &connection } };
+        self.begin(&write).map_err(E::from)?;
+        let done = change(&write).and_then(|done| {
+            write.run(&COMMIT).map_err(E::from)?;
+            Ok(done)
+        });
+        if !connection.is_autocommit() {
+            write.run(&ROLLBACK).map_err(E::from)?;
+        }
+        done
+    }
+
+    fn begin(&self, write: &Write<'_>) -> Result<(), Error> {
+        let patience_ends = Instant::now() + self.wait;
+        loop {
+            match write.run(&BEGIN_WRITE) {
+                Err(Error::Engine(error)) if is_busy(&error) => {}
+                other => return other,
+            }
+            if Instant::now() >= patience_ends {
+                return Err(Error::Busy(self.wait));
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+
+    fn reader(&self) -> Result<Connection, Error> {
+        if let Some(reader) = lock(&self.readers).pop() {
+            return Ok(reader);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let reader = connect(&self.path, flags, self.wait)?;
+        reader.pragma_update(None, "query_only", true)?;
+        reader.pragma_update(None, "cache_size", -4_000)?;
+        Ok(reader)
+    }
+}
+
+static BEGIN_READ: Sql = Sql::new("BEGIN_READ", "begin");
+static END_READ: Sql = Sql::new("END_READ", "rollback");
+static BEGIN_WRITE: Sql = Sql::new("BEGIN_WRITE", "begin immediate");
+static COMMIT: Sql = Sql::new("COMMIT", "commit");
+static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
+
+fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(wait)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(connection)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+/// A transaction that panicked has been rolled back with its connection's next `begin` refused;
+/// the data itself is never half written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A snapshot to read from.
+pub(crate) struct Read<'a> {
+    connection: &'a Connection,
+}
+
+impl Read<'_> {
+    /// The first row, if there is one.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql.for_sqlite())?;
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        rows.next()?.map(|row| read(&Row(row))).transpose()
+    }
+
+    /// Each row in turn.
+    pub(crate) fn each(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql.for_sqlite())?;
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            visit(&Row(row))?;
+        }
+        Ok(())
+    }
+
+    /// All rows.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        self.each(sql, params, |row| {
+            all.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Compiles a statement without running it.
+    pub(crate) fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
+        match self.connection.prepare(sql.for_sqlite()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Data(format!("{}: {error}", sql.name))),
+        }
+    }
+
+    fn run(&self, sql: &'static Sql) -> Result<(), Error> {
+        self.connection.prepare_cached(sql.for_sqlite())?.execute([])?;
+        Ok(())
+    }
+}
+
+/// A transaction to write in; it reads its own writes.
+pub(crate) struct Write<'a> {
+    read: Read<'a>,
+}
+
+impl<'a> std::ops::Deref for Write<'a> {
+    type Target = Read<'a>;
+
+    fn deref(&self) -> &Read<'a> {
+        &self.read
+    }
+}
+
+impl Write<'_> {
+    /// Runs a statement that changes rows, and says how many.
+    pub(crate) fn execute(&self, sql: &'static Sql, params: &[Value<'_>]) -> Result<usize, Error> {
+        let mut statement = self.connection.prepare_cached(sql.for_sqlite())?;
+        Ok(statement.execute(rusqlite::params_from_iter(params))?)
+    }
+
+    /// Runs the statements of a migration.
+    pub(crate) fn script(&self, text: &str) -> Result<(), Error> {
+        Ok(self.connection.execute_batch(text)?)
+    }
+}

@@ -1,0 +1,258 @@
+//! Applying a fleet: what is named is created or changed, what is not named stays, and a fault
+//! anywhere means that nothing is applied.
+
+mod accounts;
+mod devices;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
+use kiosque_model::{GroupId, GroupNo, UnixMs};
+
+use crate::db::Write;
+use crate::sql::{Sql, statements};
+use crate::{Error, Store, house};
+
+statements! {
+    GROUP = "select group_no, group_name, active from groups where group_id = $1";
+    NEXT_GROUP = "select coalesce(max(group_no), 0) + 1 from groups";
+    ADD_GROUP = "insert into groups (group_no, group_id, group_name, active)
+        values ($1, $2, $3, $4)";
+    CHANGE_GROUP = "update groups set group_name = $2, active = $3 where group_no = $1";
+    PRODUCT = "select goods_name, category, currency, default_price from products
+        where goods_id = $1";
+    SET_PRODUCT = "insert into products (goods_id, goods_name, category, currency, default_price)
+        values ($1, $2, $3, $4, $5)
+        on conflict (goods_id) do update set goods_name = excluded.goods_name,
+            category = excluded.category, currency = excluded.currency,
+            default_price = excluded.default_price";
+    PRODUCT_NAMES = "select goods_id, goods_name from products";
+    DEVICE_CODES = "select device_code from devices";
+}
+
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, accounts::ALL, devices::ALL].into_iter().flatten().copied()
+}
+
+/// The new password hashes of accounts, by login name: only of those whose password changes.
+pub type NewHashes = HashMap<String, String>;
+
+/// How many entries of one kind an apply made, changed, and found as they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Made.
+    pub created: usize,
+    /// Changed.
+    pub changed: usize,
+    /// As they were.
+    pub unchanged: usize,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} created, {} changed, {} unchanged",
+            self.created, self.changed, self.unchanged
+        )
+    }
+}
+
+/// What became of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    Created,
+    Changed,
+    Unchanged,
+}
+
+impl Made {
+    pub(crate) fn changed_if_different<T: PartialEq>(was: &T, becomes: &T) -> Made {
+        if was == becomes { Made::Unchanged } else { Made::Changed }
+    }
+}
+
+impl Tally {
+    fn count(&mut self, made: Made) {
+        match made {
+            Made::Created => self.created += 1,
+            Made::Changed => self.changed += 1,
+            Made::Unchanged => self.unchanged += 1,
+        }
+    }
+}
+
+/// What an apply did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Groups.
+    pub groups: Tally,
+    /// Accounts.
+    pub accounts: Tally,
+    /// Products.
+    pub products: Tally,
+    /// Devices.
+    pub devices: Tally,
+    /// Sessions that ended because of what was taken away.
+    pub sessions_ended: usize,
+}
+
+/// Why a fleet was not applied; nothing of it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The faults, each naming its entry.
+    #[error("{}", .0.join("\n"))]
+    Faults(Vec<String>),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// An apply under way: faults are collected, so that all are told at once.
+pub(crate) struct Applying<'a> {
+    pub(crate) write: &'a Write<'a>,
+    pub(crate) now: UnixMs,
+    pub(crate) faults: Vec<String>,
+}
+
+impl Store {
+    /// Applies a fleet, all or nothing. `new_hashes` has the hashes of the passwords that are new.
+    ///
+    /// # Errors
+    /// Every fault of the fleet, or the store failed.
+    pub async fn apply(
+        &self,
+        fleet: Fleet,
+        new_hashes: NewHashes,
+        now: UnixMs,
+    ) -> Result<Applied, ApplyError> {
+        self.db.write(move |write| apply(write, &fleet, &new_hashes, now)).await
+    }
+
+    /// The name of every product, for the lines of orders that come without one.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
+        let names = |read: &crate::db::Read<'_>| {
+            read.all(&PRODUCT_NAMES, &[], |row| {
+                Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
+            })
+        };
+        Ok(self.db.read_long(names).await?.into_iter().collect())
+    }
+
+    /// The code of every device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
+        let codes = |read: &crate::db::Read<'_>| {
+            read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned()))
+        };
+        Ok(self.db.read_long(codes).await?.into_iter().collect())
+    }
+}
+
+fn apply(
+    write: &Write<'_>,
+    fleet: &Fleet,
+    new_hashes: &NewHashes,
+    now: UnixMs,
+) -> Result<Applied, ApplyError> {
+    let mut applying = Applying { write, now, faults: Vec::new() };
+    let mut applied = Applied::default();
+    for entry in &fleet.groups {
+        applied.groups.count(applying.group(entry)?);
+    }
+    for entry in &fleet.products {
+        applied.products.count(applying.product(entry)?);
+    }
+    for entry in &fleet.accounts {
+        let new_hash = new_hashes.get(entry.login_name.as_str()).map(String::as_str);
+        let (made, ended) = applying.account(entry, new_hash)?;
+        applied.accounts.count(made);
+        applied.sessions_ended += ended;
+    }
+    for entry in &fleet.devices {
+        applied.devices.count(applying.device(entry)?);
+    }
+    if !applying.faults.is_empty() {
+        return Err(ApplyError::Faults(applying.faults));
+    }
+    house::fleet_changed(write)?;
+    Ok(applied)
+}
+
+impl Applying<'_> {
+    /// Notes a fault; the entry counts as unchanged, and nothing will be applied.
+    pub(crate) fn fault(&mut self, fault: String) -> Made {
+        self.faults.push(fault);
+        Made::Unchanged
+    }
+
+    pub(crate) fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
+        self.write.one(&GROUP, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?)))
+    }
+
+    pub(crate) fn next(&self, sql: &'static Sql) -> Result<i64, Error> {
+        let next = self.write.one(sql, &[], |row| row.int(0))?;
+        next.ok_or_else(|| Error::Data(format!("{} gave no number", sql.name)))
+    }
+
+    fn group(&mut self, entry: &GroupEntry) -> Result<Made, Error> {
+        let id = entry.id.as_str();
+        let known = self.write.one(&GROUP, &[id.into()], |row| {
+            Ok((row.int(0)?, row.text(1)?.to_owned(), row.flag(2)?))
+        })?;
+        let Some((number, name, active)) = known else {
+            let Some(name) = &entry.name else {
+                return Ok(self.fault(format!("group {id}: name: needed for a new group")));
+            };
+            let number = self.next(&NEXT_GROUP)?;
+            let active = entry.active.unwrap_or(true);
+            let params = [number.into(), id.into(), name.as_str().into(), active.into()];
+            self.write.execute(&ADD_GROUP, &params)?;
+            return Ok(Made::Created);
+        };
+        let becomes =
+            (entry.name.clone().unwrap_or_else(|| name.clone()), entry.active.unwrap_or(active));
+        let params = [number.into(), becomes.0.as_str().into(), becomes.1.into()];
+        self.write.execute(&CHANGE_GROUP, &params)?;
+        Ok(Made::changed_if_different(&(name, active), &becomes))
+    }
+
+    fn product(&mut self, entry: &ProductEntry) -> Result<Made, Error> {
+        let id = entry.id.as_str();
+        let known = self.write.one(&PRODUCT, &[id.into()], |row| {
+            let (name, category) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+            Ok((name, category, row.text(2)?.to_owned(), row.int(3)?))
+        })?;
+        let was = known.clone().unwrap_or_default();
+        let currency = entry.currency.map(|currency| currency.code().to_owned());
+        if known.is_none() && (entry.name.is_none() || currency.is_none()) {
+            let missing = if entry.name.is_none() { "name" } else { "currency" };
+            return Ok(self.fault(format!("product {id}: {missing}: needed for a new product")));
+        }
+        let becomes = (
+            entry.name.clone().unwrap_or_else(|| was.0.clone()),
+            entry.category.clone().unwrap_or_else(|| was.1.clone()),
+            currency.unwrap_or_else(|| was.2.clone()),
+            entry.default_price.map_or(was.3, |price| price.0),
+        );
+        let params = [
+            id.into(),
+            becomes.0.as_str().into(),
+            becomes.1.as_str().into(),
+            becomes.2.as_str().into(),
+            becomes.3.into(),
+        ];
+        self.write.execute(&SET_PRODUCT, &params)?;
+        Ok(match known {
+            None => Made::Created,
+            Some(was) => Made::changed_if_different(&was, &becomes),
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! Devices of a fleet, their owners and their aisles.
+
+use kiosque_model::DeviceNo;
+use kiosque_model::fleet::{Aisle, DeviceEntry};
+
+use super::{Applying, Made};
+use crate::Error;
+use crate::owners::{self, Handover, Owned};
+use crate::sql::{Row, Value, statements};
+
+statements! {
+    DEVICE = "select device_no, device_name, device_model, address, enabled, created_at_ms,
+            total_curr_stock from devices where device_code = $1";
+    NEXT = "select coalesce(max(device_no), 0) + 1 from devices";
+    SET = "insert into devices (device_no, device_code, device_name, device_model, address,
+            enabled, created_at_ms, total_curr_stock)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        on conflict (device_no) do update set device_name = excluded.device_name,
+            device_model = excluded.device_model, address = excluded.address,
+            enabled = excluded.enabled, total_curr_stock = excluded.total_curr_stock";
+    LIST = "update device_owners set listed = $2 where device_no = $1";
+    PRODUCT_KNOWN = "select 1 from products where goods_id = $1";
+    AISLES = "select aisle_code, goods_id, price, show_price, curr_stock, max_stock, cabinet_code,
+            layer, enabled, broken
+        from aisles where device_no = $1 order by position";
+    DROP_AISLES = "delete from aisles where device_no = $1";
+    ADD_AISLE = "insert into aisles (device_no, aisle_code, position, cabinet_code, layer,
+            goods_id, price, show_price, max_stock, curr_stock, enabled, broken)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+}
+
+#[derive(Clone, PartialEq)]
+struct Kept {
+    name: String,
+    model: String,
+    address: String,
+    enabled: bool,
+    created_at: i64,
+    stock: i64,
+}
+
+impl Applying<'_> {
+    pub(super) fn device(&mut self, entry: &DeviceEntry) -> Result<Made, Error> {
+        let code = entry.code.as_str();
+        let known = self.write.one(&DEVICE, &[code.into()], |row| {
+            let kept = Kept {
+                name: row.text(1)?.to_owned(),
+                model: row.text(2)?.to_owned(),
+                address: row.text(3)?.to_owned(),
+                enabled: row.flag(4)?,
+                created_at: row.int(5)?,
+                stock: row.int(6)?,
+            };
+            Ok((DeviceNo(row.int(0)?), kept))
+        })?;
+        let number = match &known {
+            Some((number, _)) => *number,
+            None => DeviceNo(self.next(&NEXT)?),
+        };
+        let was = known.map(|(_, kept)| kept);
+        if was.is_none() && (entry.name.is_none() || entry.group.is_none()) {
+            let missing = if entry.name.is_none() { "name" } else { "group" };
+            return Ok(self.fault(format!("device {code}: {missing}: needed for a new device")));
+        }
+        let becomes = self.becomes(entry, was.as_ref());
+        self.set_device(number, code, &becomes)?;
+        let owned = Owned { device: number, code, listed: becomes.enabled };
+        let handover = self.hand_over(entry, &owned)?;
+        self.write.execute(&LIST, &[number.0.into(), becomes.enabled.into()])?;
+        let aisles = self.aisles(number, code, entry.aisles.as_deref())?;
+        Ok(match was {
+            None => Made::Created,
+            Some(was) if was == becomes && handover == Handover::Stayed => aisles,
+            Some(_) => Made::Changed,
+        })
+    }
+
+    fn becomes(&self, entry: &DeviceEntry, was: Option<&Kept>) -> Kept {
+        let text = |given: &Option<String>, kept: Option<&String>| {
+            given.clone().or_else(|| kept.cloned()).unwrap_or_default()
+        };
+        let stock =
+            entry.aisles.as_ref().map(|aisles| aisles.iter().map(|aisle| aisle.stock).sum());
+        Kept {
+            name: text(&entry.name, was.map(|kept| &kept.name)),
+            model: text(&entry.model, was.map(|kept| &kept.model)),
+            address: text(&entry.address, was.map(|kept| &kept.address)),
+            enabled: entry.enabled.unwrap_or_else(|| was.is_none_or(|kept| kept.enabled)),
+            created_at: was.map_or(self.now.0, |kept| kept.created_at),
+            stock: stock.unwrap_or_else(|| was.map_or(0, |kept| kept.stock)),
+        }
+    }
+
+    fn set_device(&self, number: DeviceNo, code: &str, becomes: &Kept) -> Result<(), Error> {
+        let params = [
+            number.0.into(),
+            code.into(),
+            becomes.name.as_str().into(),
+            becomes.model.as_str().into(),
+            becomes.address.as_str().into(),
+            becomes.enabled.into(),
+            becomes.created_at.into(),
+            becomes.stock.into(),
+        ];
+        self.write.execute(&SET, &params)?;
+        Ok(())
+    }
+
+    fn hand_over(&mut self, entry: &DeviceEntry, owned: &Owned<'_>) -> Result<Handover, Error> {
+        let Some(group) = &entry.group else { return Ok(Handover::Stayed) };
+        let Some(number) = self.group_no(group)? else {
+            self.fault(format!("device {}: group: no group {group} is known", owned.code));
+            return Ok(Handover::Stayed);
+        };
+        match owners::give(self.write, owned, number, entry.since, self.now)? {
+            Ok(handover) => Ok(handover),
+            Err(reason) => {
+                self.fault(format!("device {}: {reason}", owned.code));
+                Ok(Handover::Stayed)
+            }
+        }
+    }
+
+    fn aisles(
+        &mut self,
+        number: DeviceNo,
+        code: &str,
+        aisles: Option<&[Aisle]>,
+    ) -> Result<Made, Error> {
+        let Some(aisles) = aisles else { return Ok(Made::Unchanged) };
+        for aisle in aisles {
+            let product = [aisle.goods_id.as_str().into()];
+            if self.write.one(&PRODUCT_KNOWN, &product, |row| row.int(0))?.is_none() {
+                self.fault(format!(
+                    "device {code}: aisle {}: product: no product {} is known",
+                    aisle.code, aisle.goods_id
+                ));
+            }
+        }
+        let was = self.write.all(&AISLES, &[number.0.into()], aisle)?;
+        if was != aisles {
+            self.write.execute(&DROP_AISLES, &[number.0.into()])?;
+            for (position, aisle) in (0_i64..).zip(aisles) {
+                self.add_aisle(number, position, aisle)?;
+            }
+        }
+        Ok(if was == aisles { Made::Unchanged } else { Made::Changed })
+    }
+
+    fn add_aisle(&self, number: DeviceNo, position: i64, aisle: &Aisle) -> Result<(), Error> {
+        let params: [Value<'_>; 12] = [
+            number.0.into(),
+            aisle.code.as_str().into(),
+            position.into(),
+            aisle.cabinet.as_str().into(),
+            aisle.layer.into(),
+            aisle.goods_id.as_str().into(),
+            aisle.price.0.into(),
+            aisle.show_price.0.into(),
+            aisle.capacity.into(),
+            aisle.stock.into(),
+            aisle.enabled.into(),
+            aisle.broken.into(),
+        ];
+        self.write.execute(&ADD_AISLE, &params)?;
+        Ok(())
+    }
+}
+
+fn aisle(row: &Row<'_>) -> Result<Aisle, Error> {
+    Ok(Aisle {
+        code: row.text(0)?.to_owned(),
+        goods_id: row.text(1)?.to_owned(),
+        price: kiosque_model::Minor(row.int(2)?),
+        show_price: kiosque_model::Minor(row.int(3)?),
+        stock: row.int(4)?,
+        capacity: row.int(5)?,
+        cabinet: row.text(6)?.to_owned(),
+        layer: row.int(7)?,
+        enabled: row.flag(8)?,
+        broken: row.flag(9)?,
+    })
+}

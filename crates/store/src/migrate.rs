@@ -1,0 +1,70 @@
+//! The layout of the data and its history. A migration that has run is never edited: its checksum
+//! is kept beside its number, and a program that knows another text refuses the data.
+
+use kiosque_model::UnixMs;
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::db::Write;
+use crate::sql::statements;
+
+struct Migration {
+    number: i64,
+    name: &'static str,
+    text: &'static str,
+}
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, name: "first", text: include_str!("../migrations/0001_first.sql") }];
+
+statements! {
+    RECORD = "insert into migrations (number, name, checksum, applied_at_ms)
+        values ($1, $2, $3, $4)";
+    RECORDED = "select number, checksum from migrations order by number";
+}
+
+const REGISTER: &str = "create table if not exists migrations (
+    number bigint primary key,
+    name text not null,
+    checksum text not null,
+    applied_at_ms bigint not null
+)";
+
+/// Runs what has not run yet, all or nothing.
+pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
+    write.script(REGISTER)?;
+    let done = write.all(&RECORDED, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned())))?;
+    for (number, checksum) in &done {
+        let known = MIGRATIONS.iter().find(|migration| migration.number == *number);
+        match known {
+            Some(known) if checksum_of(known.text) == *checksum => {}
+            Some(known) => {
+                return Err(Error::Data(format!(
+                    "migration {number} ({}) of this data is not the one of this program",
+                    known.name
+                )));
+            }
+            None => {
+                return Err(Error::Data(format!(
+                    "this data was made by a newer program (migration {number} is unknown here)"
+                )));
+            }
+        }
+    }
+    for migration in MIGRATIONS.iter().skip(done.len()) {
+        write.script(migration.text)?;
+        let checksum = checksum_of(migration.text);
+        let params = [
+            migration.number.into(),
+            migration.name.into(),
+            checksum.as_str().into(),
+            now.0.into(),
+        ];
+        write.execute(&RECORD, &params)?;
+    }
+    Ok(())
+}
+
+fn checksum_of(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,227 @@
+//! Sessions: one row per account. See `kiosque_model::session` for the promise that this keeps.
+
+use kiosque_model::scope::GroupStanding;
+use kiosque_model::session::TOKEN_RANDOM_BYTES;
+use kiosque_model::{
+    AccountNo, GroupId, GroupNo, Presented, Refusal, Scope, Session, SessionRow, Token, UnixMs,
+};
+
+use crate::db::{Read, Write};
+use crate::sql::statements;
+use crate::{Credentials, Error, Refused, Store, accounts};
+
+statements! {
+    SESSION = "select s.account_no, s.group_no, s.token_digest, s.expires_at_ms,
+            coalesce((
+                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
+                where ag.account_no = s.account_no and ag.group_no = s.group_no
+            ), false)
+        from sessions s where s.account_no = $1";
+    STANDING_OF_ACCOUNT = "select password_hash, enabled, third_party_api
+        from accounts where account_no = $1";
+    REPLACE = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
+        values ($1, $2, $3, $4)
+        on conflict (account_no) do update set group_no = excluded.group_no,
+            token_digest = excluded.token_digest, expires_at_ms = excluded.expires_at_ms";
+    SWAP = "update sessions set group_no = $3, token_digest = $4, expires_at_ms = $5
+        where account_no = $1 and token_digest = $2";
+    END = "delete from sessions where account_no = $1 and token_digest = $2";
+}
+
+/// A group that an account may select.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchableGroup {
+    /// The `groupId`.
+    pub group_id: String,
+    /// Its name.
+    pub group_name: String,
+}
+
+/// A session that has just been opened or switched.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The one token that stands now.
+    pub token: Token,
+    /// The selected group's id.
+    pub group_id: String,
+    /// What the account may select, its default first.
+    pub switchable: Vec<SwitchableGroup>,
+    /// When the session ends.
+    pub expires_at: UnixMs,
+}
+
+/// When a session starts and ends, and the chance that makes its token.
+#[derive(Clone, Copy)]
+struct Lease {
+    random: [u8; TOKEN_RANDOM_BYTES],
+    expires_at: UnixMs,
+}
+
+impl Store {
+    /// Proves a session and reads with its scope, from one snapshot, on the calling thread.
+    pub(crate) fn scoped<T>(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: impl FnOnce(&Read<'_>, Scope) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        self.db.read(|read| ask(read, scope(read, presented, now)?))
+    }
+
+    /// The same for work that may take long, on a thread for it.
+    pub(crate) async fn scoped_long<T: Send + 'static>(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: impl FnOnce(&Read<'_>, Scope) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let presented = presented.clone();
+        self.db.read_long(move |read| ask(read, scope(read, &presented, now)?)).await
+    }
+
+    /// Proves a session, for a request that will be refused for what it asks: the token is judged
+    /// before the body.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, or the store failed.
+    pub fn session(&self, presented: &Presented, now: UnixMs) -> Result<Session, Refused> {
+        self.db.read(|read| Ok(prove(read, presented, now)?.0))
+    }
+
+    /// Opens a session in the account's default group, replacing any earlier one. The password was
+    /// found right for `credentials`; what `apply` took away since then counts.
+    ///
+    /// # Errors
+    /// `Credentials`, `ApiNotEnabled`, `NoGroup`, or the store failed.
+    pub async fn log_in(
+        &self,
+        credentials: Credentials,
+        random: [u8; TOKEN_RANDOM_BYTES],
+        expires_at: UnixMs,
+    ) -> Result<Opened, Refused> {
+        let lease = Lease { random, expires_at };
+        self.db.write(move |write| open(write, &credentials, lease)).await
+    }
+
+    /// Selects another group and replaces the token, if the presented one still stands.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, or the store failed. A refused switch changes nothing.
+    pub async fn switch_group(
+        &self,
+        presented: Presented,
+        group: Option<GroupId>,
+        random: [u8; TOKEN_RANDOM_BYTES],
+        now: UnixMs,
+        expires_at: UnixMs,
+    ) -> Result<Opened, Refused> {
+        let lease = Lease { random, expires_at };
+        let swap = move |write: &Write<'_>| swap(write, &presented, group.as_ref(), now, lease);
+        self.db.write(swap).await
+    }
+
+    /// Ends the session that the presented token stands for.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, or the store failed.
+    pub async fn log_out(&self, presented: Presented, now: UnixMs) -> Result<(), Refused> {
+        let end = move |write: &Write<'_>| {
+            let (session, _) = prove(write, &presented, now)?;
+            let params = [session.account().0.into(), presented.digest().as_str().into()];
+            write.execute(&END, &params)?;
+            Ok(())
+        };
+        self.db.write(end).await
+    }
+}
+
+fn prove(
+    read: &Read<'_>,
+    presented: &Presented,
+    now: UnixMs,
+) -> Result<(Session, GroupStanding), Refused> {
+    let row = read.one(&SESSION, &[presented.account_hint().0.into()], |row| {
+        let kept = SessionRow {
+            account: AccountNo(row.int(0)?),
+            group: GroupNo(row.int(1)?),
+            token_digest: row.text(2)?.to_owned(),
+            expires_at: UnixMs(row.int(3)?),
+        };
+        let standing = if row.flag(4)? { GroupStanding::Open } else { GroupStanding::Closed };
+        Ok((kept, standing))
+    })?;
+    let session = Session::prove(presented, row.as_ref().map(|(kept, _)| kept), now);
+    let standing = row.map_or(GroupStanding::Closed, |(_, standing)| standing);
+    Ok((session.ok_or(Refusal::TokenInvalid)?, standing))
+}
+
+fn scope(read: &Read<'_>, presented: &Presented, now: UnixMs) -> Result<Scope, Refused> {
+    let (session, standing) = prove(read, presented, now)?;
+    Ok(Scope::selected(&session, standing).ok_or(Refusal::GroupClosed)?)
+}
+
+fn open(write: &Write<'_>, credentials: &Credentials, lease: Lease) -> Result<Opened, Refused> {
+    let account = credentials.account;
+    let api_enabled = write
+        .one(&STANDING_OF_ACCOUNT, &[account.0.into()], |row| {
+            let may_log_in = row.text(0)? == credentials.password_hash && row.flag(1)?;
+            Ok(if may_log_in { Some(row.flag(2)?) } else { None })
+        })?
+        .flatten()
+        .ok_or(Refusal::Credentials)?;
+    if !api_enabled {
+        return Err(Refusal::ApiNotEnabled.into());
+    }
+    let groups = accounts::switchable(write, account)?;
+    let (group, _) = groups.first().ok_or(Refusal::NoGroup)?;
+    let token = Token::mint(account, *group, lease.random);
+    let digest = token.digest();
+    let params =
+        [account.0.into(), group.0.into(), digest.as_str().into(), lease.expires_at.0.into()];
+    write.execute(&REPLACE, &params)?;
+    opened(token, *group, groups, lease)
+}
+
+/// Compare and swap: the row changes only while the presented token stands.
+fn swap(
+    write: &Write<'_>,
+    presented: &Presented,
+    group: Option<&GroupId>,
+    now: UnixMs,
+    lease: Lease,
+) -> Result<Opened, Refused> {
+    let (session, _) = prove(write, presented, now)?;
+    let account = session.account();
+    let group = match group {
+        Some(group) => accounts::open_group(write, account, group)?,
+        None => None,
+    };
+    let group = group.ok_or(Refusal::GroupClosed)?;
+    let token = Token::mint(account, group, lease.random);
+    let digest = token.digest();
+    let params = [
+        account.0.into(),
+        presented.digest().as_str().into(),
+        group.0.into(),
+        digest.as_str().into(),
+        lease.expires_at.0.into(),
+    ];
+    if write.execute(&SWAP, &params)? != 1 {
+        return Err(Refusal::TokenInvalid.into());
+    }
+    opened(token, group, accounts::switchable(write, account)?, lease)
+}
+
+fn opened(
+    token: Token,
+    group: GroupNo,
+    groups: Vec<(GroupNo, SwitchableGroup)>,
+    lease: Lease,
+) -> Result<Opened, Refused> {
+    let selected = groups.iter().find(|(number, _)| *number == group);
+    let (_, selected) =
+        selected.ok_or_else(|| Error::Data(format!("group {} is open and not listed", group.0)))?;
+    let group_id = selected.group_id.clone();
+    let switchable = groups.into_iter().map(|(_, group)| group).collect();
+    Ok(Opened { token, group_id, switchable, expires_at: lease.expires_at })
+}

@@ -1,0 +1,117 @@
+//! Recounts from the orders everything that is kept as a count, and names each difference.
+
+use crate::db::Read;
+use crate::sql::statements;
+use crate::{Error, Store};
+
+statements! {
+    LEDGERS = "select l.group_no, l.device_no, g.group_id, l.device_code,
+            l.first_seq, l.archived_seq, l.last_seq
+        from ledger l join groups g on g.group_no = l.group_no
+        order by l.group_no, l.device_code";
+    RECOUNT = "select count(*), coalesce(min(seq), 0), coalesce(max(seq), 0) from orders
+        where group_no = $1 and device_no = $2";
+    ORDERS = "select count(*) from orders";
+    CHANGES = "select c.group_no, g.group_id, c.last_change_no
+        from group_changes c join groups g on g.group_no = c.group_no order by c.group_no";
+    LAST_CHANGE = "select coalesce(max(change_no), 0) from orders where group_no = $1";
+    STOCKS = "select d.device_code, d.total_curr_stock, (
+            select cast(coalesce(sum(a.curr_stock), 0) as bigint)
+            from aisles a where a.device_no = d.device_no
+        ) from devices d order by d.device_code";
+    UNOWNED = "select d.device_code from devices d
+        where not exists (select 1 from device_owners o
+            where o.device_no = d.device_no and o.until_ms = 9223372036854775807)";
+}
+
+/// What a recount found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Orders counted.
+    pub orders: i64,
+    /// Ledgers held against them.
+    pub ledgers: usize,
+    /// Each difference, in words.
+    pub differences: Vec<String>,
+}
+
+impl Store {
+    /// Recounts, from one snapshot.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn verify(&self) -> Result<Verified, Error> {
+        self.db.read_long(verify).await
+    }
+}
+
+fn verify(read: &Read<'_>) -> Result<Verified, Error> {
+    let mut verified = Verified::default();
+    let in_ledgers = ledgers(read, &mut verified)?;
+    verified.orders = read.one(&ORDERS, &[], |row| row.int(0))?.unwrap_or(0);
+    if in_ledgers != verified.orders {
+        verified
+            .differences
+            .push(format!("orders: {} are kept, {in_ledgers} belong to a ledger", verified.orders));
+    }
+    changes(read, &mut verified)?;
+    read.each(&STOCKS, &[], |row| {
+        if row.int(1)? != row.int(2)? {
+            let (code, kept, counted) = (row.text(0)?, row.int(1)?, row.int(2)?);
+            verified
+                .differences
+                .push(format!("device {code}: stock {kept} is kept, its aisles hold {counted}"));
+        }
+        Ok(())
+    })?;
+    read.each(&UNOWNED, &[], |row| {
+        verified.differences.push(format!("device {}: nobody owns it", row.text(0)?));
+        Ok(())
+    })?;
+    Ok(verified)
+}
+
+fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
+    let mut counted = 0;
+    let ledgers = read.all(&LEDGERS, &[], |row| {
+        let name = format!("group {}, device {}", row.text(2)?, row.text(3)?);
+        Ok((name, [row.int(0)?, row.int(1)?], [row.int(4)?, row.int(5)?, row.int(6)?]))
+    })?;
+    for (name, [group, device], [first, archived, last]) in ledgers {
+        verified.ledgers += 1;
+        let recount = read.one(&RECOUNT, &[group.into(), device.into()], |row| {
+            Ok((row.int(0)?, row.int(1)?, row.int(2)?))
+        })?;
+        let (count, lowest, highest) = recount.unwrap_or_default();
+        counted += count;
+        if count != last - first + 1 {
+            verified.differences.push(format!(
+                "{name}: the ledger has sequence {first} to {last}, {count} orders are kept"
+            ));
+        } else if count > 0 && (lowest, highest) != (first, last) {
+            verified.differences.push(format!(
+                "{name}: the ledger has sequence {first} to {last}, orders {lowest} to {highest}"
+            ));
+        }
+        if archived < first - 1 || archived > last {
+            verified.differences.push(format!(
+                "{name}: the archive mark {archived} is outside of sequence {first} to {last}"
+            ));
+        }
+    }
+    Ok(counted)
+}
+
+fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> {
+    let counters =
+        read.all(&CHANGES, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.int(2)?)))?;
+    for (group, id, last) in counters {
+        let highest = read.one(&LAST_CHANGE, &[group.into()], |row| row.int(0))?.unwrap_or(0);
+        if highest > last {
+            verified.differences.push(format!(
+                "group {id}: an order has change number {highest}, the counter stands at {last}"
+            ));
+        }
+    }
+    Ok(())
+}
