@@ -1,2 +1,97 @@
-//! x
-fn main() {}
+//! The tasks of this repository: `cargo xtask help` lists them.
+
+mod bench;
+mod ci;
+mod deps;
+mod fuzz;
+mod openapi;
+mod packages;
+mod process;
+mod soak;
+mod tally;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+The tasks of this repository.
+
+    cargo xtask <task> [arguments]
+
+  test     all tests; installs what they need. Arguments go to `cargo test`
+  ci       all that a change must pass: what .ci/run runs
+  tidy     the house's rules: lengths, crate arrows, no SQL outside the store, words
+  deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
+  openapi  writes docs/openapi.json anew; --check only compares it
+  bench    the load test against the bare limit. Arguments go to the bench
+  soak     the scalable tests at their full sizes: takes long
+  fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]
+  help     this text
+
+Examples:
+
+    cargo xtask test                            everything
+    cargo xtask test -p kiosque-store           one crate
+    cargo xtask test -- switch_group            the tests with these words in their name
+    cargo xtask fuzz body --seconds 60          one fuzz target for a minute
+    cargo xtask ci                              before you push
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let (task, rest) = match arguments {
+        [] => ("help", arguments),
+        [task, rest @ ..] => (task.as_str(), rest),
+    };
+    match task {
+        "test" => test::run(rest),
+        "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
+        "openapi" => openapi::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        "ci" => alone(rest, ci::run),
+        "tidy" => alone(rest, tidy::run),
+        "deps" => alone(rest, deps::run),
+        "soak" => alone(rest, soak::run),
+        _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),
+    }
+}
+
+/// Runs a task that takes no arguments, so that a misplaced one is not ignored.
+fn alone(arguments: &[String], task: fn() -> Result<()>) -> Result<()> {
+    match arguments {
+        [] => task(),
+        _ => bail!("this task takes no arguments; `cargo xtask help` shows examples"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_call_is_refused_and_points_to_the_help() {
+        for call in [vec!["tests"], vec!["tidy", "crates"], vec!["openapi", "--chek"]] {
+            let call: Vec<String> = call.into_iter().map(str::to_owned).collect();
+            let error = run(&call).expect_err("a wrong call").to_string();
+            assert!(error.contains("cargo xtask help"), "{error}");
+        }
+    }
+}

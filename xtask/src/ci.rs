@@ -1,0 +1,100 @@
+//! `cargo xtask ci`: all that a change must pass, cheapest first; stops at the first failure.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, program, root, run as run_command};
+use crate::{deps, openapi, packages, tidy, tools};
+
+/// What the README tells a newcomer to type. CI runs what the README says, so that it stays true.
+const TEST_COMMAND: &str = "cargo xtask test";
+
+type Step = (&'static str, fn() -> Result<()>);
+
+const STEPS: [Step; 8] = [
+    ("format", format),
+    ("tidy", tidy::run),
+    ("lints", lints),
+    ("docs", docs),
+    ("tests, by the README's command", tests),
+    ("OpenAPI document", openapi::check),
+    ("dependencies", deps::run),
+    ("fuzz targets compile", fuzz_targets),
+];
+
+/// Runs the steps and ends with a table of their times.
+pub(crate) fn run() -> Result<()> {
+    tools::ensure_components()?;
+    let mut times = Vec::new();
+    for (name, step) in STEPS {
+        eprintln!("\n== {name}");
+        let start = Instant::now();
+        step().with_context(|| format!("CI stops at \"{name}\""))?;
+        times.push((name, start.elapsed()));
+        eprintln!("== {name}: ok, {:.1} s", start.elapsed().as_secs_f64());
+    }
+    println!("\n{}", table(&times));
+    let names: Vec<&str> = times.iter().map(|(name, _)| *name).collect();
+    println!("CI passed: {}", names.join(" · "));
+    Ok(())
+}
+
+fn table(times: &[(&str, Duration)]) -> String {
+    let total = times.iter().map(|(_, time)| time).sum();
+    let rows = times.iter().copied().chain([("all", total)]);
+    rows.map(|(name, time)| format!("{name:<32} {:>7.1} s\n", time.as_secs_f64())).collect()
+}
+
+fn format() -> Result<()> {
+    run_command(&mut cargo(["fmt", "--all", "--check"])?)
+}
+
+fn lints() -> Result<()> {
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    run_command(&mut cargo(clippy)?)
+}
+
+fn docs() -> Result<()> {
+    let doc = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
+    run_command(cargo(doc)?.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests() -> Result<()> {
+    let readme = fs::read_to_string(root()?.join("README.md")).context("there is no README.md")?;
+    let Some(command) = commands(&readme).find(|line| *line == TEST_COMMAND) else {
+        bail!("no code block of the README has the line `{TEST_COMMAND}`");
+    };
+    let (first, rest) = command.split_once(' ').context("a command and its arguments")?;
+    run_command(program(first)?.args(rest.split(' ')))
+}
+
+/// The lines of a text's code blocks, without what a shell would not read.
+fn commands(text: &str) -> impl Iterator<Item = &str> {
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    let lines = blocks.flat_map(|block| block.lines().skip(1));
+    lines.map(|line| line.split(" #").next().unwrap_or(line).trim())
+}
+
+fn fuzz_targets() -> Result<()> {
+    if !root()?.join("fuzz").exists() {
+        eprintln!("there is no fuzz/ yet: nothing to compile");
+        return Ok(());
+    }
+    packages::ensure(packages::FOR_FUZZ)?;
+    run_command(&mut cargo(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_from_code_blocks_alone() {
+        let readme = "# K\n\n`cargo xtask ci`\n\n```sh\ncargo xtask test   # all tests\n\
+                      cargo run\n```\n\ncargo build\n\n```\nls\n```\n";
+        let read: Vec<&str> = commands(readme).collect();
+        assert_eq!(read, ["cargo xtask test", "cargo run", "ls"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! `cargo xtask fuzz`: every target of `fuzz/`, each for a while.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, root, show};
+use crate::{packages, tools};
+
+const SECONDS: u64 = 600;
+
+/// Fuzzes one target or all of them, and ends with a table of what was run.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let call = Call::read(arguments)?;
+    let all = targets()?;
+    let chosen = match &call.target {
+        None => all,
+        Some(target) if all.contains(target) => vec![target.clone()],
+        Some(target) => bail!("there is no fuzz target `{target}`; there are: {}", all.join(", ")),
+    };
+    packages::ensure(packages::FOR_FUZZ)?;
+    tools::ensure(&tools::FUZZ)?;
+
+    let mut findings = Vec::new();
+    let mut rows = Vec::new();
+    for target in chosen {
+        let outcome = fuzz(&target, call.seconds)?;
+        rows.push(format!("{target:<20} {}", outcome.text));
+        if !outcome.clean {
+            findings.push(target);
+        }
+    }
+    println!("\n{}", rows.join("\n"));
+    match findings.is_empty() {
+        true => Ok(()),
+        false => bail!("findings in {}: see fuzz/artifacts", findings.join(", ")),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Call {
+    target: Option<String>,
+    seconds: u64,
+}
+
+impl Call {
+    fn read(arguments: &[String]) -> Result<Call> {
+        let mut call = Call { target: None, seconds: SECONDS };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            match argument.as_str() {
+                "--seconds" => {
+                    let seconds = rest.next().and_then(|value| value.parse().ok());
+                    call.seconds = seconds.context("--seconds wants a number of seconds")?;
+                }
+                name if call.target.is_none() && !name.starts_with('-') => {
+                    call.target = Some(name.to_owned());
+                }
+                other => bail!("fuzz knows no `{other}`: fuzz [TARGET] [--seconds N]"),
+            }
+        }
+        Ok(call)
+    }
+}
+
+/// The names of the targets, in their order.
+fn targets() -> Result<Vec<String>> {
+    let folder = root()?.join("fuzz/fuzz_targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).context("there is no fuzz/fuzz_targets")? {
+        let file = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(file.strip_suffix(".rs").map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+struct Outcome {
+    clean: bool,
+    text: String,
+}
+
+fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
+    let limit = format!("-max_total_time={seconds}");
+    let mut command = cargo(["fuzz", "run", "--fuzz-dir", "fuzz", target, "--", &limit])?;
+    // The sanitizer's flags belong to nightly compilers; this lets the stable one take them.
+    command.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
+    eprintln!("$ {}", show(&command));
+    let mut child = command.spawn().context("cannot start cargo fuzz")?;
+    let mut output = BufReader::new(child.stderr.take().context("stderr is piped")?);
+
+    let mut done = None;
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        std::io::stderr().write_all(&line)?;
+        let text = String::from_utf8_lossy(&line);
+        // libFuzzer's last word, such as "Done 1234 runs in 601 second(s)".
+        done = text.starts_with("Done ").then(|| text.trim().to_owned()).or(done);
+        line.clear();
+    }
+    let status = child.wait()?;
+    Ok(match done {
+        Some(text) if status.success() => Outcome { clean: true, text: format!("{text}, clean") },
+        _ => Outcome { clean: false, text: format!("FINDING or fault ({status})") },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Call> {
+        Call::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn target_and_seconds_come_in_either_order() {
+        let body = Some("body".to_owned());
+        assert_eq!(read("").expect("nothing"), Call { target: None, seconds: 600 });
+        for line in ["body --seconds 5", "--seconds 5 body"] {
+            assert_eq!(read(line).expect(line), Call { target: body.clone(), seconds: 5 });
+        }
+        for line in ["--seconds", "--seconds soon", "body date", "--second 5"] {
+            read(line).expect_err(line);
+        }
+    }
+}

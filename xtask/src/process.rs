@@ -1,0 +1,72 @@
+//! Starting other programs, always from the root of the repository.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the repository that this run belongs to. Asked of cargo at run time, because several
+/// checkouts may share one target folder.
+pub(crate) fn root() -> Result<PathBuf> {
+    let own = env::var_os("CARGO_MANIFEST_DIR").context("start the tasks as `cargo xtask`")?;
+    let root = Path::new(&own).parent().context("xtask lies in the root of the repository")?;
+    Ok(root.to_owned())
+}
+
+/// A program, to be run from the root.
+pub(crate) fn program(name: &str) -> Result<Command> {
+    let mut command = Command::new(name);
+    command.current_dir(root()?);
+    Ok(command)
+}
+
+/// The cargo that started this run, to be run from the root.
+pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Command> {
+    let name = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = program(&name)?;
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Shows the command and runs it.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// Runs the command and returns what it writes to stdout; its stderr stays visible.
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let shown = show(command);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}` failed ({})", output.status);
+    }
+    Ok(output.stdout)
+}
+
+/// Whether the command can be started and succeeds; what it says is not shown.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Whether this is a run of CI, where an absent dependency is a failure.
+pub(crate) fn in_ci() -> bool {
+    env::var("CI").is_ok_and(|value| value == "true")
+}
+
+/// The command as one would type it.
+pub(crate) fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,64 @@
+//! `cargo xtask test`: every test of the workspace, on a machine with nothing but Rust.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::process::{cargo, in_ci, root};
+use crate::{packages, tally};
+
+/// Says to the tests where the sales report lies that they import whole.
+const SALES_REPORT: &str = "KIOSQUE_SALES_REPORT";
+/// Where it lies unless someone says otherwise: beside the repository.
+const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
+
+/// Runs the tests; the arguments go to `cargo test`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    packages::ensure(packages::FOR_TESTS)?;
+    let mut tests = cargo(["test", "--locked"])?;
+    if !names_a_package(arguments) {
+        tests.arg("--workspace");
+    }
+    tests.args(arguments);
+    if let Some(report) = sales_report()? {
+        tests.env(SALES_REPORT, report);
+    }
+    tally::run(&mut tests)?;
+    Ok(())
+}
+
+fn names_a_package(arguments: &[String]) -> bool {
+    let for_cargo = arguments.iter().take_while(|argument| *argument != "--");
+    let mut names = for_cargo.filter(|argument| argument.starts_with("-p"));
+    names.next().is_some() || arguments.iter().any(|argument| argument.starts_with("--package"))
+}
+
+/// The report's absolute path, since cargo runs each test in its crate's folder. `None`: either the
+/// caller has set the variable, or there is no report and the tests that want it say so.
+fn sales_report() -> Result<Option<PathBuf>> {
+    if env::var_os(SALES_REPORT).is_some() {
+        return Ok(None);
+    }
+    match root()?.join(SALES_REPORT_DEFAULT).canonicalize() {
+        Ok(report) => Ok(Some(report)),
+        Err(_) if in_ci() => bail!(
+            "the sales report is absent, and CI skips no test: \
+             put it at {SALES_REPORT_DEFAULT} or say in {SALES_REPORT} where it is"
+        ),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_package_is_tested_alone() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert!(names_a_package(&words("-p kiosque-store")));
+        assert!(names_a_package(&words("--package=kiosque-store -- login")));
+        assert!(!names_a_package(&words("--lib -- -payments")));
+    }
+}

@@ -1,0 +1,143 @@
+//! `cargo xtask tidy`: the house's rules that no compiler and no linter holds.
+//!
+//! Each rule is a function from one file to its faults, so that a test can plant a fault in a
+//! string. The words that a rule forbids are assembled here, lest the rules find themselves.
+
+mod code;
+mod functions;
+mod lengths;
+mod manifests;
+mod names;
+mod scan;
+mod source;
+mod sql;
+mod words;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{output, program, root};
+use source::Source;
+
+/// Something that breaks a rule.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fault {
+    path: String,
+    line: usize,
+    what: String,
+}
+
+impl Fault {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Fault {
+        Fault { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.what)
+    }
+}
+
+/// Holds every file of the repository to the rules and names what breaks them.
+pub(crate) fn run() -> Result<()> {
+    let files = files(&root()?)?;
+    let mut faults: Vec<Fault> = files.iter().flat_map(|(path, text)| check(path, text)).collect();
+    faults.sort();
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    match faults.len() {
+        0 => {
+            eprintln!("{} files are tidy", files.len());
+            Ok(())
+        }
+        count => bail!("tidy found {count} faults"),
+    }
+}
+
+/// Every fault of one file; the path is relative to the root and says which rules apply.
+fn check(path: &str, text: &str) -> Vec<Fault> {
+    let mut faults = words::check(path, text);
+    faults.extend(names::check(path));
+    if path.ends_with("Cargo.toml") {
+        faults.extend(manifests::check(path, text));
+    }
+    let is_ours = ["crates/", "xtask/", "bench/", "fuzz/"].iter().any(|top| path.starts_with(top));
+    if is_ours && path.ends_with(".rs") {
+        let source = Source::new(path, text);
+        for rule in [lengths::check, code::check, functions::check, sql::check] {
+            faults.extend(rule(&source));
+        }
+    }
+    faults
+}
+
+/// The text files that git tracks or would track, with their contents.
+fn files(root: &Path) -> Result<Vec<(String, String)>> {
+    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let paths = output(program("git")?.args(list)).context("tidy asks git for the files")?;
+    let paths = String::from_utf8(paths).context("a path is no UTF-8")?;
+
+    let mut files = Vec::new();
+    for path in paths.split_terminator('\0') {
+        // A file that is deleted but not committed so is absent; one that is no UTF-8 is no text.
+        let Ok(bytes) = fs::read(root.join(path)) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        files.push((path.to_owned(), text));
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        if let Err(error) = run() {
+            panic!("{error}: they stand above");
+        }
+    }
+
+    #[test]
+    fn the_walk_sees_this_very_file() {
+        let files = files(&root().expect("root")).expect("files");
+        let (_, text) =
+            files.iter().find(|(path, _)| path == "xtask/src/tidy.rs").expect("this file");
+        assert!(text.contains("the_walk_sees_this_very_file"));
+    }
+
+    /// Each rule is reached from `check`; the rules' own tests know their corners.
+    #[test]
+    fn a_planted_fault_of_each_rule_is_found() {
+        let long_function = format!("fn long() {{\n{}}}\n", "    step();\n".repeat(60));
+        let planted = [
+            ("crates/server/src/utils.rs", "", "name"),
+            ("crates/server/src/a.rs", &"// x\n".repeat(401), "file has 401 lines"),
+            ("crates/server/src/a.rs", &format!("// {}\n", "x".repeat(98)), "101 columns"),
+            ("crates/server/src/a.rs", &long_function, "`long` has 62 lines"),
+            ("crates/server/src/a.rs", "fn f() { g().unwrap(); }\n", "unwrap"),
+            ("crates/server/src/a.rs", "pub fn f(strict: bool) {}\n", "bool"),
+            ("crates/server/src/a.rs", "const Q: &str = \"select 1\";\n", "SQL"),
+            (
+                "crates/model/Cargo.toml",
+                "[lints]\nworkspace = true\n[dependencies]\n\
+              kiosque-store.workspace = true\n",
+                "kiosque-store",
+            ),
+            ("Cargo.toml", "[workspace.lints.rust]\n", "unsafe_code"),
+            ("docs/a.md", concat!("see /wo", "rk/main\n"), "machine"),
+        ];
+        for (path, text, expected) in planted {
+            let faults = check(path, text);
+            assert_eq!(faults.len(), 1, "{expected}: {faults:?}");
+            assert!(faults[0].to_string().contains(expected), "{expected}: {faults:?}");
+        }
+    }
+}

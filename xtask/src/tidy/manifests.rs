@@ -1,0 +1,143 @@
+//! Who may depend on whom, and the lints that every crate takes from the workspace.
+
+use super::Fault;
+
+/// The arrows of the house; there are no others. What a crate uses for its tests alone is free.
+const ARROWS: [(&str, &[&str]); 7] = [
+    ("crates/kiosque", &["kiosque-server", "kiosque-store", "kiosque-model"]),
+    ("crates/server", &["kiosque-store", "kiosque-model", "kiosque-wire"]),
+    ("crates/store", &["kiosque-model"]),
+    ("crates/model", &[]),
+    ("crates/wire", &[]),
+    ("bench", &["kiosque-wire"]),
+    ("xtask", &[]),
+];
+
+/// Finds what a manifest says or leaves out.
+pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
+    if path == "Cargo.toml" {
+        let forbids = keys(text).any(|key| {
+            key.section == "workspace.lints.rust" && key.is("unsafe_code", "\"forbid\"")
+        });
+        return missing(path, !forbids, "[workspace.lints.rust] lacks unsafe_code = \"forbid\"");
+    }
+    let Some(folder) = path.strip_suffix("/Cargo.toml").filter(|folder| *folder != "fuzz") else {
+        return Vec::new();
+    };
+    let takes = keys(text).any(|key| key.section == "lints" && key.is("workspace", "true"));
+    let mut faults = missing(path, !takes, "[lints] lacks workspace = true");
+    match ARROWS.iter().find(|(from, _)| *from == folder) {
+        Some((_, to)) => faults.extend(arrows(path, text, to)),
+        None => faults.push(Fault::new(path, 1, "a new crate: add its arrows to xtask's tidy")),
+    }
+    faults
+}
+
+fn missing(path: &str, is_missing: bool, what: &str) -> Vec<Fault> {
+    is_missing.then(|| Fault::new(path, 1, what)).into_iter().collect()
+}
+
+fn arrows<'a>(path: &'a str, text: &'a str, to: &'a [&str]) -> impl Iterator<Item = Fault> + 'a {
+    let ours = keys(text).filter_map(|key| Some((key.line, key.dependency()?)));
+    let ours = ours.filter(|(_, name)| name.starts_with("kiosque") || *name == "xtask");
+    ours.filter(|(_, name)| !to.contains(name)).map(move |(line, name)| {
+        Fault::new(path, line, format!("no arrow leads from here to {name}"))
+    })
+}
+
+/// A line of a manifest: a key with its value, or the header of a section.
+struct Key<'a> {
+    line: usize,
+    section: &'a str,
+    name: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Key<'a> {
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.name == name && self.value == value
+    }
+
+    /// The package that this line makes the crate depend on, tests aside.
+    fn dependency(&self) -> Option<&'a str> {
+        const SECTIONS: [&str; 2] = ["dependencies", "build-dependencies"];
+        let ends_one = |section: &str| {
+            let last = section.rsplit('.').next().unwrap_or(section);
+            SECTIONS.contains(&last)
+        };
+        match self.section.rsplit_once('.') {
+            _ if ends_one(self.section) && !self.name.is_empty() => Some(self.package()),
+            // [dependencies.NAME]
+            Some((section, name)) if ends_one(section) && self.name.is_empty() => Some(name),
+            Some((section, _)) if ends_one(section) && self.name == "package" => {
+                Some(self.value.trim_matches('"'))
+            }
+            _ => None,
+        }
+    }
+
+    /// The key up to its first dot, or the package that it is another name for.
+    fn package(&self) -> &'a str {
+        let renamed =
+            self.value.split_once("package = \"").and_then(|(_, rest)| rest.split_once('"'));
+        match renamed {
+            Some((package, _)) => package,
+            None => self.name.split('.').next().unwrap_or(self.name),
+        }
+    }
+}
+
+/// Reads the part of TOML that manifests are written in: one key a line.
+fn keys(text: &str) -> impl Iterator<Item = Key<'_>> {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    lines.scan("", |section, (line, text)| {
+        if let Some(header) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            *section = header;
+            return Some(Key { line, section, name: "", value: "" });
+        }
+        let (name, value) = text.split_once('=').unwrap_or(("", text));
+        Some(Key { line, section, name: name.trim(), value: value.trim() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINTS: &str = "[lints]\nworkspace = true\n";
+
+    fn faults(path: &str, rest: &str) -> Vec<String> {
+        let text = format!("{LINTS}{rest}");
+        check(path, &text).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_arrow_against_the_house_is_found_however_it_is_written() {
+        for rest in [
+            "[dependencies]\nkiosque-store.workspace = true\n",
+            "[dependencies]\nkiosque-store = { workspace = true }\n",
+            "[dependencies]\nkept = { path = \"../store\", package = \"kiosque-store\" }\n",
+            "[dependencies.kiosque-store]\npath = \"../store\"\n",
+            "[dependencies.kept]\npath = \"../store\"\npackage = \"kiosque-store\"\n",
+            "[build-dependencies]\nkiosque-store.workspace = true\n",
+            "[target.'cfg(unix)'.dependencies]\nkiosque-store.workspace = true\n",
+        ] {
+            let found = faults("crates/wire/Cargo.toml", rest);
+            assert!(found.len() == 1 && found[0].contains("kiosque-store"), "{rest}: {found:?}");
+            assert!(faults("crates/server/Cargo.toml", rest).is_empty(), "{rest}");
+        }
+        let for_tests = "[dev-dependencies]\nkiosque-store.workspace = true\n";
+        assert!(faults("crates/wire/Cargo.toml", for_tests).is_empty());
+    }
+
+    #[test]
+    fn every_crate_takes_the_lints_and_is_in_the_house() {
+        let bare = check("crates/wire/Cargo.toml", "[dependencies]\nworkspace = true\n");
+        assert!(bare[0].to_string().contains("[lints]"), "{bare:?}");
+        assert!(faults("crates/shop/Cargo.toml", "")[0].contains("a new crate"));
+        assert!(check("fuzz/Cargo.toml", "").is_empty());
+        let root = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\n";
+        assert!(check("Cargo.toml", root).is_empty());
+        assert_eq!(check("Cargo.toml", &root.replace("forbid", "warn")).len(), 1);
+    }
+}

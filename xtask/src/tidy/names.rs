@@ -1,0 +1,33 @@
+//! What a file may be called. A file is named for the thing in the contract.
+
+use super::Fault;
+
+const FORBIDDEN: [(&str, &str); 5] = [
+    ("mod.rs", "put it beside its folder, under the folder's name"),
+    ("utils.rs", "name it for what it does"),
+    ("util.rs", "name it for what it does"),
+    ("helpers.rs", "name it for what it does"),
+    ("common.rs", "name it for what it does"),
+];
+
+/// Finds a name that says nothing.
+pub(crate) fn check(path: &str) -> Option<Fault> {
+    let name = path.rsplit('/').next()?;
+    let (_, instead) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name)?;
+    Some(Fault::new(path, 1, format!("a file's name is not {name}: {instead}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_for_a_thing() {
+        for path in ["crates/a/src/mod.rs", "crates/a/tests/it/helpers.rs"] {
+            assert!(check(path).is_some(), "{path}");
+        }
+        for path in ["crates/a/src/model.rs", "crates/a/src/devices.rs", "README.md"] {
+            assert!(check(path).is_none(), "{path}");
+        }
+    }
+}
