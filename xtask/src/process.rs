@@ -18,6 +18,15 @@ pub(crate) fn root() -> Result<PathBuf> {
 pub(crate) fn program(name: &str) -> Result<Command> {
     let mut command = Command::new(name);
     command.current_dir(root()?);
+    // What cargo told this run about itself would mislead others: cargo-machete, for one, reads
+    // its arguments differently then.
+    let about_us = env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    });
+    for name in about_us {
+        command.env_remove(name);
+    }
     Ok(command)
 }
 

@@ -34,14 +34,17 @@ fn names_a_package(arguments: &[String]) -> bool {
     names.next().is_some() || arguments.iter().any(|argument| argument.starts_with("--package"))
 }
 
-/// The report's absolute path, since cargo runs each test in its crate's folder. `None`: either the
-/// caller has set the variable, or there is no report and the tests that want it say so.
+/// The report's absolute path, since cargo runs each test in its crate's folder. `None`: no one has
+/// put it anywhere, and the tests that want it say so.
 fn sales_report() -> Result<Option<PathBuf>> {
-    if env::var_os(SALES_REPORT).is_some() {
-        return Ok(None);
-    }
-    match root()?.join(SALES_REPORT_DEFAULT).canonicalize() {
+    let set = env::var_os(SALES_REPORT);
+    let report = match &set {
+        Some(path) => PathBuf::from(path),
+        None => root()?.join(SALES_REPORT_DEFAULT),
+    };
+    match report.canonicalize() {
         Ok(report) => Ok(Some(report)),
+        Err(_) if set.is_some() => bail!("{SALES_REPORT}: there is no {}", report.display()),
         Err(_) if in_ci() => bail!(
             "the sales report is absent, and CI skips no test: \
              put it at {SALES_REPORT_DEFAULT} or say in {SALES_REPORT} where it is"
