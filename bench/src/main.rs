@@ -1,2 +1,45 @@
-//! x
-fn main() {}
+//! The bench: builds a fleet and a million orders, serves them, and prints what each request costs
+//! beside a bare server on the same stack. `cargo xtask bench` runs it on release builds.
+
+mod calls;
+mod catalog;
+mod child;
+mod client;
+mod fleet;
+mod imports;
+mod input;
+mod kiosque;
+mod latency;
+mod limit;
+mod load;
+mod logins;
+mod measure;
+mod options;
+mod orders;
+mod report;
+mod rng;
+mod rounds;
+mod spread;
+mod start;
+mod whole;
+
+use clap::Parser;
+
+use crate::options::{CommandLine, Helper};
+
+fn main() -> anyhow::Result<()> {
+    let line = CommandLine::parse();
+    match &line.helper {
+        Some(Helper::LimitServer(options)) => limit::serve(options),
+        None => {
+            line.options.size.check()?;
+            line.options.effort.check()?;
+            let report = whole::run(&line.options)?;
+            print!("{}", report.table());
+            match &line.options.json {
+                Some(path) => report.write_json(path),
+                None => Ok(()),
+            }
+        }
+    }
+}
