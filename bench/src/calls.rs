@@ -1,0 +1,183 @@
+//! What is asked in each scenario, as calls with a live session.
+
+use anyhow::{Context, ensure};
+use kiosque_wire::{
+    DeviceRecord, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page,
+    SessionData,
+};
+
+use crate::client::{Call, Client};
+use crate::fleet::{self, Account};
+use crate::load::Workload;
+use crate::options::Size;
+use crate::orders;
+use crate::rng::Rng;
+
+const LOGIN: &str = "platform-auth/auth/third-api/token";
+const DEVICES: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
+const ORDERS: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
+const DETAIL: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+
+/// Orders of which the details are asked for.
+const TRADE_NUMBERS: usize = 20_000;
+
+/// A log in.
+///
+/// # Errors
+/// When it cannot be put into JSON.
+pub(crate) fn login(account: &Account) -> anyhow::Result<Call> {
+    let request =
+        LoginRequest { username: account.login_name.clone(), password: account.password.clone() };
+    Call::new(LOGIN, None, serde_json::to_string(&request)?)
+}
+
+/// A worker for each of the first `workers` accounts that do nothing but log in.
+///
+/// # Errors
+/// When there are not so many accounts.
+pub(crate) fn logins(size: &Size, workers: usize) -> anyhow::Result<Workload> {
+    ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
+    let calls = fleet::callers(size).iter().take(workers).map(login).collect::<Result<_, _>>()?;
+    Ok(Workload::one_each(calls))
+}
+
+/// Live sessions: the token of each group's reader.
+pub(crate) struct Sessions {
+    tokens: Vec<String>,
+    size: Size,
+    workers: usize,
+}
+
+impl Sessions {
+    /// Logs every reader in; workloads made from it will have so many `workers`.
+    ///
+    /// # Errors
+    /// When a login is refused.
+    pub(crate) async fn open(client: &Client, size: &Size, workers: usize) -> anyhow::Result<Self> {
+        let mut connection = client.connect().await?;
+        let mut tokens = Vec::new();
+        for account in fleet::readers(size) {
+            let session: SessionData = connection.ask(&login(&account)?).await?;
+            ensure!(
+                session.group_id == fleet::group_id(account.group),
+                "another group: {session:?}"
+            );
+            tokens.push(session.access_token);
+        }
+        Ok(Sessions { tokens, size: size.clone(), workers })
+    }
+
+    fn token_of(&self, device: usize) -> &str {
+        &self.tokens[fleet::group_of(device, &self.size)]
+    }
+
+    fn workload(
+        &self,
+        calls: impl Iterator<Item = anyhow::Result<Call>>,
+    ) -> anyhow::Result<Workload> {
+        Ok(Workload::shared(self.workers, calls.collect::<Result<_, _>>()?))
+    }
+
+    /// Page 1 of every device but the big one, each with a session of its group.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn order_pages(&self, history: bool) -> anyhow::Result<Workload> {
+        let page = |device| order_page(device, 1, history, self.token_of(device));
+        self.workload((1..self.size.devices).map(page))
+    }
+
+    /// One page of the big device, whose session all workers share.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn big_device_page(&self, page: u64) -> anyhow::Result<Workload> {
+        self.workload(std::iter::once(order_page(0, page, false, self.token_of(0))))
+    }
+
+    /// Every device page of every group.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn device_pages(&self) -> anyhow::Result<Workload> {
+        let pages = u64::try_from((self.size.devices / self.size.groups).div_ceil(10))?;
+        let all = self.tokens.iter().flat_map(|token| (1..=pages).map(move |page| (token, page)));
+        self.workload(all.map(|(token, page)| device_page(page, token)))
+    }
+
+    /// Orders with a trade number, from all devices and all of the year.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn details(&self) -> anyhow::Result<Workload> {
+        let mut rng = Rng::new(self.size.seed);
+        let drawn = (0..TRADE_NUMBERS).map(|_| {
+            let order = orders::order(rng.below(self.size.orders), &self.size)?;
+            let token = self.token_of(order.device);
+            let numbered = !order.trade_no.is_empty();
+            numbered.then(|| detail(order.trade_no, token)).transpose()
+        });
+        self.workload(drawn.filter_map(Result::transpose))
+    }
+
+    /// Asks for one of everything, and holds the answers against what was imported.
+    ///
+    /// # Errors
+    /// Says which answer is not as it should be.
+    pub(crate) async fn try_out(&self, client: &Client) -> anyhow::Result<()> {
+        let mut connection = client.connect().await?;
+        let token = &self.tokens[0];
+        for page in [1, self.size.deep_page()] {
+            let big: Page<OrderRecord> =
+                connection.ask(&order_page(0, page, false, token)?).await?;
+            let expected = i64::try_from(self.size.big_device_orders)?;
+            ensure!(
+                big.total == expected && big.records.len() == 10,
+                "page {page} of the big device: total {}, {} records",
+                big.total,
+                big.records.len()
+            );
+        }
+        let devices: Page<DeviceRecord> = connection.ask(&device_page(1, token)?).await?;
+        ensure!(devices.total > 0 && !devices.records.is_empty(), "no devices: {devices:?}");
+        let number = (0..self.size.orders)
+            .find_map(|number| orders::order(number, &self.size).ok().filter(|o| o.device == 0))
+            .context("the big device has no order")?
+            .trade_no;
+        if !number.is_empty() {
+            let found: OrderDetail = connection.ask(&detail(number, token)?).await?;
+            ensure!(found.head.device_code == fleet::device_code(0), "another order: {found:?}");
+        }
+        Ok(())
+    }
+
+    /// A call that a session which has outlived a restart can make at once.
+    ///
+    /// # Errors
+    /// When it cannot travel.
+    pub(crate) fn first_call(&self) -> anyhow::Result<Call> {
+        order_page(0, 1, false, &self.tokens[0])
+    }
+}
+
+fn paged(path: &str, page: u64) -> String {
+    format!("{path}?current={page}&size=10")
+}
+
+fn order_page(device: usize, page: u64, history: bool, token: &str) -> anyhow::Result<Call> {
+    let filter = OrderFilter {
+        device_code: fleet::device_code(device),
+        include_history: history.then_some(true),
+        ..OrderFilter::default()
+    };
+    Call::new(&paged(ORDERS, page), Some(token), serde_json::to_string(&filter)?)
+}
+
+fn device_page(page: u64, token: &str) -> anyhow::Result<Call> {
+    Call::new(&paged(DEVICES, page), Some(token), "{}".to_owned())
+}
+
+fn detail(trade_no: String, token: &str) -> anyhow::Result<Call> {
+    let request = OrderDetailRequest { trade_no_out: Some(trade_no), trade_no_in: None };
+    Call::new(DETAIL, Some(token), serde_json::to_string(&request)?)
+}

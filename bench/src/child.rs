@@ -1,0 +1,80 @@
+//! Programs that the bench starts beside itself, ended when they are dropped.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+
+/// How long a program may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A program that runs.
+pub(crate) struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn start(command: &mut Command) -> anyhow::Result<Process> {
+        let child = command
+            .spawn()
+            .with_context(|| format!("{} does not start", command.get_program().display()))?;
+        Ok(Process { child })
+    }
+
+    /// Its id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    pub(crate) fn wait(&mut self) -> anyhow::Result<ExitStatus> {
+        Ok(self.child.wait()?)
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has.
+    ///
+    /// # Errors
+    /// When it does not end in time.
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
+        let asked = Command::new("kill").arg("-TERM").arg(self.pid().to_string()).status()?;
+        ensure!(asked.success(), "process {} cannot be asked to end", self.pid());
+        let since = Instant::now();
+        while self.ended()?.is_none() {
+            ensure!(since.elapsed() < PATIENCE, "process {} did not end in time", self.pid());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An address of this machine on which nobody listens.
+///
+/// # Errors
+/// When there is none left.
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}

@@ -1,0 +1,171 @@
+//! A caller that keeps its connection: HTTP/1.1 over TLS, trusting one certificate.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use kiosque_wire::TOKEN_HEADER;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// A request, ready to be sent as often as needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    uri: Uri,
+    token: Option<HeaderValue>,
+    body: Bytes,
+}
+
+impl Call {
+    /// A call of `path` (with its query) behind the gateway prefix.
+    ///
+    /// # Errors
+    /// When path or token cannot travel.
+    pub(crate) fn new(path: &str, token: Option<&str>, body: String) -> anyhow::Result<Call> {
+        let uri = format!("{}/{path}", kiosque_wire::GATEWAY_PREFIX).parse()?;
+        let token = token.map(HeaderValue::from_str).transpose()?;
+        Ok(Call { uri, token, body: Bytes::from(body) })
+    }
+
+    fn request(&self) -> anyhow::Result<Request<Full<Bytes>>> {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(self.uri.clone())
+            .header(HOST, HeaderValue::from_static("localhost"))
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(token) = &self.token {
+            request = request.header(TOKEN_HEADER, token.clone());
+        }
+        Ok(request.body(Full::new(self.body.clone()))?)
+    }
+}
+
+/// Where to call, and whom to trust there.
+#[derive(Clone)]
+pub(crate) struct Client {
+    connector: TlsConnector,
+    address: SocketAddr,
+}
+
+impl Client {
+    /// A client of `address` that trusts the certificate in the file `cert`.
+    ///
+    /// # Errors
+    /// When the file is no certificate.
+    pub(crate) fn trusting(cert: &Path, address: SocketAddr) -> anyhow::Result<Client> {
+        let mut roots = RootCertStore::empty();
+        for cert in CertificateDer::pem_file_iter(cert)? {
+            roots.add(cert?)?;
+        }
+        ensure!(!roots.is_empty(), "no certificate in {}", cert.display());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Client { connector: TlsConnector::from(Arc::new(config)), address })
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// When nobody listens, or the handshake fails.
+    pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
+        let tcp = TcpStream::connect(self.address).await?;
+        tcp.set_nodelay(true)?;
+        let name = ServerName::try_from("localhost")?;
+        let tls = self.connector.connect(name, tcp).await?;
+        let (sender, driver) = handshake(TokioIo::new(tls)).await?;
+        tokio::spawn(async move {
+            // A broken connection shows at the next call.
+            let _ = driver.await;
+        });
+        Ok(Connection { sender })
+    }
+
+    /// Opens `wanted` connections.
+    ///
+    /// # Errors
+    /// When one of them cannot be opened.
+    pub(crate) async fn connect_all(&self, wanted: usize) -> anyhow::Result<Vec<Connection>> {
+        let mut connections = Vec::with_capacity(wanted);
+        for _ in 0..wanted {
+            connections.push(self.connect().await?);
+        }
+        Ok(connections)
+    }
+}
+
+/// A connection that stays open from call to call.
+pub(crate) struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Connection {
+    /// Sends a call and takes the whole answer, which must be a success.
+    ///
+    /// # Errors
+    /// When the connection breaks, or the answer is not HTTP 200 with `code` 200.
+    pub(crate) async fn post(&mut self, call: &Call) -> anyhow::Result<Bytes> {
+        self.sender.ready().await?;
+        let answer = self.sender.send_request(call.request()?).await?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await?.to_bytes();
+        if status != StatusCode::OK || !says_success(&body) {
+            let head: String = String::from_utf8_lossy(&body).chars().take(300).collect();
+            bail!("{} was answered with HTTP {status}: {head}", call.uri);
+        }
+        Ok(body)
+    }
+
+    /// Sends a call and reads the answer's `data`.
+    ///
+    /// # Errors
+    /// As [`Connection::post`], and when `data` is of another shape.
+    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
+        &mut self,
+        call: &Call,
+    ) -> anyhow::Result<T> {
+        let body = self.post(call).await?;
+        let answer: kiosque_wire::Envelope<T> = serde_json::from_slice(&body)
+            .with_context(|| format!("{} was answered in another shape", call.uri))?;
+        Ok(answer.data)
+    }
+
+    /// Whether the server ended it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+/// Whether `"code":200` stands in the body, which is its first field.
+fn says_success(body: &[u8]) -> bool {
+    const SUCCESS: &[u8] = b"\"code\":200,";
+    body.windows(SUCCESS.len()).take(64).any(|part| part == SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_200_is_a_success() {
+        assert!(says_success(br#"{"code":200,"msg":"success","enMsg":null,"data":null}"#));
+        for refused in
+            [&br#"{"code":-4,"msg":"200"}"#[..], br#"{"code":2000,"msg":""}"#, b"", b"<html>"]
+        {
+            assert!(!says_success(refused));
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The fleet that the bench asks about, and the fleet file that tells it to `kiosque apply`.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::catalog::{CURRENCIES, GOODS, MODELS, PLACES, VARIANTS};
+use crate::options::Size;
+use crate::rng::Rng;
+
+/// Accounts that do nothing but log in, so that no two workers share a session.
+pub(crate) const LOGIN_ACCOUNTS: usize = 64;
+/// Aisles of each device.
+pub(crate) const AISLES: usize = 40;
+
+/// An account that the bench logs in with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Account {
+    /// Its `username`.
+    pub(crate) login_name: String,
+    /// Its password, in clear.
+    pub(crate) password: String,
+    /// Its only group, counted from 0.
+    pub(crate) group: usize,
+}
+
+/// The `groupId` of a group, counted from 0.
+pub(crate) fn group_id(group: usize) -> String {
+    format!("{}", 10_001 + group)
+}
+
+/// The currency that a group trades in.
+pub(crate) fn group_currency(group: usize) -> &'static str {
+    CURRENCIES[group % CURRENCIES.len()]
+}
+
+/// The `deviceCode` of a device, counted from 0; device 0 is the big one.
+pub(crate) fn device_code(device: usize) -> String {
+    format!("VJ{}", 300_300_000 + device)
+}
+
+/// The group of a device; both counted from 0.
+pub(crate) fn group_of(device: usize, size: &Size) -> usize {
+    device % size.groups
+}
+
+/// The product in an aisle; all counted from 0.
+pub(crate) fn product_in(device: usize, aisle: usize) -> usize {
+    (device * 7 + aisle * 5) % products()
+}
+
+/// How many products there are.
+pub(crate) const fn products() -> usize {
+    GOODS.len() * VARIANTS.len()
+}
+
+/// The `goodsId` of a product, counted from 0.
+pub(crate) fn goods_id(product: usize) -> String {
+    format!("{}", 88_000_001 + product)
+}
+
+/// The name of a product.
+pub(crate) fn goods_name(product: usize) -> String {
+    let (name, _, _) = GOODS[product % GOODS.len()];
+    format!("{name}{}", VARIANTS[product / GOODS.len() % VARIANTS.len()])
+}
+
+/// The price of a product, in minor units.
+pub(crate) fn goods_price(product: usize) -> i64 {
+    GOODS[product % GOODS.len()].2
+}
+
+/// The code of an aisle, counted from 0: ten to a layer, `A01` to `D10`.
+pub(crate) fn aisle_code(aisle: usize) -> String {
+    let layer = ["A", "B", "C", "D", "E", "F"][aisle / 10 % 6];
+    format!("{layer}{:02}", aisle % 10 + 1)
+}
+
+/// The accounts that read: one for each group.
+pub(crate) fn readers(size: &Size) -> Vec<Account> {
+    (0..size.groups).map(|group| account("reader", group, group)).collect()
+}
+
+/// The accounts that log in again and again.
+pub(crate) fn callers(size: &Size) -> Vec<Account> {
+    (0..LOGIN_ACCOUNTS).map(|index| account("caller", index, index % size.groups)).collect()
+}
+
+fn account(kind: &str, index: usize, group: usize) -> Account {
+    let login_name = format!("{kind}-{:02}", index + 1);
+    Account { password: format!("open sesame, {login_name}"), login_name, group }
+}
+
+#[derive(Serialize)]
+struct FleetFile {
+    group: Vec<GroupEntry>,
+    account: Vec<AccountEntry>,
+    product: Vec<ProductEntry>,
+    device: Vec<DeviceEntry>,
+}
+
+#[derive(Serialize)]
+struct GroupEntry {
+    id: String,
+    name: String,
+}
+
+#[derive(Serialize)]
+struct AccountEntry {
+    login_name: String,
+    display_name: String,
+    password: String,
+    third_party_api: bool,
+    groups: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ProductEntry {
+    id: String,
+    name: String,
+    category: &'static str,
+    currency: &'static str,
+    default_price: i64,
+}
+
+#[derive(Serialize)]
+struct DeviceEntry {
+    code: String,
+    name: String,
+    group: String,
+    model: &'static str,
+    address: &'static str,
+    aisle: Vec<AisleEntry>,
+}
+
+#[derive(Serialize)]
+struct AisleEntry {
+    code: String,
+    product: String,
+    price: i64,
+    stock: u64,
+    capacity: u64,
+    layer: usize,
+}
+
+/// Writes the fleet file, in JSON.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(size: &Size, out: impl Write) -> anyhow::Result<()> {
+    let group = (0..size.groups)
+        .map(|group| GroupEntry { id: group_id(group), name: format!("Group {:02}", group + 1) })
+        .collect();
+    let account =
+        readers(size).into_iter().chain(callers(size)).map(account_entry).collect::<Vec<_>>();
+    let product = (0..products()).map(product_entry).collect();
+    let device = (0..size.devices).map(|device| device_entry(device, size)).collect();
+    serde_json::to_writer(out, &FleetFile { group, account, product, device })?;
+    Ok(())
+}
+
+fn account_entry(account: Account) -> AccountEntry {
+    AccountEntry {
+        display_name: format!("Integrator {}", account.login_name),
+        login_name: account.login_name,
+        password: account.password,
+        third_party_api: true,
+        groups: vec![group_id(account.group)],
+    }
+}
+
+fn product_entry(product: usize) -> ProductEntry {
+    ProductEntry {
+        id: goods_id(product),
+        name: goods_name(product),
+        category: GOODS[product % GOODS.len()].1,
+        currency: if product % GOODS.len() < 12 { "CNY" } else { "EUR" },
+        default_price: goods_price(product),
+    }
+}
+
+fn device_entry(device: usize, size: &Size) -> DeviceEntry {
+    let mut rng = Rng::of(size.seed ^ 0xF1EE_7000, u64::try_from(device).unwrap_or_default());
+    let aisle = (0..AISLES)
+        .map(|aisle| AisleEntry {
+            code: aisle_code(aisle),
+            product: goods_id(product_in(device, aisle)),
+            price: goods_price(product_in(device, aisle)),
+            stock: rng.below(13),
+            capacity: 12,
+            layer: aisle / 10 + 1,
+        })
+        .collect();
+    DeviceEntry {
+        code: device_code(device),
+        name: format!("Kiosk {:04}", device + 1),
+        group: group_id(group_of(device, size)),
+        model: rng.pick(&MODELS),
+        address: rng.pick(&PLACES),
+        aisle,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    fn list<'a>(fleet: &'a Value, key: &str) -> &'a [Value] {
+        fleet[key].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    fn ids(entries: &[Value], key: &str) -> HashSet<String> {
+        entries.iter().filter_map(|entry| entry[key].as_str()).map(String::from).collect()
+    }
+
+    #[test]
+    fn a_fleet_names_each_thing_once_and_nothing_unknown() {
+        let size = Size::small();
+        let mut bytes = Vec::new();
+        write(&size, &mut bytes).unwrap();
+        let fleet: Value = serde_json::from_slice(&bytes).unwrap();
+        let (groups, products) =
+            (ids(list(&fleet, "group"), "id"), ids(list(&fleet, "product"), "id"));
+        assert_eq!(groups.len(), size.groups);
+        assert_eq!(products.len(), super::products());
+        assert_eq!(ids(list(&fleet, "device"), "code").len(), size.devices);
+        assert_eq!(ids(list(&fleet, "account"), "login_name").len(), size.groups + LOGIN_ACCOUNTS);
+        for device in list(&fleet, "device") {
+            assert!(groups.contains(device["group"].as_str().unwrap()));
+            let aisles = list(device, "aisle");
+            assert_eq!(ids(aisles, "code").len(), AISLES);
+            assert!(aisles.iter().all(|a| products.contains(a["product"].as_str().unwrap())));
+        }
+        let mut again = Vec::new();
+        write(&size, &mut again).unwrap();
+        assert_eq!(bytes, again);
+    }
+}

@@ -1,0 +1,165 @@
+//! The program under measurement: its commands, and its server as a process.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::child::{Process, free_address};
+use crate::client::{Call, Client};
+
+/// How long a starting server may take before it counts as broken.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program `kiosque` with one data folder.
+pub(crate) struct Kiosque {
+    program: PathBuf,
+    data: PathBuf,
+    log: PathBuf,
+}
+
+impl Kiosque {
+    /// The program with the data folder `data`; what it says goes into a log beside that.
+    pub(crate) fn new(program: &Path, data: PathBuf) -> Kiosque {
+        Kiosque { program: program.to_owned(), log: data.with_extension("log"), data }
+    }
+
+    /// Whether there is data already.
+    pub(crate) fn has_data(&self) -> bool {
+        self.data.is_dir()
+    }
+
+    /// Throws the data away.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(crate) fn clear(&self) -> anyhow::Result<()> {
+        if self.has_data() {
+            fs::remove_dir_all(&self.data)?;
+        }
+        Ok(())
+    }
+
+    /// Applies a fleet file.
+    ///
+    /// # Errors
+    /// When the command fails.
+    pub(crate) fn apply(&self, fleet: &Path) -> anyhow::Result<()> {
+        let process = Process::start(&mut self.command(&["apply".as_ref(), fleet.as_os_str()])?)?;
+        self.finish(process, "apply")
+    }
+
+    /// Starts an import of orders; [`Kiosque::finish`] waits for its end.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn start_import(&self, orders: &Path) -> anyhow::Result<Process> {
+        let words = ["import".as_ref(), "orders".as_ref(), orders.as_os_str()];
+        Process::start(&mut self.command(&words)?)
+    }
+
+    /// Waits until a command has ended, and well.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn finish(&self, mut process: Process, what: &str) -> anyhow::Result<()> {
+        let status = process.wait()?;
+        ensure!(status.success(), "kiosque {what}: {status}; see {}", self.log.display());
+        Ok(())
+    }
+
+    /// Starts the server on an address of its own; [`Server::client`] is the first to know whether
+    /// it answers.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn serve(&self) -> anyhow::Result<Server> {
+        let address = free_address()?;
+        let listen = address.to_string();
+        let mut command =
+            self.command(&["serve".as_ref(), "--listen".as_ref(), listen.as_ref()])?;
+        let started = Instant::now();
+        let process = Process::start(&mut command)?;
+        Ok(Server { process, address, cert: self.data.join("tls").join("cert.pem"), started })
+    }
+
+    fn command(&self, words: &[&OsStr]) -> anyhow::Result<Command> {
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let mut command = Command::new(&self.program);
+        command.args(words).arg("--data").arg(&self.data);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        Ok(command)
+    }
+}
+
+/// A server that runs.
+pub(crate) struct Server {
+    /// Its process.
+    pub(crate) process: Process,
+    address: SocketAddr,
+    cert: PathBuf,
+    started: Instant,
+}
+
+impl Server {
+    /// A client that trusts the server, once the server has made its certificate.
+    ///
+    /// # Errors
+    /// When there is none in time.
+    pub(crate) async fn client(&mut self) -> anyhow::Result<Client> {
+        loop {
+            match Client::trusting(&self.cert, self.address) {
+                Ok(client) => return Ok(client),
+                Err(fault) => self.wait_a_little(&fault).await?,
+            }
+        }
+    }
+
+    /// Asks until there is a good answer; how long that took from the start of the process.
+    ///
+    /// # Errors
+    /// When there is none in time.
+    pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
+        let client = self.client().await?;
+        loop {
+            match Self::try_once(&client, call).await {
+                Ok(()) => return Ok(self.started.elapsed()),
+                Err(fault) => self.wait_a_little(&fault).await?,
+            }
+        }
+    }
+
+    async fn try_once(client: &Client, call: &Call) -> anyhow::Result<()> {
+        client.connect().await?.post(call).await?;
+        Ok(())
+    }
+
+    async fn wait_a_little(&mut self, fault: &anyhow::Error) -> anyhow::Result<()> {
+        if let Some(status) = self.process.ended()? {
+            bail!("kiosque serve: {status}; before that: {fault:#}");
+        }
+        if self.started.elapsed() > START_PATIENCE {
+            bail!("kiosque serve does not answer: {fault:#}");
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        Ok(())
+    }
+}
+
+/// The program to measure: as told, or the one beside this program.
+///
+/// # Errors
+/// When it is not there.
+pub(crate) fn find(told: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let path = match told {
+        Some(path) => path.to_owned(),
+        None => std::env::current_exe()?.with_file_name("kiosque"),
+    };
+    path.canonicalize().with_context(|| {
+        format!("no program {}; build it with `cargo build --release -p kiosque`", path.display())
+    })
+}

@@ -1,0 +1,154 @@
+//! The limit: a bare server on the same stack that answers any POST with one page, kept ready. It
+//! runs as a process of its own, so that its CPU time is read exactly as Kiosque's is.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::child::{Process, free_address};
+use crate::client::Client;
+use crate::options::LimitServer;
+
+/// The limit server, running.
+pub(crate) struct Limit {
+    /// Its process.
+    pub(crate) process: Process,
+    /// Calls it.
+    pub(crate) client: Client,
+}
+
+impl Limit {
+    /// Starts the limit server with `page` as its only answer; its files go into `dir`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn start(dir: &Path, page: &[u8]) -> anyhow::Result<Limit> {
+        fs::create_dir_all(dir)?;
+        let [cert, key, body] =
+            ["limit-cert.pem", "limit-key.pem", "limit-page.json"].map(|name| dir.join(name));
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        fs::write(&cert, made.cert.pem())?;
+        fs::write(&key, made.signing_key.serialize_pem())?;
+        fs::write(&body, page)?;
+        let address = free_address()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("limit-server").arg("--cert").arg(&cert).arg("--key").arg(key);
+        command.arg("--page").arg(body).arg("--listen").arg(address.to_string());
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut process = Process::start(&mut command)?;
+        let since = Instant::now();
+        while std::net::TcpStream::connect(address).is_err() {
+            ensure!(process.ended()?.is_none(), "the limit server ended");
+            ensure!(since.elapsed() < Duration::from_secs(10), "the limit server does not answer");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Limit { process, client: Client::trusting(&cert, address)? })
+    }
+}
+
+/// Runs the limit server until stdin ends.
+///
+/// # Errors
+/// When it cannot listen, or its files are not what they should be.
+pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
+    std::thread::spawn(|| {
+        // Whatever ends the one who started us ends us.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    let acceptor = acceptor(&options.cert, &options.key)?;
+    let page = Bytes::from(fs::read(&options.page)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(options.listen).await?;
+        loop {
+            let (tcp, _) = listener.accept().await?;
+            let (acceptor, page) = (acceptor.clone(), page.clone());
+            tokio::spawn(async move {
+                if tcp.set_nodelay(true).is_ok()
+                    && let Ok(tls) = acceptor.accept(tcp).await
+                {
+                    let service = service_fn(|request| answer(request, page.clone()));
+                    // A caller that goes away is no fault.
+                    let _ =
+                        http1::Builder::new().serve_connection(TokioIo::new(tls), service).await;
+                }
+            });
+        }
+    })
+}
+
+fn acceptor(cert: &Path, key: &Path) -> anyhow::Result<TlsAcceptor> {
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    page: Bytes,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let taken = request.method() == Method::POST && request.into_body().collect().await.is_ok();
+    let mut response = Response::new(Full::new(page));
+    if !taken {
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    }
+    let json = HeaderValue::from_static(kiosque_wire::CONTENT_TYPE);
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Call;
+
+    #[tokio::test]
+    async fn the_limit_answers_with_the_very_page() {
+        let dir = tempfile::tempdir().unwrap();
+        let [cert, key] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        fs::write(&cert, made.cert.pem()).unwrap();
+        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let page = Bytes::from_static(br#"{"code":200,"data":"page"}"#);
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (acceptor, served) = (acceptor(&cert, &key).unwrap(), page.clone());
+        tokio::spawn(async move {
+            let (tcp, _) = listener.accept().await.unwrap();
+            let tls = acceptor.accept(tcp).await.unwrap();
+            let service = service_fn(|request| answer(request, served.clone()));
+            http1::Builder::new().serve_connection(TokioIo::new(tls), service).await.unwrap();
+        });
+        let mut connection = Client::trusting(&cert, address).unwrap().connect().await.unwrap();
+        let call = Call::new("any/path?current=1", Some("token"), "{}".to_owned()).unwrap();
+        for _ in 0..3 {
+            assert_eq!(connection.post(&call).await.unwrap(), page);
+        }
+    }
+}

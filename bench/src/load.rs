@@ -1,0 +1,179 @@
+//! Load: workers that each hold a connection and ask again as soon as they are answered, or at a
+//! steady pace.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use crate::client::{Call, Connection};
+use crate::latency::Latencies;
+use crate::rng::Rng;
+
+/// What each worker asks: one list of calls for each connection, drawn from at random.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload(Vec<Arc<[Call]>>);
+
+impl Workload {
+    /// So many workers that all draw from the same calls, of which there must be one.
+    pub(crate) fn shared(workers: usize, calls: Vec<Call>) -> Workload {
+        Workload(vec![Arc::from(calls); workers])
+    }
+
+    /// A worker for each call, which it repeats.
+    pub(crate) fn one_each(calls: Vec<Call>) -> Workload {
+        Workload(calls.into_iter().map(|call| Arc::from(vec![call])).collect())
+    }
+
+    /// How many connections it needs.
+    pub(crate) fn workers(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The first call of the first worker, to try.
+    pub(crate) fn first(&self) -> Option<&Call> {
+        self.0.first().and_then(|calls| calls.first())
+    }
+}
+
+/// How fast the workers ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// Each as soon as it is answered.
+    Closed,
+    /// All together this often a second. An answer that comes too late delays the next call, which
+    /// is then counted from when it was due.
+    Steady(f64),
+}
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Of every good answer.
+    pub(crate) latencies: Latencies,
+    /// Calls that got no good answer.
+    pub(crate) failed: usize,
+    /// What went wrong first.
+    pub(crate) first_failure: Option<String>,
+    /// From the first call to the last answer.
+    pub(crate) took: Duration,
+}
+
+impl Outcome {
+    /// Good answers a second.
+    pub(crate) fn rate(&self) -> f64 {
+        crate::measure::count(self.latencies.len()) / self.took.as_secs_f64().max(1e-9)
+    }
+
+    /// This and what a later run brought.
+    pub(crate) fn merge(&mut self, other: Outcome) {
+        self.latencies.merge(other.latencies);
+        self.failed += other.failed;
+        self.first_failure = self.first_failure.take().or(other.first_failure);
+        self.took += other.took;
+    }
+
+    /// The outcome, unless a call failed.
+    ///
+    /// # Errors
+    /// Says how many failed, and how the first did.
+    pub(crate) fn all_good(self) -> anyhow::Result<Outcome> {
+        match &self.first_failure {
+            None => Ok(self),
+            Some(first) => anyhow::bail!(
+                "{} calls failed beside {} good answers; the first: {first}",
+                self.failed,
+                self.latencies.len()
+            ),
+        }
+    }
+}
+
+/// Runs a workload for `span`; the connections come back for the next run.
+///
+/// # Errors
+/// When a worker panics.
+pub(crate) async fn run(
+    connections: Vec<Connection>,
+    workload: &Workload,
+    span: Duration,
+    pace: Pace,
+) -> anyhow::Result<(Vec<Connection>, Outcome)> {
+    let started = Instant::now();
+    let mut workers = JoinSet::new();
+    let paired = connections.into_iter().zip(&workload.0);
+    for ((connection, calls), seed) in paired.zip(1_u32..) {
+        let beat = match pace {
+            Pace::Closed => None,
+            Pace::Steady(rate) => {
+                let all = crate::measure::count(workload.workers());
+                let period = Duration::from_secs_f64(all / rate);
+                Some(Beat { period, next: started + period.mul_f64(f64::from(seed) / all) })
+            }
+        };
+        let worker = Worker { calls: Arc::clone(calls), rng: Rng::new(u64::from(seed)), beat };
+        workers.spawn(worker.run(connection, started + span));
+    }
+    let (mut open, mut outcome) = (Vec::new(), Outcome::default());
+    while let Some(ended) = workers.join_next().await {
+        let (connection, part) = ended?;
+        open.push(connection);
+        outcome.merge(part);
+    }
+    outcome.took = started.elapsed();
+    Ok((open, outcome))
+}
+
+/// When a paced worker asks next.
+struct Beat {
+    period: Duration,
+    next: Instant,
+}
+
+impl Beat {
+    /// Waits until the next call is due; the instant from which its answer is timed.
+    async fn wait(&mut self) -> Instant {
+        let due = self.next;
+        self.next += self.period;
+        if Instant::now() >= due {
+            return due;
+        }
+        tokio::time::sleep_until(due.into()).await;
+        Instant::now()
+    }
+}
+
+struct Worker {
+    calls: Arc<[Call]>,
+    rng: Rng,
+    beat: Option<Beat>,
+}
+
+impl Worker {
+    async fn run(mut self, mut connection: Connection, until: Instant) -> (Connection, Outcome) {
+        let mut outcome = Outcome::default();
+        while !connection.is_closed() {
+            let asked = match &mut self.beat {
+                None => Instant::now(),
+                Some(beat) if beat.next >= until => break,
+                Some(beat) => beat.wait().await,
+            };
+            if asked >= until {
+                break;
+            }
+            let call = &self.calls[self.rng.index(self.calls.len())];
+            match connection.post(call).await {
+                Ok(_) => outcome.latencies.note(asked.elapsed()),
+                Err(fault) => {
+                    outcome.failed += 1;
+                    outcome.first_failure.get_or_insert_with(|| format!("{fault:#}"));
+                }
+            }
+        }
+        if connection.is_closed() && outcome.first_failure.is_none() {
+            outcome.failed += 1;
+            outcome.first_failure = Some("the server closed the connection".to_owned());
+        }
+        (connection, outcome)
+    }
+}

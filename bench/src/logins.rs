@@ -1,0 +1,170 @@
+//! Logins: how many there are of those that the hash slots allow, and what order pages feel of it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use argon2::{Algorithm, Argon2, Params, Version};
+use tokio::runtime::Runtime;
+
+use crate::calls::{self, Sessions};
+use crate::client::{Client, Connection};
+use crate::latency::Latencies;
+use crate::load::{self, Outcome, Pace, Workload};
+use crate::measure;
+use crate::options::{Effort, Size};
+use crate::report::{Aim, Figure, Row};
+use crate::rounds::Subject;
+use crate::spread::Spread;
+
+/// Workers beyond the hash slots, so that no slot waits for the next login to arrive.
+const SPARE_WORKERS: usize = 2;
+/// Hashes of which the median counts.
+const HASHES: usize = 15;
+
+/// Password hashes that the server computes at a time.
+pub(crate) fn hash_slots(cores: usize) -> usize {
+    cores.saturating_sub(1).max(1)
+}
+
+/// A workload that keeps every hash slot busy.
+///
+/// # Errors
+/// When there are more slots than accounts.
+pub(crate) fn workload(size: &Size, cores: usize) -> anyhow::Result<Workload> {
+    calls::logins(size, hash_slots(cores) + SPARE_WORKERS)
+}
+
+/// How long one password hash takes here and now: argon2id, m=19456, t=2, p=1.
+///
+/// # Errors
+/// When it cannot be computed.
+fn hash_time() -> anyhow::Result<Duration> {
+    let params = Params::new(19_456, 2, 1, None).map_err(|fault| anyhow!("{fault}"))?;
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let mut taken = Vec::with_capacity(HASHES);
+    for _ in 0..HASHES {
+        let (started, mut hash) = (Instant::now(), [0; 32]);
+        argon
+            .hash_password_into(b"open sesame", b"sixteen bytes ..", &mut hash)
+            .map_err(|fault| anyhow!("{fault}"))?;
+        taken.push(started.elapsed().as_secs_f64());
+    }
+    Ok(Duration::from_secs_f64(Spread::of(taken).median))
+}
+
+/// One round.
+struct Round {
+    hash: Duration,
+    alone: Outcome,
+    /// CPU microseconds of each login.
+    login_cpu: f64,
+    pages_beside_idle: Outcome,
+    pages_beside_logins: Outcome,
+    logins_beside_pages: Outcome,
+}
+
+/// Measures logins alone, order pages beside callers that say nothing, and both together.
+///
+/// # Errors
+/// When an answer is wrong.
+pub(crate) fn run(
+    runtime: &Runtime,
+    subject: &Subject<'_>,
+    (sessions, size, effort): (&Sessions, &Size, &Effort),
+    cores: usize,
+) -> anyhow::Result<Vec<Row>> {
+    let logins = workload(size, cores)?;
+    let pages = sessions.order_pages(false)?;
+    let mut rounds = Vec::new();
+    for round in 1..=effort.rounds {
+        let hash = hash_time()?;
+        let measured = runtime.block_on(one_round(subject, &logins, &pages, (effort, hash)))?;
+        eprintln!(
+            "round {round}: hash {:.1} ms, {:.1} logins/s",
+            hash.as_secs_f64() * 1e3,
+            measured.alone.rate()
+        );
+        rounds.push(measured);
+    }
+    Ok(rows(&rounds, hash_slots(cores)))
+}
+
+async fn one_round(
+    subject: &Subject<'_>,
+    logins: &Workload,
+    pages: &Workload,
+    (effort, hash): (&Effort, Duration),
+) -> anyhow::Result<Round> {
+    let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
+    let callers = talked(subject.client, logins).await?;
+    let readers = talked(subject.client, pages).await?;
+    // The callers are connected and silent.
+    let (readers, pages_beside_idle) = load::run(readers, pages, span, pace).await?;
+    let before = measure::cpu_time(subject.pid)?;
+    let (callers, alone) = load::run(callers, logins, span, Pace::Closed).await?;
+    let used = measure::cpu_time(subject.pid)?.saturating_sub(before);
+    let (beside, with) = tokio::join!(
+        load::run(callers, logins, span, Pace::Closed),
+        load::run(readers, pages, span, pace)
+    );
+    let alone = alone.all_good().context("logins")?;
+    Ok(Round {
+        hash,
+        login_cpu: measure::micros_each(used, alone.latencies.len())?,
+        alone,
+        pages_beside_idle: pages_beside_idle.all_good().context("order pages")?,
+        pages_beside_logins: with?.1.all_good().context("order pages beside logins")?,
+        logins_beside_pages: beside?.1.all_good().context("logins beside order pages")?,
+    })
+}
+
+/// Connections on which each worker has been answered once, so that no deadline of the first byte
+/// ends them while they are silent.
+async fn talked(client: &Client, workload: &Workload) -> anyhow::Result<Vec<Connection>> {
+    let connections = client.connect_all(workload.workers()).await?;
+    let once = Duration::from_millis(100);
+    let (connections, outcome) = load::run(connections, workload, once, Pace::Closed).await?;
+    outcome.all_good()?;
+    Ok(connections)
+}
+
+fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
+    let share = |pick: fn(&Round) -> &Outcome| {
+        let percent = rounds.iter().map(|round| {
+            100.0 * pick(round).rate() * round.hash.as_secs_f64() / measure::count(slots)
+        });
+        let unit = "% of the slots";
+        Some(Figure::new(Spread::of(percent), unit, Some(Aim::AtLeast(90.0))))
+    };
+    let hash = Spread::of(rounds.iter().map(|round| round.hash.as_secs_f64() * 1e3));
+
+    let mut alone = answered("logins", rounds, |round| &round.alone);
+    alone.cpu_micros = Some(Spread::of(rounds.iter().map(|round| round.login_cpu)));
+    alone.figure = share(|round| &round.alone);
+    alone.note = format!(
+        "{slots} hash slot(s); one hash in this process takes {:.1} ms ({:.1}–{:.1}), so the slots \
+         allow {:.1} a second; {} workers, each with an account of its own",
+        hash.median,
+        hash.min,
+        hash.max,
+        measure::count(slots) * 1e3 / hash.median,
+        slots + SPARE_WORKERS
+    );
+    let mut beside = answered("logins beside order pages", rounds, |r| &r.logins_beside_pages);
+    beside.figure = share(|round| &round.logins_beside_pages);
+
+    let mut idle = answered("order pages beside idle callers", rounds, |r| &r.pages_beside_idle);
+    idle.note = "at a steady rate, beside as many connections as log in, which say nothing".into();
+    let mut busy = answered("order pages beside logins", rounds, |r| &r.pages_beside_logins);
+    let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
+    let times = rounds.iter().map(|r| p99(&r.pages_beside_logins) / p99(&r.pages_beside_idle));
+    let times = Spread::of(times);
+    busy.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
+    vec![alone, beside, idle, busy]
+}
+
+fn answered(name: &str, rounds: &[Round], pick: fn(&Round) -> &Outcome) -> Row {
+    let mut answers: Vec<(f64, Latencies)> =
+        rounds.iter().map(|round| (pick(round).rate(), pick(round).latencies.clone())).collect();
+    Row::new(name).answers(&mut answers)
+}

@@ -1,0 +1,206 @@
+//! What the bench is told on its command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::{Args, Parser, Subcommand};
+
+/// The bench's command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kiosque-bench",
+    about = "Measures Kiosque beside a bare server on the same stack; the table goes to stdout",
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct CommandLine {
+    /// The bench itself.
+    #[command(flatten)]
+    pub(crate) options: Options,
+    /// Programs that the bench starts beside itself.
+    #[command(subcommand)]
+    pub(crate) helper: Option<Helper>,
+}
+
+/// Programs that the bench starts as processes of their own.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Helper {
+    /// The bare server that every cost is compared with; stops when its stdin ends.
+    #[command(hide = true)]
+    LimitServer(LimitServer),
+}
+
+/// Arguments of the limit server.
+#[derive(Args, Debug)]
+pub(crate) struct LimitServer {
+    /// Certificate, PEM.
+    #[arg(long)]
+    pub(crate) cert: PathBuf,
+    /// Its key, PEM.
+    #[arg(long)]
+    pub(crate) key: PathBuf,
+    /// The body of every answer.
+    #[arg(long)]
+    pub(crate) page: PathBuf,
+    /// Where to listen.
+    #[arg(long)]
+    pub(crate) listen: SocketAddr,
+}
+
+/// Options of the bench.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// What to measure with.
+    #[command(flatten)]
+    pub(crate) size: Size,
+    /// How long and how often.
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+    /// The program to measure [default: `kiosque` beside this program]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kiosque: Option<PathBuf>,
+    /// Folder for generated files and data [default: `bench` in the target folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Write all figures to this file, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Which part to run
+    #[command(flatten)]
+    pub(crate) part: Part,
+}
+
+/// What to leave out, and what to make anew.
+#[derive(Args, Debug)]
+pub(crate) struct Part {
+    /// Generate the input files again, even if they are there
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Serve the data of the last run as it is; no import is measured
+    #[arg(long)]
+    pub(crate) reuse_data: bool,
+    /// Leave out the second import, with logins beside it
+    #[arg(long)]
+    pub(crate) one_import: bool,
+    /// Measure the limit server alone, with a made-up page of 8,500 bytes
+    #[arg(long)]
+    pub(crate) limit_only: bool,
+}
+
+/// How much there is to ask about; the input files follow from this alone.
+#[derive(Args, Clone, Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Size {
+    /// Orders in all
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) orders: u64,
+    /// Devices in all, dealt out evenly to the groups
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) devices: usize,
+    /// Groups
+    #[arg(long, default_value_t = 20)]
+    pub(crate) groups: usize,
+    /// Orders of the one big device
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) big_device_orders: u64,
+    /// Another seed makes other orders
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+impl Size {
+    /// Refuses sizes that leave a scenario with nothing to ask.
+    ///
+    /// # Errors
+    /// Says which size is too small or too large.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.groups >= 1, "--groups: at least 1");
+        ensure!(self.devices >= 2 * self.groups, "--devices: at least 2 for each group");
+        ensure!(
+            (20..=self.orders).contains(&self.big_device_orders),
+            "--big-device-orders: from 20 to --orders"
+        );
+        Ok(())
+    }
+
+    /// A page of 10 in the middle of the big device: 5,000 of 10,000.
+    pub(crate) const fn deep_page(&self) -> u64 {
+        self.big_device_orders / 20
+    }
+
+    /// A folder name that differs when the input files do.
+    pub(crate) fn folder(&self) -> String {
+        format!(
+            "{}-orders-{}-devices-{}-groups-{}-big-seed-{}",
+            self.orders, self.devices, self.groups, self.big_device_orders, self.seed
+        )
+    }
+
+    /// A size for tests.
+    #[cfg(test)]
+    pub(crate) const fn small() -> Size {
+        Size { orders: 2_000, devices: 12, groups: 3, big_device_orders: 500, seed: 1 }
+    }
+}
+
+/// How long and how hard to measure.
+#[derive(Args, Clone, Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Effort {
+    /// Rounds of each scenario; the median counts
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: usize,
+    /// Seconds of each scenario in a round
+    #[arg(long, default_value_t = 3.0)]
+    pub(crate) seconds: f64,
+    /// Connections of the closed loop
+    #[arg(long, default_value_t = 8)]
+    pub(crate) connections: usize,
+    /// Order pages a second while logins run
+    #[arg(long, default_value_t = 500.0)]
+    pub(crate) page_rate: f64,
+}
+
+impl Effort {
+    /// How long a scenario runs in a round.
+    pub(crate) fn span(&self) -> Duration {
+        Duration::from_secs_f64(self.seconds.clamp(0.1, 3_600.0))
+    }
+
+    /// Refuses an effort that measures nothing.
+    ///
+    /// # Errors
+    /// Says what is too little.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.rounds >= 1, "--rounds: at least 1");
+        ensure!(self.connections >= 1, "--connections: at least 1");
+        ensure!(self.page_rate > 0.0, "--page-rate: more than 0");
+        ensure!(self.seconds > 0.0, "--seconds: more than 0");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        CommandLine::command().debug_assert();
+        let line = CommandLine::parse_from(["kiosque-bench", "--orders", "5", "--rounds", "2"]);
+        assert_eq!((line.options.size.orders, line.options.effort.rounds), (5, 2));
+    }
+
+    #[test]
+    fn a_size_must_leave_something_to_ask() {
+        let good = Size::small();
+        assert!(good.check().is_ok());
+        assert!(Size { devices: 5, ..good.clone() }.check().is_err());
+        assert!(Size { big_device_orders: 2_001, ..good }.check().is_err());
+        let asked = Size { big_device_orders: 100_000, ..Size::small() };
+        assert_eq!(asked.deep_page(), 5_000);
+    }
+}

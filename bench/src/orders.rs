@@ -1,0 +1,326 @@
+//! The orders that the bench imports: each follows from the seed and its number alone, so that a
+//! trade number can be asked for without keeping a million of them.
+
+use std::io::Write;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::catalog::{CHANNELS, FAULTS};
+use crate::fleet;
+use crate::options::Size;
+use crate::rng::Rng;
+
+/// The first trade of the year that the orders fill: 2025-11-01 00:00:00 UTC. A fixed year, so that
+/// the file is the same whenever it is made.
+const FIRST_TRADE: i64 = 1_761_955_200;
+/// Seconds of that year.
+const YEAR: u64 = 365 * 86_400;
+/// Where the time in an order's id begins, so that it has as many digits as on real platforms.
+const ID_EPOCH: i64 = 1_288_834_974;
+
+/// One order, as a line of the import file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Order {
+    order_id: String,
+    /// Empty for the few trades that no payment platform saw.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) trade_no: String,
+    device_code: String,
+    currency: &'static str,
+    total_amount: i64,
+    pay_amount: i64,
+    #[serde(skip_serializing_if = "is_zero")]
+    refund_amount: i64,
+    pay_status: i64,
+    shipment_status: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pay_channel_name: Option<&'static str>,
+    trade_start_time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pay_end_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipment_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_number: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone: Option<String>,
+    #[serde(rename = "detailVOList")]
+    lines: Vec<Line>,
+    /// The device, counted from 0.
+    #[serde(skip)]
+    pub(crate) device: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    goods_id: String,
+    goods_name: String,
+    aisle_code: String,
+    count: i64,
+    goods_price: i64,
+    sale_price: i64,
+    pay_amount: i64,
+    shipment_status: i64,
+    #[serde(skip_serializing_if = "is_zero")]
+    shipment_err_code: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipment_fail_desc: Option<&'static str>,
+}
+
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}
+
+/// How a trade went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Course {
+    Sold,
+    Unpaid,
+    Failed,
+    Partial,
+    Refunded,
+}
+
+impl Course {
+    fn draw(rng: &mut Rng) -> Course {
+        match rng.below(100) {
+            0..=2 => Course::Unpaid,
+            3..=4 => Course::Failed,
+            5 => Course::Partial,
+            6 => Course::Refunded,
+            _ => Course::Sold,
+        }
+    }
+
+    const fn pay_status(self) -> i64 {
+        match self {
+            Course::Unpaid => 0,
+            Course::Sold | Course::Partial => 1,
+            Course::Failed | Course::Refunded => 4,
+        }
+    }
+
+    const fn shipment_status(self) -> i64 {
+        match self {
+            Course::Unpaid => 0,
+            Course::Sold | Course::Refunded => 1,
+            Course::Failed => 3,
+            Course::Partial => 4,
+        }
+    }
+}
+
+/// Whether the `number`-th order is the big device's: spread evenly, and exactly as many as asked.
+fn is_big(number: u64, size: &Size) -> bool {
+    let upto =
+        |n: u64| u128::from(n) * u128::from(size.big_device_orders) / u128::from(size.orders);
+    upto(number + 1) > upto(number)
+}
+
+/// The `number`-th order, counted from 0; later ones start later.
+///
+/// # Errors
+/// When its time is none; that is so for no size that can be made.
+pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
+    let mut rng = Rng::of(size.seed, number);
+    let device = if is_big(number, size) { 0 } else { 1 + rng.index(size.devices - 1) };
+    let step = YEAR * 1_000 / size.orders.max(1);
+    let start_ms = FIRST_TRADE * 1_000 + i64::try_from(step * number + rng.below(step))?;
+    let start = start_ms / 1_000;
+    let pay = start + i64::try_from(4 + rng.below(40))?;
+    let ship = pay + i64::try_from(3 + rng.below(20))?;
+    let course = Course::draw(&mut rng);
+    let lines = lines(&mut rng, device, course);
+    let total: i64 = lines.iter().map(|line| line.sale_price * line.count).sum();
+    let paid = course != Course::Unpaid;
+    let trade_no = if rng.percent(1) { String::new() } else { trade_no(start, number)? };
+    Ok(Order {
+        order_id: format!(
+            "{}",
+            ((start_ms - ID_EPOCH * 1_000) << 22) | i64::try_from(number & 0x3F_FFFF)?
+        ),
+        trade_no,
+        device_code: fleet::device_code(device),
+        currency: fleet::group_currency(fleet::group_of(device, size)),
+        total_amount: total,
+        pay_amount: if paid { total } else { 0 },
+        refund_amount: refund(course, total, &lines),
+        pay_status: course.pay_status(),
+        shipment_status: course.shipment_status(),
+        pay_channel_name: paid.then(|| rng.pick(&CHANNELS)),
+        trade_start_time: date_time(start)?,
+        pay_end_time: paid.then(|| date_time(pay)).transpose()?,
+        shipment_time: (paid && course != Course::Failed).then(|| date_time(ship)).transpose()?,
+        card_number: rng.percent(20).then(|| card_number(&mut rng)),
+        phone: rng.percent(30).then(|| phone(&mut rng)),
+        lines,
+        device,
+    })
+}
+
+fn lines(rng: &mut Rng, device: usize, course: Course) -> Vec<Line> {
+    let wanted = if course == Course::Partial { 2 } else { 1 + rng.below(3) };
+    (0..wanted)
+        .map(|index| {
+            let aisle = rng.index(fleet::AISLES);
+            let product = fleet::product_in(device, aisle);
+            let price = fleet::goods_price(product);
+            let sale_price = if rng.percent(10) { price * 9 / 10 } else { price };
+            let count = if rng.percent(85) { 1 } else { 2 };
+            let failed = course == Course::Failed || (course == Course::Partial && index == 1);
+            let (fault, words) = rng.pick(&FAULTS);
+            Line {
+                goods_id: fleet::goods_id(product),
+                goods_name: fleet::goods_name(product),
+                aisle_code: fleet::aisle_code(aisle),
+                count,
+                goods_price: price,
+                sale_price,
+                pay_amount: if course == Course::Unpaid { 0 } else { sale_price * count },
+                shipment_status: match course {
+                    Course::Unpaid => 0,
+                    _ if failed => 3,
+                    _ => 1,
+                },
+                shipment_err_code: if failed { fault } else { 0 },
+                shipment_fail_desc: failed.then_some(words),
+            }
+        })
+        .collect()
+}
+
+fn refund(course: Course, total: i64, lines: &[Line]) -> i64 {
+    match course {
+        Course::Sold | Course::Unpaid => 0,
+        Course::Failed | Course::Refunded => total,
+        Course::Partial => {
+            lines.iter().filter(|line| line.shipment_status == 3).map(|line| line.pay_amount).sum()
+        }
+    }
+}
+
+/// Led by the time, as platforms make them; the number keeps it unique.
+fn trade_no(start: i64, number: u64) -> anyhow::Result<String> {
+    let t = civil(start)?;
+    Ok(format!(
+        "{:04}{:02}{:02}{:02}{:02}{:02}{number:010}",
+        t.year(),
+        t.month(),
+        t.day(),
+        t.hour(),
+        t.minute(),
+        t.second()
+    ))
+}
+
+/// `yyyy-MM-dd HH:mm:ss` in UTC.
+fn date_time(second: i64) -> anyhow::Result<String> {
+    let t = civil(second)?;
+    Ok(format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+        t.year(),
+        t.month(),
+        t.day(),
+        t.hour(),
+        t.minute(),
+        t.second()
+    ))
+}
+
+fn civil(second: i64) -> anyhow::Result<jiff::civil::DateTime> {
+    let time = Timestamp::from_second(second).context("a trade outside of all time")?;
+    Ok(TimeZone::UTC.to_datetime(time))
+}
+
+fn card_number(rng: &mut Rng) -> String {
+    format!("6222 02{:02} {:04} {:04}", rng.below(100), rng.below(10_000), rng.below(10_000))
+}
+
+fn phone(rng: &mut Rng) -> String {
+    format!("+86 138 {:04} {:04}", rng.below(10_000), rng.below(10_000))
+}
+
+/// Writes all orders, one JSON object a line, oldest first; `told` hears of progress.
+///
+/// # Errors
+/// When they cannot be written.
+pub(crate) fn write(size: &Size, mut out: impl Write, told: impl Fn(u64)) -> anyhow::Result<()> {
+    for number in 0..size.orders {
+        serde_json::to_writer(&mut out, &order(number, size)?)?;
+        out.write_all(b"\n")?;
+        if number % 100_000 == 99_999 {
+            told(number + 1);
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    fn file(size: &Size) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(size, &mut bytes, |_| {}).unwrap();
+        bytes
+    }
+
+    fn parsed(size: &Size) -> Vec<Value> {
+        let text = String::from_utf8(file(size)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_file_and_another_seed_another() {
+        let size = Size::small();
+        assert_eq!(file(&size), file(&size));
+        assert_ne!(file(&size), file(&Size { seed: 2, ..size.clone() }));
+    }
+
+    #[test]
+    fn ids_and_trade_numbers_are_unique_and_the_big_device_has_its_orders() {
+        let size = Size::small();
+        let orders = parsed(&size);
+        let unique = |key: &str| {
+            let all: Vec<_> = orders.iter().filter_map(|o| o[key].as_str()).collect();
+            (all.len(), all.iter().collect::<HashSet<_>>().len())
+        };
+        assert_eq!(unique("orderId"), (2_000, 2_000));
+        let (given, distinct) = unique("tradeNo");
+        assert!(given == distinct && (1_900..2_000).contains(&given), "{given}");
+        let big = fleet::device_code(0);
+        assert_eq!(orders.iter().filter(|o| o["deviceCode"] == big.as_str()).count(), 500);
+    }
+
+    #[test]
+    fn every_line_is_what_an_import_takes() {
+        let required = ["orderId", "deviceCode", "currency", "totalAmount", "tradeStartTime"];
+        let mut last = String::new();
+        for order in parsed(&Size::small()) {
+            assert!(required.iter().all(|key| !order[key].is_null()), "{order}");
+            for key in ["tradeStartTime", "payEndTime", "shipmentTime"] {
+                let text = order[key].as_str().unwrap_or("2026-01-01 00:00:00");
+                let time = jiff::civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", text);
+                assert!(time.is_ok() && text.len() == 19, "{key}: {text}");
+            }
+            assert_eq!(order["payStatus"] == 0, order["payEndTime"].is_null());
+            assert!(order["payAmount"].as_i64() >= order["refundAmount"].as_i64());
+            let lines = order["detailVOList"].as_array().unwrap();
+            assert!((1..=3).contains(&lines.len()));
+            assert!(lines.iter().all(|l| l["goodsId"].is_string() && l["salePrice"].is_i64()));
+            let start = order["tradeStartTime"].as_str().unwrap().to_owned();
+            assert!(start >= last && start.as_str() < "2026-11-01", "{start}");
+            last = start;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What each read costs: scenario after scenario, each beside the limit, in rounds.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::Runtime;
+
+use crate::calls::Sessions;
+use crate::client::Client;
+use crate::latency::Latencies;
+use crate::limit::Limit;
+use crate::load::{self, Pace, Workload};
+use crate::measure;
+use crate::options::{Effort, Size};
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// How long connections are used before anything is measured on them.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+/// One scenario of one round.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    /// CPU microseconds of the server for each request.
+    pub(crate) cpu_micros: f64,
+    /// Good answers a second.
+    pub(crate) rate: f64,
+    /// How long they took.
+    pub(crate) latencies: Latencies,
+}
+
+/// Loads a server in a closed loop and reads what that cost it.
+///
+/// # Errors
+/// When a call fails: figures of wrong answers are worth nothing.
+pub(crate) async fn sample(
+    client: &Client,
+    pid: u32,
+    workload: &Workload,
+    span: Duration,
+) -> anyhow::Result<Sample> {
+    let connections = client.connect_all(workload.workers()).await?;
+    let (connections, warm) = load::run(connections, workload, WARM_UP, Pace::Closed).await?;
+    warm.all_good()?;
+    let before = measure::cpu_time(pid)?;
+    let (_connections, outcome) = load::run(connections, workload, span, Pace::Closed).await?;
+    let used = measure::cpu_time(pid)?.saturating_sub(before);
+    let outcome = outcome.all_good()?;
+    Ok(Sample {
+        cpu_micros: measure::micros_each(used, outcome.latencies.len())?,
+        rate: outcome.rate(),
+        latencies: outcome.latencies,
+    })
+}
+
+/// What a scenario's CPU time is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Against {
+    /// The limit, at most this many times.
+    Limit(f64),
+    /// The scenario before, at most this many times.
+    Before(f64),
+    /// Nothing.
+    Nothing,
+}
+
+/// A read to be measured.
+struct Scenario {
+    name: String,
+    workload: Workload,
+    against: Against,
+}
+
+impl Scenario {
+    fn new(name: impl Into<String>, workload: Workload, against: Against) -> Scenario {
+        Scenario { name: name.into(), workload, against }
+    }
+}
+
+fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<Scenario>> {
+    let deep = size.deep_page();
+    Ok(vec![
+        Scenario::new("order page", sessions.order_pages(false)?, Against::Limit(2.4)),
+        Scenario::new("big device, page 1", sessions.big_device_page(1)?, Against::Nothing),
+        Scenario::new(
+            format!("big device, page {deep}"),
+            sessions.big_device_page(deep)?,
+            Against::Before(1.1),
+        ),
+        Scenario::new("order detail", sessions.details()?, Against::Limit(2.3)),
+        Scenario::new("device page", sessions.device_pages()?, Against::Limit(2.8)),
+        Scenario::new("order page, includeHistory", sessions.order_pages(true)?, Against::Nothing),
+    ])
+}
+
+/// One scenario of one round, with the limit measured right before it.
+struct Pair {
+    limit: Sample,
+    ours: Sample,
+}
+
+/// A server to be measured.
+pub(crate) struct Subject<'a> {
+    /// Calls it.
+    pub(crate) client: &'a Client,
+    /// Its process.
+    pub(crate) pid: u32,
+}
+
+/// Measures every read; a row for the limit, and one for each.
+///
+/// # Errors
+/// When an answer is wrong.
+pub(crate) fn run(
+    runtime: &Runtime,
+    subject: &Subject<'_>,
+    limit: &Limit,
+    (sessions, size, effort): (&Sessions, &Size, &Effort),
+) -> anyhow::Result<Vec<Row>> {
+    let scenarios = scenarios(sessions, size)?;
+    let same_size = &scenarios.first().context("no scenario")?.workload;
+    let mut pairs: Vec<Vec<Pair>> = scenarios.iter().map(|_| Vec::new()).collect();
+    for round in 1..=effort.rounds {
+        for (scenario, measured) in scenarios.iter().zip(&mut pairs) {
+            let bare = sample(&limit.client, limit.process.pid(), same_size, effort.span());
+            let limit = runtime.block_on(bare).context("limit server")?;
+            let ours = sample(subject.client, subject.pid, &scenario.workload, effort.span());
+            let ours = runtime.block_on(ours).with_context(|| scenario.name.clone())?;
+            eprintln!(
+                "round {round}: limit {:.1} us, {} {:.1} us",
+                limit.cpu_micros, scenario.name, ours.cpu_micros
+            );
+            measured.push(Pair { limit, ours });
+        }
+    }
+    let mut rows = vec![limit_row(pairs.iter().flatten().map(|pair| &pair.limit))];
+    for (index, scenario) in scenarios.iter().enumerate() {
+        let before = index.checked_sub(1).map(|index| pairs[index].as_slice());
+        rows.push(row(scenario, &pairs[index], before.unwrap_or_default()));
+    }
+    Ok(rows)
+}
+
+/// The limit server's own row.
+pub(crate) fn limit_row<'a>(samples: impl Iterator<Item = &'a Sample>) -> Row {
+    let samples: Vec<&Sample> = samples.collect();
+    let mut answers: Vec<_> = samples.iter().map(|s| (s.rate, s.latencies.clone())).collect();
+    let mut row = Row::new("limit: a page kept ready").answers(&mut answers);
+    row.cpu_micros = Some(Spread::of(samples.iter().map(|sample| sample.cpu_micros)));
+    row
+}
+
+fn row(scenario: &Scenario, pairs: &[Pair], before: &[Pair]) -> Row {
+    let mut answers: Vec<_> =
+        pairs.iter().map(|pair| (pair.ours.rate, pair.ours.latencies.clone())).collect();
+    let mut row = Row::new(scenario.name.clone()).answers(&mut answers);
+    row.cpu_micros = Some(Spread::of(pairs.iter().map(|pair| pair.ours.cpu_micros)));
+    let times = Spread::of(pairs.iter().map(|p| p.ours.cpu_micros / p.limit.cpu_micros));
+    row.times_limit = Some(times);
+    row.figure = match scenario.against {
+        Against::Limit(bound) => Some(Figure::new(times, " × limit", Some(Aim::AtMost(bound)))),
+        Against::Before(bound) => {
+            let both = pairs.iter().zip(before);
+            let times = both.map(|(pair, before)| pair.ours.cpu_micros / before.ours.cpu_micros);
+            Some(Figure::new(Spread::of(times), " × page 1", Some(Aim::AtMost(bound))))
+        }
+        Against::Nothing => None,
+    };
+    row
+}

@@ -1,0 +1,59 @@
+//! How long a server takes from its start to its first answer, and what memory it then needs.
+
+use tokio::runtime::Runtime;
+
+use crate::client::Call;
+use crate::kiosque::{Kiosque, Server};
+use crate::measure;
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// Starts of which the best counts: whatever else the machine did only makes them longer.
+const STARTS: usize = 5;
+
+/// Starts the server again and again; the last one keeps running.
+///
+/// # Errors
+/// When it does not answer.
+pub(crate) fn run(
+    runtime: &Runtime,
+    kiosque: &Kiosque,
+    call: &Call,
+) -> anyhow::Result<(Server, Row)> {
+    let mut taken = Vec::new();
+    loop {
+        let mut server = kiosque.serve()?;
+        let took = runtime.block_on(server.first_answer(call))?.as_secs_f64() * 1e3;
+        eprintln!("start: {took:.1} ms");
+        taken.push(took);
+        if taken.len() == STARTS {
+            return Ok((server, row(taken)));
+        }
+        server.process.stop()?;
+    }
+}
+
+fn row(taken: Vec<f64>) -> Row {
+    let all = Spread::of(taken);
+    let mut row = Row::new("start to first order page");
+    let best = Spread { median: all.min, ..all };
+    row.figure = Some(Figure::new(best, " ms", Some(Aim::AtMost(100.0))));
+    row.note = format!(
+        "best of {STARTS}, median {:.1} ms, worst {:.1} ms; the page is asked for with a session \
+         from before the restart",
+        all.median, all.max
+    );
+    row
+}
+
+/// Memory of the server now.
+///
+/// # Errors
+/// When it is gone.
+pub(crate) fn memory(server: &Server) -> anyhow::Result<Row> {
+    let memory = measure::memory(server.process.pid())?;
+    let mut row = Row::new("memory while serving pages");
+    row.figure = Some(Figure::new(Spread::of([memory.current]), " MiB", Some(Aim::AtMost(60.0))));
+    row.note = format!("resident after the reads above; the peak was {:.1} MiB", memory.peak);
+    Ok(row)
+}

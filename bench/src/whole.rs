@@ -1,0 +1,131 @@
+//! A whole run, from nothing to the table.
+
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::{Context, ensure};
+use tokio::runtime::Runtime;
+
+use crate::calls::{self, Sessions};
+use crate::child::Process;
+use crate::client::Call;
+use crate::input::Input;
+use crate::kiosque::{self, Kiosque};
+use crate::limit::Limit;
+use crate::load::Workload;
+use crate::options::Options;
+use crate::report::{Report, Row};
+use crate::rounds::{self, Subject};
+use crate::{imports, logins, start};
+
+/// Runs what the options ask for.
+///
+/// # Errors
+/// When something cannot be run or is answered wrongly; never because it is slow.
+pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
+    let runtime = Runtime::new()?;
+    let cores = thread::available_parallelism()?.get();
+    let rows = if options.part.limit_only {
+        limit_only(&runtime, options)?
+    } else {
+        everything(&runtime, options, cores)?
+    };
+    Ok(Report { cores, size: options.size.clone(), effort: options.effort.clone(), rows })
+}
+
+/// Where generated files go: as told, or beside the folder of this program's profile.
+fn folder(options: &Options) -> anyhow::Result<PathBuf> {
+    match &options.dir {
+        Some(dir) => Ok(dir.clone()),
+        None => {
+            let program = std::env::current_exe()?;
+            let target = program.parent().and_then(|profile| profile.parent());
+            Ok(target.context("this program is in no target folder")?.join("bench"))
+        }
+    }
+}
+
+/// The limit server with a page that nobody measured.
+fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let page = format!("{{\"code\":200,\"data\":\"{}\"}}", "x".repeat(8_476));
+    let limit = Limit::start(&folder(options)?, page.as_bytes())?;
+    let call = Call::new("any?current=1&size=10", Some("a token"), "{}".to_owned())?;
+    let workload = Workload::shared(options.effort.connections, vec![call]);
+    let (pid, mut samples) = (limit.process.pid(), Vec::new());
+    for round in 1..=options.effort.rounds {
+        let sample = rounds::sample(&limit.client, pid, &workload, options.effort.span());
+        let sample = runtime.block_on(sample)?;
+        eprintln!("round {round}: limit {:.1} us", sample.cpu_micros);
+        samples.push(sample);
+    }
+    limit.process.stop()?;
+    Ok(vec![rounds::limit_row(samples.iter())])
+}
+
+fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Result<Vec<Row>> {
+    let (size, effort) = (&options.size, &options.effort);
+    let program = kiosque::find(options.kiosque.as_deref())?;
+    let input = Input::prepare(&folder(options)?, size, options.part.fresh)?;
+    let kiosque = Kiosque::new(&program, input.dir.join("data"));
+    let mut slow = imports(runtime, options, &kiosque, &program, (&input, cores))?;
+
+    let sessions = runtime.block_on(open_sessions(&kiosque, options))?;
+    let (mut server, started) = start::run(runtime, &kiosque, &sessions.first_call()?)?;
+    let client = runtime.block_on(server.client())?;
+    let page = runtime.block_on(async {
+        let pages = sessions.order_pages(false)?;
+        client.connect().await?.post(pages.first().context("no order page")?).await
+    })?;
+    eprintln!("an order page of 10 has {} bytes", page.len());
+    let limit = Limit::start(&input.dir, &page)?;
+
+    let subject = Subject { client: &client, pid: server.process.pid() };
+    let asked = (&sessions, size, effort);
+    let mut rows = rounds::run(runtime, &subject, &limit, asked)?;
+    if let Some(row) = rows.first_mut() {
+        row.note = format!("{} bytes, the very page that Kiosque answered", page.len());
+    }
+    stop(limit.process)?;
+    let memory = start::memory(&server)?;
+    rows.extend(logins::run(runtime, &subject, asked, cores)?);
+    stop(server.process)?;
+    rows.append(&mut slow);
+    rows.extend([started, memory]);
+    Ok(rows)
+}
+
+/// Fills the data folder, unless the data of the last run is to be served again.
+fn imports(
+    runtime: &Runtime,
+    options: &Options,
+    kiosque: &Kiosque,
+    program: &std::path::Path,
+    (input, cores): (&Input, usize),
+) -> anyhow::Result<Vec<Row>> {
+    if options.part.reuse_data {
+        ensure!(kiosque.has_data(), "--reuse-data: there is no data of an earlier run");
+        return Ok(Vec::new());
+    }
+    let mut rows = vec![imports::alone(kiosque, input, &options.size)?];
+    if !options.part.one_import {
+        let second = Kiosque::new(program, input.dir.join("data-beside-logins"));
+        rows.extend(imports::beside_logins(runtime, &second, input, (&options.size, cores))?);
+    }
+    Ok(rows)
+}
+
+/// Logs every reader in, on a server that then ends: sessions outlive it.
+async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
+    let mut server = kiosque.serve()?;
+    let first = calls::logins(&options.size, 1)?;
+    server.first_answer(first.first().context("no login")?).await?;
+    let client = server.client().await?;
+    let sessions = Sessions::open(&client, &options.size, options.effort.connections).await?;
+    sessions.try_out(&client).await?;
+    stop(server.process)?;
+    Ok(sessions)
+}
+
+fn stop(process: Process) -> anyhow::Result<()> {
+    process.stop().context("a server that was asked to end")
+}
