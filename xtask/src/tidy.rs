@@ -113,6 +113,19 @@ mod tests {
         assert!(text.contains("the_walk_sees_this_very_file"));
     }
 
+    /// A scanner that takes a quote for the wrong one sees no faults from there on.
+    #[test]
+    fn the_scan_keeps_its_footing_in_every_file() {
+        for (path, text) in files(&root().expect("root")).expect("files") {
+            if path.ends_with(".rs") {
+                let code = scan::scan(&text).code;
+                let count = |brace: char| code.matches(brace).count();
+                assert_eq!(count('{'), count('}'), "{path}");
+                assert_eq!(code.lines().count(), text.lines().count(), "{path}");
+            }
+        }
+    }
+
     /// Each rule is reached from `check`; the rules' own tests know their corners.
     #[test]
     fn a_planted_fault_of_each_rule_is_found() {
