@@ -79,22 +79,29 @@ pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
     let page = Bytes::from(fs::read(&options.page)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(options.listen).await?;
-        loop {
-            let (tcp, _) = listener.accept().await?;
-            let (acceptor, page) = (acceptor.clone(), page.clone());
-            tokio::spawn(async move {
-                if tcp.set_nodelay(true).is_ok()
-                    && let Ok(tls) = acceptor.accept(tcp).await
-                {
-                    let service = service_fn(|request| answer(request, page.clone()));
-                    // A caller that goes away is no fault.
-                    let _ =
-                        http1::Builder::new().serve_connection(TokioIo::new(tls), service).await;
-                }
-            });
-        }
+        answer_all(TcpListener::bind(options.listen).await?, &acceptor, &page).await
     })
+}
+
+/// Answers everyone with the page, until a connection cannot be taken.
+async fn answer_all(
+    listener: TcpListener,
+    acceptor: &TlsAcceptor,
+    page: &Bytes,
+) -> anyhow::Result<()> {
+    loop {
+        let (tcp, _) = listener.accept().await?;
+        let (acceptor, page) = (acceptor.clone(), page.clone());
+        tokio::spawn(async move {
+            if tcp.set_nodelay(true).is_ok()
+                && let Ok(tls) = acceptor.accept(tcp).await
+            {
+                let service = service_fn(|request| answer(request, page.clone()));
+                // A caller that goes away is no fault.
+                let _ = http1::Builder::new().serve_connection(TokioIo::new(tls), service).await;
+            }
+        });
+    }
 }
 
 fn acceptor(cert: &Path, key: &Path) -> anyhow::Result<TlsAcceptor> {
@@ -126,29 +133,58 @@ async fn answer(
 mod tests {
     use super::*;
     use crate::client::Call;
+    use crate::load::{self, Outcome, Pace, Workload};
 
-    #[tokio::test]
-    async fn the_limit_answers_with_the_very_page() {
+    /// A limit server in this process.
+    async fn limit(page: &'static str) -> Client {
         let dir = tempfile::tempdir().unwrap();
         let [cert, key] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         fs::write(&cert, made.cert.pem()).unwrap();
         fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        let page = Bytes::from_static(br#"{"code":200,"data":"page"}"#);
-
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (acceptor, served) = (acceptor(&cert, &key).unwrap(), page.clone());
+        let acceptor = acceptor(&cert, &key).unwrap();
         tokio::spawn(async move {
-            let (tcp, _) = listener.accept().await.unwrap();
-            let tls = acceptor.accept(tcp).await.unwrap();
-            let service = service_fn(|request| answer(request, served.clone()));
-            http1::Builder::new().serve_connection(TokioIo::new(tls), service).await.unwrap();
+            answer_all(listener, &acceptor, &Bytes::from_static(page.as_bytes())).await
         });
-        let mut connection = Client::trusting(&cert, address).unwrap().connect().await.unwrap();
-        let call = Call::new("any/path?current=1", Some("token"), "{}".to_owned()).unwrap();
+        Client::trusting(&cert, address).unwrap()
+    }
+
+    fn call() -> Call {
+        Call::new("any/path?current=1", Some("token"), "{}".to_owned()).unwrap()
+    }
+
+    async fn loaded(page: &'static str, pace: Pace) -> Outcome {
+        let workload = Workload::shared(4, vec![call()]);
+        let connections = limit(page).await.connect_all(4).await.unwrap();
+        load::run(connections, &workload, Duration::from_millis(500), pace).await.unwrap().1
+    }
+
+    const GOOD: &str = r#"{"code":200,"data":"page"}"#;
+
+    #[tokio::test]
+    async fn the_limit_answers_with_the_very_page() {
+        let mut connection = limit(GOOD).await.connect().await.unwrap();
         for _ in 0..3 {
-            assert_eq!(connection.post(&call).await.unwrap(), page);
+            assert_eq!(connection.post(&call()).await.unwrap(), GOOD);
         }
+    }
+
+    #[tokio::test]
+    async fn a_steady_load_asks_as_often_as_told_and_a_closed_one_as_often_as_it_can() {
+        let steady = loaded(GOOD, Pace::Steady(100.0)).await.all_good().unwrap();
+        assert!((45..=51).contains(&steady.latencies.len()), "{}", steady.latencies.len());
+        let closed = loaded(GOOD, Pace::Closed).await.all_good().unwrap();
+        assert!(closed.latencies.len() > 51, "{}", closed.latencies.len());
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_no_answer_to_be_timed() {
+        let refused = loaded(r#"{"code":-4,"data":null}"#, Pace::Steady(100.0)).await;
+        assert_eq!(refused.latencies.len(), 0);
+        assert!(refused.failed > 40);
+        let fault = refused.all_good().unwrap_err().to_string();
+        assert!(fault.contains(r#"{"code":-4"#), "{fault}");
     }
 }

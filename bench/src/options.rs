@@ -155,7 +155,7 @@ pub(crate) struct Effort {
     #[arg(long, default_value_t = 3.0)]
     pub(crate) seconds: f64,
     /// Connections of the closed loop
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 16)]
     pub(crate) connections: usize,
     /// Order pages a second while logins run
     #[arg(long, default_value_t = 500.0)]
