@@ -182,7 +182,8 @@ mod tests {
                 .and_then(|presented| Session::prove(&presented, Some(&row()), UnixMs(0)));
             assert!(stands.is_none(), "character {at}");
         }
-        for wrong in [format!("Bearer {text}"), format!(" {text}"), String::new(), "é".to_owned()] {
+        for wrong in [format!("Bearer {text}"), format!(" {text}"), String::new(), "é".to_owned()]
+        {
             assert!(Presented::read(wrong.as_bytes()).is_none(), "{wrong:?}");
         }
     }

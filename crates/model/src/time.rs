@@ -3,9 +3,9 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
-use jiff::Timestamp;
 
 /// A point in time: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,7 +76,8 @@ impl Zone {
         if name.eq_ignore_ascii_case("UTC") {
             return Ok(Zone::utc());
         }
-        let unknown = || format!("{name:?} is no time zone; give an IANA name such as Europe/Paris");
+        let unknown =
+            || format!("{name:?} is no time zone; give an IANA name such as Europe/Paris");
         let zone = jiff::tz::db().get(name).map_err(|_| unknown())?;
         let name = zone.iana_name().ok_or_else(unknown)?.to_owned();
         Ok(Zone { name, zone })

@@ -1,1 +1,36 @@
-//! x
+//! How it is served: TLS, the gateway's paths, handlers, the envelope and its languages; and
+//! [`ingest`], the one module that reads fleet and order files and renders records.
+//!
+//! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver.
+//! There is no SQL here.
+
+mod answer;
+mod app;
+mod auth;
+mod body;
+mod call;
+pub mod clock;
+mod connection;
+mod devices;
+mod form;
+pub mod ingest;
+mod json;
+mod listener;
+pub mod locale;
+pub mod openapi;
+mod orders;
+pub mod password;
+mod pulse;
+mod query;
+mod router;
+pub mod tls;
+
+pub use app::{App, Settings};
+pub use listener::{Listener, Stop};
+
+/// The doors that fuzzing knocks at; the service itself enters by them, too.
+pub mod doors {
+    pub use crate::form::Form;
+    pub use crate::json::{Fields, parse_object};
+    pub use crate::query::page_of;
+}

@@ -30,7 +30,7 @@ pub use archive::Archived;
 pub use devices::{Device, DeviceAsk, DevicePage, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
 pub use orders::{History, OrderAsk, Ready, Span, TradeNumbers};
-pub use receive::{Incoming, Kept, Outcome, Owners, Record, derived_trade_no_in};
+pub use receive::{Incoming, Kept, Outcome, Owners, Record, Settle, derived_trade_no_in};
 pub use sessions::{Opened, SwitchableGroup};
 pub use verify::Verified;
 

@@ -73,6 +73,8 @@ pub struct Incoming {
     pub trade_no: Option<TradeNo>,
     /// Internal trade number, when told.
     pub trade_no_in: Option<TradeNo>,
+    /// The lines whose product name was not told, by position; the store leaves them to [`Settle`].
+    pub nameless_lines: Vec<usize>,
     /// As it would be kept were it new.
     pub record: Record,
 }

@@ -1,0 +1,180 @@
+//! The one place that turns what became of a request into bytes.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use kiosque_model::Refusal;
+use kiosque_store::{Error, Refused};
+use kiosque_wire::{Code, Envelope};
+use serde::Serialize;
+
+use crate::clock::NoEntropy;
+use crate::locale::{self, Locale, Message};
+
+/// `data` of a success, as JSON.
+pub(crate) struct Data(pub(crate) Vec<u8>);
+
+impl Data {
+    /// The null that a log out answers.
+    pub(crate) fn null() -> Data {
+        Data(b"null".to_vec())
+    }
+
+    pub(crate) fn of(data: &impl Serialize) -> Result<Data, Failure> {
+        serde_json::to_vec(data).map(Data).map_err(|error| Failure::broken(&error))
+    }
+}
+
+/// Why a request has no success.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It was refused.
+    Refusal(Refusal),
+    /// The system failed: HTTP 500. The cause goes to the log alone.
+    System(SystemFault),
+}
+
+/// What the caller is told of a failure of ours, and what the log is told.
+#[derive(Debug)]
+pub(crate) struct SystemFault {
+    said: &'static str,
+    cause: String,
+    retry_after_s: Option<u32>,
+}
+
+impl Failure {
+    /// Something that cannot be mended by trying again soon.
+    pub(crate) fn broken(cause: &dyn std::fmt::Display) -> Failure {
+        let said = "the request could not be answered";
+        Failure::System(SystemFault { said, cause: cause.to_string(), retry_after_s: None })
+    }
+
+    /// More than the service takes at a time.
+    pub(crate) fn busy(said: &'static str) -> Failure {
+        Failure::System(SystemFault { said, cause: said.to_owned(), retry_after_s: Some(1) })
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Failure::Refusal(refusal)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Refusal(refusal) => Failure::Refusal(refusal),
+            Refused::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let said = match error {
+            Error::Busy(_) => "the store is busy; try again",
+            Error::Engine(_) | Error::Data(_) | Error::Gone => "the store is not available",
+        };
+        Failure::System(SystemFault { said, cause: error.to_string(), retry_after_s: Some(1) })
+    }
+}
+
+impl From<NoEntropy> for Failure {
+    fn from(error: NoEntropy) -> Self {
+        Failure::broken(&error)
+    }
+}
+
+/// Renders what became of a request.
+pub(crate) fn render(
+    outcome: Result<Data, Failure>,
+    locale: Locale,
+    request_id: &str,
+) -> Response<Full<Bytes>> {
+    let mut retry_after_s = None;
+    let (status, body) = match outcome {
+        Ok(data) => (StatusCode::OK, success(&data, locale)),
+        Err(Failure::Refusal(refusal)) => {
+            let status = match refusal {
+                Refusal::NotFound => StatusCode::NOT_FOUND,
+                _ => StatusCode::OK,
+            };
+            (status, refused(&refusal, locale))
+        }
+        Err(Failure::System(fault)) => {
+            tracing::error!(request.id = request_id, cause = fault.cause, "{}", fault.said);
+            retry_after_s = fault.retry_after_s;
+            let data = format!("{} (request {request_id})", fault.said);
+            let body = failure(Message::System, locale, &data);
+            (StatusCode::INTERNAL_SERVER_ERROR, body)
+        }
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_wire::CONTENT_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(kiosque_wire::REQUEST_ID_HEADER, id);
+    }
+    if let Some(seconds) = retry_after_s {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn success(data: &Data, locale: Locale) -> Vec<u8> {
+    let head = format!(
+        r#"{{"code":{},"msg":"{}","enMsg":null,"data":"#,
+        Code::Success.number(),
+        Message::Success.text(locale)
+    );
+    let mut body = Vec::with_capacity(head.len() + data.0.len() + 1);
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(&data.0);
+    body.push(b'}');
+    body
+}
+
+/// "Business or authentication error: message string"; "Request validation error: array of
+/// validation-message strings"; "Invalid JSON: diagnostic string". A path that does not exist has
+/// nothing to say beyond its message.
+fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
+    let message = Message::of(refusal);
+    match refusal {
+        Refusal::Invalid(violations) => {
+            let said: Vec<String> =
+                violations.iter().map(|one| locale::violation(one, locale)).collect();
+            failure(message, locale, &said)
+        }
+        Refusal::Unreadable(diagnostic) => failure(message, locale, diagnostic),
+        Refusal::NotFound => failure(message, locale, &None::<&str>),
+        _ => failure(message, locale, &message.text(locale)),
+    }
+}
+
+fn failure(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
+    let envelope = Envelope {
+        code: message.code().number(),
+        msg: message.text(locale).into(),
+        en_msg: Some(message.text(Locale::En).into()),
+        data,
+    };
+    serde_json::to_vec(&envelope).unwrap_or_else(|_| EMERGENCY.as_bytes().to_vec())
+}
+
+/// Strings and lists of strings always render; this stands here so that nothing can panic.
+const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system error","data":null}"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_emergency_answer_is_an_envelope() {
+        let envelope: Envelope<Option<String>> =
+            serde_json::from_str(EMERGENCY).expect("an envelope");
+        assert_eq!(envelope.code, Code::System.number());
+    }
+}

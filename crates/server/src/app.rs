@@ -1,0 +1,95 @@
+//! What every request shares.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use kiosque_model::{Limits, UnixMs};
+use kiosque_store::{OnlineSince, Store};
+
+use crate::clock::{Clock, Entropy, NoEntropy};
+use crate::locale::Locale;
+use crate::password::HashSlots;
+
+/// How a server behaves, where the operator has a say.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What callers are held to.
+    pub limits: Limits,
+    /// The language of `msg` when `X-Locale` names none that is spoken here.
+    pub default_locale: Locale,
+    /// How long a session lasts.
+    pub token_validity: Duration,
+    /// How recent a device's last activity must be for it to count as online.
+    pub online_window: Duration,
+    /// Archive by itself what is older than this; never when `None`.
+    pub archive_after: Option<Duration>,
+}
+
+impl Settings {
+    /// The contract's and the design's defaults, on a machine with `cores` cores.
+    #[must_use]
+    pub fn for_cores(cores: usize) -> Settings {
+        Settings {
+            limits: Limits::for_cores(cores),
+            default_locale: Locale::En,
+            token_validity: Duration::from_secs(7_200),
+            online_window: Duration::from_secs(600),
+            archive_after: None,
+        }
+    }
+}
+
+/// The service: its data, its settings, its time and its chance.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) store: Store,
+    pub(crate) settings: Settings,
+    pub(crate) clock: Clock,
+    pub(crate) entropy: Entropy,
+    pub(crate) hash_slots: HashSlots,
+    request_prefix: String,
+    requests: AtomicU64,
+}
+
+impl App {
+    /// A service over `store`.
+    ///
+    /// # Errors
+    /// The source of random bytes failed.
+    pub fn new(
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> Result<App, NoEntropy> {
+        let prefix = u32::from_be_bytes(entropy.bytes()?);
+        Ok(App {
+            hash_slots: HashSlots::new(&settings.limits),
+            store,
+            settings,
+            clock,
+            entropy,
+            request_prefix: format!("{prefix:08x}"),
+            requests: AtomicU64::new(0),
+        })
+    }
+
+    /// Names a request, here and in the log: unique for this run and, by chance, among runs.
+    pub(crate) fn next_request_id(&self) -> String {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{number:x}", self.request_prefix)
+    }
+
+    pub(crate) fn session_end(&self, now: UnixMs) -> UnixMs {
+        now.plus_ms(millis(self.settings.token_validity))
+    }
+
+    pub(crate) fn online_since(&self, now: UnixMs) -> OnlineSince {
+        OnlineSince(now.plus_ms(-millis(self.settings.online_window)))
+    }
+}
+
+/// A duration as the model counts it; longer than any that matters is as good as forever.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
+}

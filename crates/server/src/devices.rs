@@ -1,0 +1,52 @@
+//! List devices.
+
+use kiosque_model::{GroupId, Refusal};
+use kiosque_store::{Device, DeviceAsk, OnlineSince};
+use kiosque_wire::{DeviceRecord, Page};
+
+use crate::answer::{Data, Failure};
+use crate::call::{Call, after_session};
+
+/// `POST …/kioskDevice/devicePage`
+pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
+    let (app, now) = (call.app, call.now);
+    let presented = call.presented(Refusal::TokenInvalid)?;
+    let asked = device_ask(call).await;
+    let ask = after_session(app, now, &presented, asked)?;
+
+    let (page, online) = (ask.page, app.online_since(now));
+    let found = app.store.device_page(&presented, now, online, ask).await?;
+    Data::of(&Page {
+        total: found.total,
+        current: page.current(),
+        size: page.size(),
+        records: found.devices.into_iter().map(|device| record(device, online)).collect(),
+    })
+}
+
+async fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
+    let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
+    let mut form = call.form().await?;
+    let page = form.page(&query, size_max);
+    let group = form.text("groupId").map(GroupId::parse);
+    let code = form.text("deviceCode");
+    let name_part = form.text("deviceName");
+    let is_online = form.zero_or_one("isOnline");
+    form.finish(page.map(|page| DeviceAsk { group, code, name_part, is_online, page }))
+}
+
+fn record(device: Device, online: OnlineSince) -> DeviceRecord {
+    let is_online = device.last_active.is_some_and(|last| last >= online.0);
+    DeviceRecord {
+        device_code: device.code,
+        device_name: device.name,
+        group_id: device.group_id,
+        group_name: device.group_name,
+        device_model: device.model,
+        address: device.address,
+        is_online: i64::from(is_online),
+        total_curr_stock: device.total_curr_stock,
+        last_active_timestamp: device.last_active.map(|last| last.0),
+        create_timestamp: device.created_at.0,
+    }
+}

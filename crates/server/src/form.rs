@@ -1,0 +1,121 @@
+//! Reads typed fields from a body and its query, collecting every violation, so that a caller
+//! learns of all of them at once.
+
+use kiosque_model::refusal::Fault;
+use kiosque_model::{PageAsk, Refusal, UnixMs, Violation};
+
+use crate::json::{Fields, Json};
+use crate::query;
+
+/// A request's fields while they are being read.
+#[derive(Debug)]
+pub struct Form {
+    fields: Fields,
+    violations: Vec<Violation>,
+}
+
+impl Form {
+    /// A form with the fields of a body.
+    #[must_use]
+    pub fn new(fields: Fields) -> Form {
+        Form { fields, violations: Vec::new() }
+    }
+
+    /// The page that the query string asks for.
+    pub fn page(&mut self, query: &str, size_max: i64) -> Option<PageAsk> {
+        match query::page_of(query, size_max) {
+            Ok(page) => Some(page),
+            Err(violations) => {
+                self.violations.extend(violations);
+                None
+            }
+        }
+    }
+
+    /// A string that must be there and not blank.
+    pub fn required_text(&mut self, field: &'static str) -> Option<String> {
+        match self.take(field) {
+            Json::Text(text) if !text.trim().is_empty() => Some(text),
+            Json::Text(_) | Json::Null => self.violates(field, Fault::Blank),
+            _ => self.violates(field, Fault::NotText),
+        }
+    }
+
+    /// A string that may be left out, null or empty.
+    pub fn text(&mut self, field: &'static str) -> Option<String> {
+        match self.take(field) {
+            Json::Text(text) => Some(text).filter(|text| !text.is_empty()),
+            Json::Null => None,
+            _ => self.violates(field, Fault::NotText),
+        }
+    }
+
+    /// A truth value that may be left out or null.
+    pub fn flag(&mut self, field: &'static str) -> Option<bool> {
+        match self.take(field) {
+            Json::Flag(flag) => Some(flag),
+            Json::Null => None,
+            _ => self.violates(field, Fault::NotFlag),
+        }
+    }
+
+    /// 0 or 1, or left out or null.
+    pub fn zero_or_one(&mut self, field: &'static str) -> Option<i64> {
+        match self.take(field) {
+            Json::Int(int @ 0..=1) => Some(int),
+            Json::Null => None,
+            _ => self.violates(field, Fault::NotZeroOrOne),
+        }
+    }
+
+    /// A span of times of which either end may be left out; "start not after end".
+    pub fn span(
+        &mut self,
+        start: &'static str,
+        end: &'static str,
+    ) -> (Option<UnixMs>, Option<UnixMs>) {
+        let (from, until) = (self.timestamp(start), self.timestamp(end));
+        if let (Some(from), Some(until)) = (from, until)
+            && from > until
+        {
+            self.violates::<()>(start, Fault::AfterEnd);
+        }
+        (from, until)
+    }
+
+    fn timestamp(&mut self, field: &'static str) -> Option<UnixMs> {
+        match self.take(field) {
+            Json::Int(ms) => Some(UnixMs(ms)),
+            Json::Null => None,
+            _ => self.violates(field, Fault::NotInteger),
+        }
+    }
+
+    /// Notes what is wrong with a field.
+    pub fn violates<T>(&mut self, field: &'static str, fault: Fault) -> Option<T> {
+        self.violations.push(Violation { field, fault });
+        None
+    }
+
+    /// Whether nothing was wrong so far.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// What was read, unless something was wrong.
+    ///
+    /// # Errors
+    /// Every violation at once.
+    pub fn finish<T>(self, read: Option<T>) -> Result<T, Refusal> {
+        match read {
+            Some(read) if self.violations.is_empty() => Ok(read),
+            _ => Err(Refusal::Invalid(self.violations)),
+        }
+    }
+
+    fn take(&mut self, field: &'static str) -> Json {
+        let found = self.fields.0.iter_mut().find(|(name, _)| name == field);
+        found.map_or(Json::Null, |(_, value)| std::mem::replace(value, Json::Null))
+    }
+}

@@ -1,0 +1,10 @@
+//! The one module that reads fleet and order files and renders records, shared by the server and
+//! the commands.
+
+//CSV
+pub mod fleet;
+pub mod import;
+pub mod line;
+pub mod ndjson;
+pub mod record;
+pub mod rejected;

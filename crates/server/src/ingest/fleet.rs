@@ -1,0 +1,371 @@
+//! Fleet files: groups, accounts, products, devices and aisles, in TOML or JSON with the same keys.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::hash::Hash;
+
+use kiosque_model::fleet::{
+    AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry,
+};
+use kiosque_model::money::MINOR_MAX;
+use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, UnixMs, Zone, ids::check_id};
+use kiosque_store::{Applied, ApplyError, NewHashes, Store};
+use serde::Deserialize;
+
+use crate::clock::Entropy;
+use crate::password;
+
+/// How a fleet file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// TOML.
+    Toml,
+    /// JSON.
+    Json,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenFleet {
+    #[serde(default)]
+    group: Vec<GivenGroup>,
+    #[serde(default)]
+    account: Vec<GivenAccount>,
+    #[serde(default)]
+    product: Vec<GivenProduct>,
+    #[serde(default)]
+    device: Vec<GivenDevice>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenGroup {
+    id: String,
+    name: Option<String>,
+    active: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenAccount {
+    login_name: String,
+    display_name: Option<String>,
+    password: Option<String>,
+    password_hash: Option<String>,
+    third_party_api: Option<bool>,
+    enabled: Option<bool>,
+    groups: Option<Vec<String>>,
+}
+
+impl std::fmt::Debug for GivenAccount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GivenAccount({:?}, ***)", self.login_name)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenProduct {
+    id: String,
+    name: Option<String>,
+    category: Option<String>,
+    currency: Option<String>,
+    default_price: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenDevice {
+    code: String,
+    name: Option<String>,
+    group: Option<String>,
+    since: Option<String>,
+    model: Option<String>,
+    address: Option<String>,
+    enabled: Option<bool>,
+    aisle: Option<Vec<GivenAisle>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenAisle {
+    code: String,
+    product: String,
+    price: i64,
+    show_price: Option<i64>,
+    #[serde(default)]
+    stock: i64,
+    #[serde(default)]
+    capacity: i64,
+    cabinet: Option<String>,
+    layer: Option<i64>,
+    enabled: Option<bool>,
+    #[serde(default)]
+    broken: bool,
+}
+
+/// Reads a fleet file.
+///
+/// # Errors
+/// Every fault, each naming its entry; or where the file is no TOML or JSON of this form.
+pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<String>> {
+    let given: GivenFleet = match format {
+        Format::Toml => toml::from_str(text).map_err(|error| vec![error.to_string()])?,
+        Format::Json => {
+            let mut json = serde_json::Deserializer::from_str(text);
+            let read = serde_path_to_error::deserialize(&mut json);
+            let read = read.map_err(|error| vec![error.to_string()])?;
+            json.end().map_err(|error| vec![error.to_string()])?;
+            read
+        }
+    };
+    let mut faults = Faults(Vec::new());
+    let fleet = Fleet {
+        groups: given.group.into_iter().filter_map(|one| faults.group(one)).collect(),
+        accounts: given.account.into_iter().filter_map(|one| faults.account(one)).collect(),
+        products: given.product.into_iter().filter_map(|one| faults.product(one)).collect(),
+        devices: given.device.into_iter().filter_map(|one| faults.device(one, zone)).collect(),
+    };
+    faults.repeats("group", fleet.groups.iter().map(|one| &one.id));
+    faults.repeats("account", fleet.accounts.iter().map(|one| &one.login_name));
+    faults.repeats("product", fleet.products.iter().map(|one| &one.id));
+    faults.repeats("device", fleet.devices.iter().map(|one| &one.code));
+    if faults.0.is_empty() { Ok(fleet) } else { Err(faults.0) }
+}
+
+/// Applies a fleet, all or nothing. A password that is right already is not hashed again.
+///
+/// # Errors
+/// Every fault, or the store failed.
+pub async fn apply(
+    store: &Store,
+    fleet: Fleet,
+    entropy: &Entropy,
+    now: UnixMs,
+) -> Result<Applied, ApplyError> {
+    let mut new_hashes = NewHashes::new();
+    for account in &fleet.accounts {
+        let Some(given) = &account.password else { continue };
+        let kept = store.credentials(&account.login_name)?;
+        let kept = kept.map(|credentials| credentials.password_hash);
+        let new = match (given, kept) {
+            (Password::Hash(hash), Some(kept)) if *hash == kept => None,
+            (Password::Hash(hash), _) => Some(hash.clone()),
+            (Password::Clear(clear), Some(kept)) if password::is_right(&kept, clear) => None,
+            (Password::Clear(clear), _) => {
+                let hash = password::hash(clear, entropy);
+                Some(hash.map_err(|error| ApplyError::Faults(vec![error.to_string()]))?)
+            }
+        };
+        if let Some(hash) = new {
+            new_hashes.insert(account.login_name.as_str().to_owned(), hash);
+        }
+    }
+    store.apply(fleet, new_hashes, now).await
+}
+
+/// Collects what is wrong with a fleet.
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn check<T, E: Display>(&mut self, entry: &str, field: &str, read: Result<T, E>) -> Option<T> {
+        match read {
+            Ok(read) => Some(read),
+            Err(fault) => {
+                self.0.push(format!("{entry}: {field}: {fault}"));
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, entry: &str, field: &str, given: Option<String>) -> Option<String> {
+        let given = given?;
+        let clean =
+            if given.contains('\0') { Err("must not contain a NUL character") } else { Ok(given) };
+        self.check(entry, field, clean)
+    }
+
+    fn amount(&mut self, entry: &str, field: &str, given: i64) -> Option<Minor> {
+        let fits = (0..=MINOR_MAX).contains(&given);
+        let fault = || format!("{given} is not between 0 and {MINOR_MAX} minor units");
+        self.check(entry, field, if fits { Ok(Minor(given)) } else { Err(fault()) })
+    }
+
+    fn repeats<T: Hash + Eq + Display>(&mut self, kind: &str, ids: impl Iterator<Item = T>) {
+        let mut seen = HashSet::new();
+        for id in ids {
+            let said = format!("{kind} {id}: stands more than once");
+            if !seen.insert(id) {
+                self.0.push(said);
+            }
+        }
+    }
+
+    fn group(&mut self, given: GivenGroup) -> Option<GroupEntry> {
+        let entry = format!("group {}", given.id);
+        let name = self.text(&entry, "name", given.name);
+        let id = self.check(&entry, "id", GroupId::parse(given.id))?;
+        Some(GroupEntry { id, name, active: given.active })
+    }
+
+    fn account(&mut self, given: GivenAccount) -> Option<AccountEntry> {
+        let entry = format!("account {}", given.login_name);
+        let display_name = self.text(&entry, "display_name", given.display_name);
+        let password = match (given.password, given.password_hash) {
+            (Some(_), Some(_)) => {
+                let fault: Result<(), _> = Err("stands beside password_hash; give one of them");
+                self.check(&entry, "password", fault);
+                None
+            }
+            (Some(clear), None) if clear.trim().is_empty() => {
+                self.check::<(), _>(&entry, "password", Err("must not be blank"));
+                None
+            }
+            (Some(clear), None) => Some(Password::Clear(clear)),
+            (None, Some(hash)) => self
+                .check(&entry, "password_hash", password::check_hash(&hash))
+                .map(|()| Password::Hash(hash)),
+            (None, None) => None,
+        };
+        let groups = given.groups.map(|groups| {
+            groups
+                .into_iter()
+                .filter_map(|id| self.check(&entry, "groups", GroupId::parse(id)))
+                .collect::<Vec<_>>()
+        });
+        self.repeats(&format!("{entry}: groups:"), groups.iter().flatten());
+        let login_name = self.check(&entry, "login_name", LoginName::parse(given.login_name))?;
+        Some(AccountEntry {
+            login_name,
+            display_name,
+            password,
+            third_party_api: given.third_party_api,
+            enabled: given.enabled,
+            groups,
+        })
+    }
+
+    fn product(&mut self, given: GivenProduct) -> Option<ProductEntry> {
+        let entry = format!("product {}", given.id);
+        let name = self.text(&entry, "name", given.name);
+        let category = self.text(&entry, "category", given.category);
+        let currency = given.currency.map(|code| Currency::parse(&code));
+        let currency = currency.and_then(|read| self.check(&entry, "currency", read));
+        let price = given.default_price;
+        let default_price = price.and_then(|price| self.amount(&entry, "default_price", price));
+        self.check(&entry, "id", check_id(&given.id))?;
+        Some(ProductEntry { id: given.id, name, category, currency, default_price })
+    }
+
+    fn device(&mut self, given: GivenDevice, zone: &Zone) -> Option<DeviceEntry> {
+        let entry = format!("device {}", given.code);
+        let name = self.text(&entry, "name", given.name);
+        let group = given.group.map(GroupId::parse);
+        let group = group.and_then(|read| self.check(&entry, "group", read));
+        let since = given.since.map(|since| zone.parse_time_or_date(&since));
+        let since = since.and_then(|read| self.check(&entry, "since", read));
+        let model = self.text(&entry, "model", given.model);
+        let address = self.text(&entry, "address", given.address);
+        let aisles = given.aisle.map(|aisles| {
+            aisles.into_iter().filter_map(|one| self.aisle(&entry, one)).collect::<Vec<_>>()
+        });
+        let codes = aisles.iter().flatten().map(|aisle| &aisle.code);
+        self.repeats(&format!("{entry}: aisle"), codes);
+        let code = self.check(&entry, "code", DeviceCode::parse(given.code))?;
+        let enabled = given.enabled;
+        Some(DeviceEntry { code, name, group, since, model, address, enabled, aisles })
+    }
+
+    fn aisle(&mut self, device: &str, given: GivenAisle) -> Option<Aisle> {
+        let entry = format!("{device}: aisle {}", given.code);
+        let price = self.amount(&entry, "price", given.price)?;
+        let show_price = given.show_price.unwrap_or(given.price);
+        let show_price = self.amount(&entry, "show_price", show_price)?;
+        let count = |count: i64| {
+            if (0..=1_000_000).contains(&count) {
+                Ok(count)
+            } else {
+                Err("is not between 0 and 1000000")
+            }
+        };
+        let stock = self.check(&entry, "stock", count(given.stock))?;
+        let capacity = self.check(&entry, "capacity", count(given.capacity))?;
+        let cabinet = self.text(&entry, "cabinet", given.cabinet);
+        let goods_id = self.text(&entry, "product", Some(given.product))?;
+        self.check(&entry, "code", check_id(&given.code))?;
+        Some(Aisle {
+            code: given.code,
+            goods_id,
+            price,
+            show_price,
+            stock,
+            capacity,
+            cabinet: cabinet.unwrap_or_else(|| "1".to_owned()),
+            layer: given.layer.unwrap_or(1),
+            enabled: given.enabled.unwrap_or(true),
+            broken: given.broken,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_told_at_once_and_names_its_entry() {
+        let faults = parse(
+            r#"
+            [[group]]
+            id = "g"
+            [[group]]
+            id = "g"
+            [[account]]
+            login_name = "a"
+            password = " "
+            groups = ["g", "g"]
+            [[account]]
+            login_name = "b"
+            password_hash = "md5"
+            [[product]]
+            id = "p"
+            currency = "ZZZ"
+            default_price = -1
+            [[device]]
+            code = "d\u0000"
+            since = "yesterday"
+            aisle = [{ code = "1", product = "p", price = -1 }]
+            "#,
+            Format::Toml,
+            &Zone::utc(),
+        )
+        .expect_err("faults");
+        assert_eq!(
+            faults,
+            [
+                "account a: password: must not be blank",
+                "account a: groups: g: stands more than once",
+                "account b: password_hash: is no argon2id hash in PHC form \
+                 ($argon2id$v=19$m=…,t=…,p=…$salt$hash)",
+                "product p: currency: ZZZ is no ISO 4217 code",
+                "product p: default_price: -1 is not between 0 and 1000000000000 minor units",
+                "device d\0: since: \"yesterday\" is no time; give RFC 3339 with an offset, \
+                 or yyyy-MM-dd HH:mm:ss in UTC",
+                "device d\0: aisle 1: price: -1 is not between 0 and 1000000000000 minor units",
+                "device d\0: code: must not contain a NUL character",
+                "group g: stands more than once",
+            ]
+        );
+    }
+
+    #[test]
+    fn both_formats_have_the_same_keys() {
+        let toml = "[[device]]\ncode = \"d\"\nname = \"n\"\ngroup = \"g\"\n\
+                    [[device.aisle]]\ncode = \"1\"\nproduct = \"p\"\nprice = 5\n";
+        let json = r#"{"device":[{"code":"d","name":"n","group":"g",
+                    "aisle":[{"code":"1","product":"p","price":5}]}]}"#;
+        let zone = Zone::utc();
+        assert_eq!(parse(toml, Format::Toml, &zone), parse(json, Format::Json, &zone));
+        assert!(parse("[[grop]]", Format::Toml, &zone).expect_err("typo")[0].contains("grop"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Brings an order file in: read, check, number by trade start, and store in short transactions,
+//! so that a server beside it goes on. What is wrong is told and set aside; the rest is kept.
+
+mod ndjson_chunk;
+//MODREPORT
+mod write;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+use kiosque_model::fleet::Fleet;
+use kiosque_store::{ApplyError, Error, Incoming, Store};
+
+use super::record::ProductNames;
+use super::rejected::Rejected;
+use crate::clock::Clock;
+
+//REPORT
+
+/// How many lines are numbered together, by trade start; a longer file is numbered in parts.
+pub const LINES_TOGETHER: usize = 1_000_000;
+
+/// Why an import ended early. What was stored until then stays, and a repetition does the rest.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Input(#[from] io::Error),
+    /// The rejected file, or the progress, cannot be written.
+    #[error("{0}")]
+    Output(String),
+    /// The devices or products that the report brought could not be made.
+    #[error("{0}")]
+    Fleet(#[from] ApplyError),
+    /// The report's header does not fit its mapping.
+    #[error("{0}")]
+    Mapping(String),
+    /// The store failed.
+    #[error("{0}")]
+    Store(#[from] Error),
+    /// A thread that checks lines ended early.
+    #[error("a thread that checks lines ended early")]
+    Gone,
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Orders that are new.
+    pub accepted: u64,
+    /// Orders that changed.
+    pub updated: u64,
+    /// Orders that were there already.
+    pub unchanged: u64,
+    /// Lines, or rows of one order, that were not taken in.
+    pub rejected: u64,
+    /// Keys that mean nothing here, each once.
+    pub unknown_keys: BTreeSet<String>,
+    /// Rows that the mapping leaves out, by what left them out.
+    pub left_out: Vec<(String, u64)>,
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Lines read so far.
+    Read(u64),
+    /// Orders stored so far, and how many are to be stored with them.
+    Stored(u64, u64),
+}
+
+/// Whoever follows an import.
+pub trait Watch {
+    /// Something was not taken in. In the order of lines, within each million of them.
+    ///
+    /// # Errors
+    /// What was told cannot be written down; the import ends.
+    fn rejected(&mut self, rejected: &Rejected) -> io::Result<()>;
+    /// How far it is.
+    fn progress(&mut self, progress: Progress);
+}
+
+/// An order that may be stored.
+#[derive(Debug)]
+struct Prepared {
+    line: u64,
+    incoming: Incoming,
+}
+
+/// Lines read and checked, to be numbered together.
+#[derive(Debug, Default)]
+struct Chunk {
+    prepared: Vec<Prepared>,
+    rejected: Vec<Rejected>,
+    unknown_keys: BTreeSet<String>,
+}
+
+/// An import under way.
+pub struct Import<'a> {
+    store: &'a Store,
+    clock: &'a Clock,
+    watch: &'a mut dyn Watch,
+    names: Arc<ProductNames>,
+    done: Imported,
+}
+
+/// Imports NDJSON.
+///
+/// # Errors
+/// The file cannot be read, or the store failed.
+pub async fn import_ndjson(
+    store: &Store,
+    clock: &Clock,
+    input: impl io::BufRead,
+    watch: &mut dyn Watch,
+) -> Result<Imported, ImportError> {
+    let mut import = Import::start(store, clock, watch).await?;
+    let mut lines = super::ndjson::RawLines::new(input);
+    loop {
+        let zone = store.zone();
+        let chunk = ndjson_chunk::read(&mut lines, zone, &import.names, &mut |read| {
+            import.watch.progress(Progress::Read(read));
+        })?;
+        let Some(chunk) = chunk else { break };
+        import.store_chunk(chunk).await?;
+    }
+    Ok(import.done)
+}
+
+impl<'a> Import<'a> {
+    async fn start(
+        store: &'a Store,
+        clock: &'a Clock,
+        watch: &'a mut dyn Watch,
+    ) -> Result<Import<'a>, ImportError> {
+        let names = Arc::new(store.product_names().await?);
+        Ok(Import { store, clock, watch, names, done: Imported::default() })
+    }
+
+    async fn make(&mut self, fleet: Fleet) -> Result<(), ImportError> {
+        self.store.apply(fleet, Default::default(), self.clock.now()).await?;
+        self.names = Arc::new(self.store.product_names().await?);
+        Ok(())
+    }
+
+    async fn store_chunk(&mut self, mut chunk: Chunk) -> Result<(), ImportError> {
+        self.done.unknown_keys.append(&mut chunk.unknown_keys);
+        let mut rejected = chunk.rejected;
+        let stored = write::store(self, chunk.prepared, &mut rejected).await;
+        rejected.sort_by_key(|one| one.line);
+        for one in &rejected {
+            self.done.rejected += 1;
+            self.watch.rejected(one).map_err(|error| {
+                ImportError::Output(format!("what was rejected cannot be written down: {error}"))
+            })?;
+        }
+        stored
+    }
+}

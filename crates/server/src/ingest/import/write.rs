@@ -1,0 +1,89 @@
+//! Stores checked orders in short transactions with a pause between, so that logins beside an
+//! import pass.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use kiosque_store::{Outcome, Owners};
+
+use super::{Import, ImportError, Prepared, Progress};
+use crate::ingest::record;
+use crate::ingest::rejected::Rejected;
+
+/// What a transaction is meant to take; others never wait for more than about 20 ms.
+const TURN: Duration = Duration::from_millis(14);
+/// How long others have to come in between two transactions. A waiting write asks every
+/// millisecond.
+const PAUSE: Duration = Duration::from_millis(2);
+const BATCH_START: usize = 64;
+const BATCH_MAX: usize = 4_096;
+
+/// Stores orders by trade start, each device's new orders numbered so; adds what is not taken to
+/// `rejected`.
+pub(super) async fn store(
+    import: &mut Import<'_>,
+    prepared: Vec<Prepared>,
+    rejected: &mut Vec<Rejected>,
+) -> Result<(), ImportError> {
+    let total = count(prepared.len());
+    let mut orders = in_turn(prepared).into_iter();
+    let mut owners = Owners::default();
+    let mut size = BATCH_START;
+    let mut stored = 0;
+    loop {
+        let (lines, batch): (Vec<_>, Vec<_>) =
+            orders.by_ref().take(size).map(|one| (one.line, one.incoming)).unzip();
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let now = import.clock.now();
+        let received = import.store.receive(batch, owners, now, record::settle).await?;
+        size = next_size(size, begun.elapsed());
+        let (outcomes, batch, known) = received;
+        owners = known;
+        for ((line, incoming), outcome) in lines.into_iter().zip(&batch).zip(outcomes) {
+            match outcome {
+                Outcome::Accepted => import.done.accepted += 1,
+                Outcome::Updated => import.done.updated += 1,
+                Outcome::Unchanged => import.done.unchanged += 1,
+                Outcome::Rejected(reason) => {
+                    rejected.push(Rejected::order(line, incoming, reason));
+                }
+            }
+        }
+        stored += count(batch.len());
+        import.watch.progress(Progress::Stored(stored, total));
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// First every order once, by trade start; then those that come again, in the order of the file,
+/// so that the last line of an order is what stays.
+fn in_turn(mut prepared: Vec<Prepared>) -> Vec<Prepared> {
+    prepared.sort_by_key(|one| one.line);
+    let mut seen = HashSet::with_capacity(prepared.len());
+    let again: Vec<bool> =
+        prepared.iter().map(|one| !seen.insert(one.incoming.order_id.as_str())).collect();
+    drop(seen);
+    let mut repeats = Vec::new();
+    let mut firsts = Vec::with_capacity(prepared.len());
+    for (one, again) in prepared.into_iter().zip(again) {
+        if again { repeats.push(one) } else { firsts.push(one) }
+    }
+    firsts.sort_by_key(|one| (one.incoming.trade_start, one.line));
+    firsts.append(&mut repeats);
+    firsts
+}
+
+/// A batch that takes about a turn, from what the last one took.
+fn next_size(size: usize, took: Duration) -> usize {
+    let took = took.as_micros().max(1);
+    let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(TURN.as_micros()) / took;
+    let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);
+    fitting.clamp(size / 2, size + size / 2).clamp(8, BATCH_MAX)
+}
+
+fn count(orders: usize) -> u64 {
+    u64::try_from(orders).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,368 @@
+//! One line of an order file: from JSON as it was typed to an order as it was meant, every fault
+//! named by its field.
+
+use std::collections::BTreeSet;
+
+use kiosque_model::mask::masked;
+use kiosque_model::money::MINOR_MAX;
+use kiosque_model::order::{
+    COUNT_MAX, Line, Order, PayStatus, ShipmentStatus, line_pay_amount_following,
+    pay_amount_following,
+};
+use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
+use serde::Deserialize;
+
+/// An order as a file gives it, in wire names.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GivenOrder {
+    order_id: Option<String>,
+    device_code: Option<String>,
+    currency: Option<String>,
+    total_amount: Option<i64>,
+    trade_start_time: Option<String>,
+    trade_no: Option<String>,
+    trade_no_in: Option<String>,
+    pay_amount: Option<i64>,
+    refund_amount: Option<i64>,
+    pay_end_time: Option<String>,
+    shipment_time: Option<String>,
+    card_number: Option<String>,
+    phone: Option<String>,
+    pay_status: Option<i64>,
+    shipment_status: Option<i64>,
+    pay_channel_name: Option<String>,
+    #[serde(rename = "detailVOList")]
+    detail_vo_list: Option<Vec<GivenLine>>,
+}
+
+/// A line of an order as a file gives it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GivenLine {
+    goods_id: Option<String>,
+    goods_name: Option<String>,
+    aisle_code: Option<String>,
+    count: Option<i64>,
+    sale_price: Option<i64>,
+    goods_price: Option<i64>,
+    pay_amount: Option<i64>,
+    shipment_status: Option<i64>,
+    shipment_err_code: Option<i64>,
+    shipment_fail_desc: Option<String>,
+}
+
+/// Reads an order. Keys that mean nothing here are added to `unknown_keys`.
+///
+/// # Errors
+/// Everything that is wrong, each beginning with its field.
+pub fn parse(
+    text: &[u8],
+    zone: &Zone,
+    unknown_keys: &mut BTreeSet<String>,
+) -> Result<Order, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("broken UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let note = |path: serde_ignored::Path<'_>| {
+        // One warning for each key, however many lines have it.
+        let path = path.to_string();
+        let generic: Vec<&str> =
+            path.split('.').filter(|part| part.parse::<usize>().is_err()).collect();
+        unknown_keys.insert(generic.join("."));
+    };
+    let given: Result<GivenOrder, _> = serde_ignored::deserialize(&mut deserializer, note);
+    let given = given.and_then(|given| deserializer.end().map(|()| given));
+    meant(given.map_err(|_| type_fault(text))?, zone)
+}
+
+/// Reads the line again to name the field whose type is wrong.
+fn type_fault(text: &str) -> String {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fault = match serde_path_to_error::deserialize::<_, GivenOrder>(&mut deserializer) {
+        Ok(_) => {
+            let end = deserializer.end().err();
+            return end.map_or_else(|| "no JSON".to_owned(), |error| format!("no JSON: {error}"));
+        }
+        Err(fault) => fault,
+    };
+    let field = fault.path().to_string();
+    let error = fault.into_inner();
+    if error.is_syntax() || error.is_eof() {
+        return format!("no JSON: {error}");
+    }
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    let said = said.replace(", expected i64", ", expected a whole number");
+    let said = match said.contains("floating point") {
+        true => format!("{said} (amounts are whole minor units)"),
+        false => said,
+    };
+    if field == "." { said } else { format!("{field}: {said}") }
+}
+
+/// Collects what is wrong with a line.
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn note<T>(&mut self, field: &str, fault: impl std::fmt::Display) -> Option<T> {
+        self.0.push(format!("{field}: {fault}"));
+        None
+    }
+
+    fn check<T, E: std::fmt::Display>(&mut self, field: &str, read: Result<T, E>) -> Option<T> {
+        match read {
+            Ok(read) => Some(read),
+            Err(fault) => self.note(field, fault),
+        }
+    }
+
+    fn needed<T>(&mut self, field: &str, given: Option<T>) -> Option<T> {
+        if given.is_none() {
+            return self.note(field, "is missing");
+        }
+        given
+    }
+
+    fn amount(&mut self, field: &str, given: i64) -> Minor {
+        if !(0..=MINOR_MAX).contains(&given) {
+            self.note::<()>(field, format_args!("{given} is not between 0 and {MINOR_MAX}"));
+        }
+        Minor(given)
+    }
+
+    /// Prices and payments of a line may be below zero: a discount can be a line.
+    fn line_amount(&mut self, field: &str, given: i64) -> Minor {
+        if !(-MINOR_MAX..=MINOR_MAX).contains(&given) {
+            self.note::<()>(field, format_args!("{given} is beyond {MINOR_MAX} minor units"));
+        }
+        Minor(given)
+    }
+
+    fn text(&mut self, field: &str, given: Option<String>) -> Option<String> {
+        let given = given?;
+        if given.contains('\0') {
+            return self.note(field, ids::IdFault::Nul);
+        }
+        Some(given)
+    }
+
+    fn time(&mut self, field: &str, given: Option<String>, zone: &Zone) -> Option<UnixMs> {
+        self.check(field, zone.parse(&given?))
+    }
+
+    fn status<T>(
+        &mut self,
+        field: &str,
+        given: Option<i64>,
+        of: impl Fn(i64) -> Option<T>,
+    ) -> Option<T> {
+        let given = given?;
+        let status = of(given);
+        if status.is_none() {
+            return self.note(field, format_args!("{given} is no status, which are 0 to 4"));
+        }
+        status
+    }
+}
+
+/// The order that is meant, with what follows from what was left out.
+fn meant(given: GivenOrder, zone: &Zone) -> Result<Order, String> {
+    let mut faults = Faults(Vec::new());
+    let order_id = faults.needed("orderId", given.order_id);
+    let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
+    let device = faults.needed("deviceCode", given.device_code);
+    let device = device.and_then(|code| faults.check("deviceCode", DeviceCode::parse(code)));
+    let currency = faults.needed("currency", given.currency);
+    let currency = currency.and_then(|code| faults.check("currency", Currency::parse(&code)));
+    let total = faults.needed("totalAmount", given.total_amount);
+    let total_amount = faults.amount("totalAmount", total.unwrap_or(0));
+    let started = faults.needed("tradeStartTime", given.trade_start_time);
+    let trade_start = faults.time("tradeStartTime", started, zone);
+    let number = |given: Option<String>| given.filter(|number| !number.is_empty());
+    let trade_no = number(given.trade_no);
+    let trade_no = trade_no.and_then(|no| faults.check("tradeNo", TradeNo::parse(no)));
+    let trade_no_in = number(given.trade_no_in);
+    let trade_no_in =
+        trade_no_in.and_then(|no| trade_number_in(&mut faults, no, order_id.as_ref()));
+    let pay_end = faults.time("payEndTime", given.pay_end_time, zone);
+    let shipment = faults.time("shipmentTime", given.shipment_time, zone);
+    let pay_status = faults.status("payStatus", given.pay_status, PayStatus::of);
+    let shipment_status =
+        faults.status("shipmentStatus", given.shipment_status, ShipmentStatus::of);
+    let shipment_status = shipment_status.unwrap_or(ShipmentStatus::following(shipment));
+    let pay_amount = match given.pay_amount {
+        Some(amount) => faults.amount("payAmount", amount),
+        None => pay_amount_following(pay_end, total_amount),
+    };
+    let refund_amount = faults.amount("refundAmount", given.refund_amount.unwrap_or(0));
+    let card_number = faults.text("cardNumber", given.card_number);
+    let phone = faults.text("phone", given.phone);
+    let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
+    let lines = (0..).zip(given.detail_vo_list.unwrap_or_default());
+    let lines =
+        lines.map(|(at, line)| meant_line(&mut faults, at, line, shipment_status)).collect();
+    let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
+        (order_id, device, currency, trade_start, faults.0.as_slice())
+    else {
+        return Err(faults.0.join("; "));
+    };
+    Ok(Order {
+        order_id,
+        device_code,
+        trade_no,
+        trade_no_in,
+        currency,
+        total_amount,
+        pay_amount,
+        refund_amount,
+        pay_status: pay_status.unwrap_or(PayStatus::following(pay_end)),
+        shipment_status,
+        pay_channel_name,
+        trade_start,
+        pay_end,
+        shipment,
+        card_number: card_number.map(|number| masked(&number)),
+        phone: phone.map(|number| masked(&number)),
+        lines,
+    })
+}
+
+/// A number that is the order's derived one says nothing new.
+fn trade_number_in(
+    faults: &mut Faults,
+    number: String,
+    order_id: Option<&OrderId>,
+) -> Option<TradeNo> {
+    let derived = order_id.map(|id| kiosque_store::derived_trade_no_in(id.as_str()));
+    if derived.as_deref() == Some(number.as_str()) {
+        return None;
+    }
+    faults.check("tradeNoIn", TradeNo::parse(number))
+}
+
+fn meant_line(
+    faults: &mut Faults,
+    at: usize,
+    given: GivenLine,
+    shipment_of_order: ShipmentStatus,
+) -> Line {
+    let field = |name: &str| format!("detailVOList[{at}].{name}");
+    let goods_id = faults.needed(&field("goodsId"), given.goods_id);
+    let goods_id = faults.text(&field("goodsId"), goods_id).unwrap_or_default();
+    if goods_id.chars().count() > ids::ID_CHARS_MAX {
+        faults.note::<()>(&field("goodsId"), ids::IdFault::TooLong);
+    }
+    let count = given.count.unwrap_or(1);
+    if !(0..=COUNT_MAX).contains(&count) {
+        faults
+            .note::<()>(&field("count"), format_args!("{count} is not between 0 and {COUNT_MAX}"));
+    }
+    let sale_price = faults.line_amount(&field("salePrice"), given.sale_price.unwrap_or(0));
+    let goods_price = match given.goods_price {
+        Some(price) => faults.line_amount(&field("goodsPrice"), price),
+        None => sale_price,
+    };
+    let pay_amount = match given.pay_amount {
+        Some(amount) => faults.line_amount(&field("payAmount"), amount),
+        None => line_pay_amount_following(sale_price, count).unwrap_or_else(|| {
+            let fault = format_args!("{count} x {} is beyond belief", sale_price.0);
+            faults.note::<()>(&field("payAmount"), fault);
+            Minor(0)
+        }),
+    };
+    let status = faults.status(&field("shipmentStatus"), given.shipment_status, ShipmentStatus::of);
+    Line {
+        goods_id,
+        goods_name: faults.text(&field("goodsName"), given.goods_name),
+        aisle_code: faults.text(&field("aisleCode"), given.aisle_code).unwrap_or_default(),
+        count,
+        goods_price,
+        sale_price,
+        pay_amount,
+        shipment_status: status.unwrap_or(shipment_of_order),
+        shipment_err_code: given.shipment_err_code.unwrap_or(0),
+        shipment_fail_desc: faults.text(&field("shipmentFailDesc"), given.shipment_fail_desc),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(line: &str) -> Result<Order, String> {
+        parse(line.as_bytes(), &Zone::named("Europe/Paris").expect("zone"), &mut BTreeSet::new())
+    }
+
+    const GOOD: &str = r#"{"orderId":"1","deviceCode":"D","currency":"EUR","totalAmount":5,
+        "tradeStartTime":"2026-01-02 03:04:05"}"#;
+
+    #[test]
+    fn what_is_left_out_follows_from_the_rest() {
+        let unpaid = read(GOOD).expect("good");
+        assert_eq!((unpaid.pay_amount, unpaid.pay_status), (Minor(0), PayStatus::Unpaid));
+        let paid = GOOD.replace(
+            "\"totalAmount\":5",
+            "\"totalAmount\":5,
+            \"payEndTime\":\"2026-01-02T03:04:06Z\",\"shipmentTime\":\"2026-01-02T03:04:07Z\",
+            \"detailVOList\":[{\"goodsId\":\"g\",\"salePrice\":3,\"count\":2}]",
+        );
+        let paid = read(&paid).expect("good");
+        assert_eq!((paid.pay_amount, paid.pay_status), (Minor(5), PayStatus::Paid));
+        let line = &paid.lines[0];
+        assert_eq!((line.goods_price, line.pay_amount), (Minor(3), Minor(6)));
+        assert_eq!(line.shipment_status, ShipmentStatus::Success);
+    }
+
+    #[test]
+    fn every_kind_of_fault_names_its_field() {
+        let with = |from: &str, to: &str| read(&GOOD.replace(from, to)).expect_err(to);
+        assert_eq!(
+            with("\"totalAmount\":5", "\"totalAmount\":\"5\""),
+            "totalAmount: invalid type: string \"5\", expected a whole number"
+        );
+        assert_eq!(
+            with("\"totalAmount\":5", "\"totalAmount\":12.5"),
+            "totalAmount: invalid type: floating point `12.5`, expected a whole number \
+             (amounts are whole minor units)"
+        );
+        assert_eq!(with("EUR", "ZZZ"), "currency: ZZZ is no ISO 4217 code");
+        assert_eq!(
+            with("2026-01-02 03:04:05", "2026-02-30 03:04:05"),
+            "tradeStartTime: \"2026-02-30 03:04:05\" does not exist in the calendar"
+        );
+        assert_eq!(with("\"1\"", "\"a\\u0000b\""), "orderId: must not contain a NUL character");
+        assert!(with("{", "").starts_with("no JSON: "));
+        assert!(with("}", "} x").starts_with("no JSON: trailing"));
+        assert_eq!(
+            read("{}").expect_err("empty"),
+            "orderId: is missing; deviceCode: is missing; currency: is missing; \
+             totalAmount: is missing; tradeStartTime: is missing"
+        );
+        assert!(
+            read(&GOOD.replace('}', ",\"orderId\":\"2\"}"))
+                .expect_err("twice")
+                .contains("duplicate field")
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_noted_once() {
+        let mut unknown = BTreeSet::new();
+        let line = GOOD.replace(
+            "\"currency\"",
+            "\"colour\":1,\"detailVOList\":[{\"goodsId\":\"\",\"x\":1},{\"goodsId\":\"\",\"x\":2}],
+             \"currency\"",
+        );
+        parse(line.as_bytes(), &Zone::utc(), &mut unknown).expect("good");
+        assert_eq!(unknown.into_iter().collect::<Vec<_>>(), ["colour", "detailVOList.x"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&line, &Zone::utc(), &mut BTreeSet::new());
+        }
+    }
+}

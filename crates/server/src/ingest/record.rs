@@ -1,0 +1,161 @@
+//! An order as it is kept: rendered once, when it is written, and put together when it is read.
+//! The store keeps the parts and never looks inside; all that knows their shape is here.
+
+use std::collections::HashMap;
+
+use kiosque_model::order::{Line, Order};
+use kiosque_model::{Currency, Zone};
+use kiosque_store::{Error, Incoming, Kept, Ready, Record, derived_trade_no_in};
+use kiosque_wire::{LineItem, OrderHead, ShipmentError};
+use serde::Serialize;
+
+/// The shape that is written now. Reading fills in what an older one lacks; there is none yet.
+const SHAPE: i64 = 1;
+
+/// Names of products by `goodsId`.
+pub type ProductNames = HashMap<String, String>;
+
+/// Renders an order as it is kept when it is new.
+///
+/// # Errors
+/// Never for an order that was checked; rendering is fallible by its nature.
+pub fn incoming(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incoming, Error> {
+    let nameless_lines = order
+        .lines
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| line.goods_name.is_none().then_some(at))
+        .collect();
+    let lines: Vec<LineItem> = order.lines.iter().map(|line| item(line, names)).collect();
+    let record = render(&head(&order, zone), &lines)?;
+    Ok(Incoming {
+        device_code: order.device_code,
+        order_id: order.order_id,
+        trade_start: order.trade_start,
+        trade_no: order.trade_no,
+        trade_no_in: order.trade_no_in,
+        nameless_lines,
+        record,
+    })
+}
+
+/// Settles an order that comes in again: the internal trade number and the product names that it
+/// leaves out stay what they were. "Names are as of the sale."
+///
+/// # Errors
+/// What is kept cannot be read.
+pub fn settle(incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
+    let keeps_number = incoming.trade_no_in.is_none() && kept.trade_no_in.is_some();
+    if !keeps_number && incoming.nameless_lines.is_empty() {
+        return Ok(incoming.record.clone());
+    }
+    let mut head: OrderHead = parsed(&format!("{}}}", incoming.record.head))?;
+    if let Some(number) = kept.trade_no_in.as_ref().filter(|_| keeps_number) {
+        head.trade_no_in.clone_from(number);
+    }
+    let mut lines: Vec<LineItem> = parsed(&incoming.record.lines)?;
+    let kept_lines: Vec<LineItem> = parsed(&kept.record.lines)?;
+    for at in &incoming.nameless_lines {
+        let Some(line) = lines.get_mut(*at) else { continue };
+        // The same place first: one product may stand on two lines under two names.
+        let same_place = kept_lines.get(*at).filter(|was| was.goods_id == line.goods_id);
+        let was =
+            same_place.or_else(|| kept_lines.iter().find(|was| was.goods_id == line.goods_id));
+        if let Some(was) = was {
+            line.goods_name.clone_from(&was.goods_name);
+        }
+    }
+    render(&head, &lines)
+}
+
+/// Appends the element of an order list's `records`.
+pub(crate) fn put_list_record(out: &mut Vec<u8>, ready: Ready<'_>) {
+    out.extend_from_slice(ready.head.as_bytes());
+    out.extend_from_slice(br#","detailVOList":"#);
+    out.extend_from_slice(ready.lines.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends the `data` of an order detail.
+pub(crate) fn put_detail(out: &mut Vec<u8>, ready: Ready<'_>) {
+    out.extend_from_slice(ready.head.as_bytes());
+    out.extend_from_slice(br#","detailList":"#);
+    out.extend_from_slice(ready.lines.as_bytes());
+    out.extend_from_slice(br#","tradeNoOut":"#);
+    let trade_no = serde_json::Value::from(ready.trade_no.unwrap_or_default());
+    out.extend_from_slice(trade_no.to_string().as_bytes());
+    out.extend_from_slice(br#","shipmentErrorList":"#);
+    out.extend_from_slice(ready.errors.unwrap_or("null").as_bytes());
+    out.push(b'}');
+}
+
+fn head(order: &Order, zone: &Zone) -> OrderHead {
+    let currency: Currency = order.currency;
+    let started = zone.text(order.trade_start);
+    let paid = order.pay_end.map(|at| zone.text(at));
+    let trade_no_in = order.trade_no_in.as_ref().map(|number| number.as_str().to_owned());
+    OrderHead {
+        trade_no: order.trade_no.as_ref().map_or("", |number| number.as_str()).to_owned(),
+        trade_no_in: trade_no_in.unwrap_or_else(|| derived_trade_no_in(order.order_id.as_str())),
+        order_id: order.order_id.as_str().to_owned(),
+        device_code: order.device_code.as_str().to_owned(),
+        currency: currency.code().to_owned(),
+        total_amount: order.total_amount.0,
+        pay_amount: order.pay_amount.0,
+        refund_amount: order.refund_amount.0,
+        pay_status: order.pay_status.number(),
+        shipment_status: order.shipment_status.number(),
+        pay_channel_name: order.pay_channel_name.clone(),
+        pay_end_date: paid.clone().unwrap_or_else(|| started.clone()),
+        trade_start_time: started,
+        pay_end_time: paid,
+        shipment_time: order.shipment.map(|at| zone.text(at)),
+        card_number: order.card_number.clone(),
+        phone: order.phone.clone(),
+    }
+}
+
+fn item(line: &Line, names: &ProductNames) -> LineItem {
+    let name = line.goods_name.as_ref().or_else(|| names.get(&line.goods_id));
+    LineItem {
+        goods_id: line.goods_id.clone(),
+        goods_name: name.cloned().unwrap_or_default(),
+        aisle_code: line.aisle_code.clone(),
+        count: line.count,
+        goods_price: line.goods_price.0,
+        sale_price: line.sale_price.0,
+        pay_amount: line.pay_amount.0,
+        shipment_status: line.shipment_status.number(),
+        shipment_err_code: line.shipment_err_code,
+        shipment_fail_desc: line.shipment_fail_desc.clone(),
+    }
+}
+
+fn render(head: &OrderHead, lines: &[LineItem]) -> Result<Record, Error> {
+    let mut text = rendered(head)?;
+    text.pop();
+    Ok(Record { shape: SHAPE, head: text, lines: rendered(&lines)?, errors: errors(lines)? })
+}
+
+/// `shipmentErrorList`: null, or the lines that have a fault.
+fn errors(lines: &[LineItem]) -> Result<Option<String>, Error> {
+    let errors: Vec<ShipmentError> = lines
+        .iter()
+        .filter(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some())
+        .map(|line| ShipmentError {
+            goods_id: line.goods_id.clone(),
+            aisle_code: line.aisle_code.clone(),
+            shipment_err_code: line.shipment_err_code,
+            shipment_fail_desc: line.shipment_fail_desc.clone(),
+        })
+        .collect();
+    if errors.is_empty() { Ok(None) } else { rendered(&errors).map(Some) }
+}
+
+fn rendered(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Data(format!("a kept record: {error}")))
+}

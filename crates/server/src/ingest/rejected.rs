@@ -1,0 +1,163 @@
+//! What could not be taken in: which line, why, and what stood there with card and phone numbers
+//! masked.
+
+use kiosque_model::mask::masked;
+use kiosque_store::Incoming;
+use serde_json::{Map, Value};
+
+use super::ndjson::RawLine;
+
+/// The fields that never leave unmasked.
+const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
+/// Digits in a row that may be a card or a phone number, in text that cannot be read.
+const DIGITS_SUSPECT: usize = 7;
+
+/// A line, or the rows of one order, that was not taken in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// The line where it begins, from 1.
+    pub line: u64,
+    /// Its order, if that much could be read.
+    pub order_id: Option<String>,
+    /// Why, beginning with the field.
+    pub reason: String,
+    /// What stood there.
+    pub content: Content,
+}
+
+/// What stood there, masked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// JSON that could be read.
+    Order(Value),
+    /// Text that could not.
+    Text(String),
+    /// The rows of a CSV report.
+    Rows(Vec<Map<String, Value>>),
+}
+
+impl Rejected {
+    /// A line of NDJSON that does not say an order.
+    #[must_use]
+    pub fn line(raw: &RawLine, reason: String) -> Rejected {
+        let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
+            Ok(mut value) => {
+                mask_fields(&mut value);
+                let id = value.get("orderId").and_then(Value::as_str).map(str::to_owned);
+                (id, Content::Order(value))
+            }
+            Err(_) => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
+        };
+        Rejected { line: raw.number, order_id, reason, content }
+    }
+
+    /// An order that the store did not take; its record is masked already.
+    #[must_use]
+    pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {
+        let record = &incoming.record;
+        let text = format!("{},\"detailVOList\":{}}}", record.head, record.lines);
+        let content = serde_json::from_str(&text).map_or(Content::Text(text), Content::Order);
+        let order_id = Some(incoming.order_id.as_str().to_owned());
+        Rejected { line, order_id, reason, content }
+    }
+
+    /// The line of a rejected file: what was wrong, and the order to mend and import again.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("line".to_owned(), self.line.into());
+        object.insert("orderId".to_owned(), self.order_id.clone().into());
+        object.insert("reason".to_owned(), self.reason.clone().into());
+        match &self.content {
+            Content::Order(order) => object.insert("order".to_owned(), order.clone()),
+            Content::Text(text) => object.insert("text".to_owned(), text.clone().into()),
+            Content::Rows(rows) => {
+                object.insert("rows".to_owned(), rows.iter().cloned().map(Value::Object).collect())
+            }
+        };
+        Value::Object(object)
+    }
+}
+
+/// Masks the fields that need it, however deep they stand and whatever type they came in.
+fn mask_fields(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let secret = MASKED_FIELDS.contains(&name.as_str());
+                let hidden = match &*field {
+                    Value::String(text) if secret => masked(text),
+                    Value::Number(number) if secret => masked(&number.to_string()),
+                    _ => {
+                        mask_fields(field);
+                        continue;
+                    }
+                };
+                *field = hidden.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask_fields),
+        _ => {}
+    }
+}
+
+/// Masks what follows a field's name, and every long run of digits, in text that is no JSON.
+fn masked_text(text: &str) -> String {
+    let mut text = text.to_owned();
+    for field in MASKED_FIELDS {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(field).map(|at| from + at + field.len()) {
+            let length = text[at..].find([',', '}']).unwrap_or(text.len() - at);
+            let hidden = masked(&text[at..at + length]);
+            text.replace_range(at..at + length, &hidden);
+            from = at;
+        }
+    }
+    mask_long_digits(&text)
+}
+
+fn mask_long_digits(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut digits = String::new();
+    for c in text.chars().chain(std::iter::once('\n')) {
+        if c.is_ascii_digit() {
+            digits.push(c);
+            continue;
+        }
+        let suspect = digits.len() >= DIGITS_SUSPECT;
+        out.push_str(&if suspect { masked(&digits) } else { digits.clone() });
+        digits.clear();
+        out.push(c);
+    }
+    out.pop();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::ndjson::LineSize;
+
+    fn rejected(text: &str) -> String {
+        let raw = RawLine { number: 7, text: text.as_bytes().to_vec(), size: LineSize::Whole };
+        Rejected::line(&raw, "why".to_owned()).to_json().to_string()
+    }
+
+    #[test]
+    fn numbers_are_masked_whatever_they_came_in() {
+        assert_eq!(
+            rejected(r#"{"orderId":"o","cardNumber":"4111111111111234","phone":33612345678}"#),
+            r#"{"line":7,"orderId":"o","reason":"why","order":{"orderId":"o","cardNumber":"************1234","phone":"*******5678"}}"#
+        );
+        for secret in [
+            r#"{"cardNumber":"4111111111119876","x"#,
+            r#"{"phone" : +33 6 12 34 59 87 6, nonsense"#,
+            "4111111111119876",
+            r#"cardNumber 4111-1111-1111-9876"#,
+        ] {
+            let said = rejected(secret);
+            assert!(!said.contains("4111"), "{said}");
+            assert!(!said.contains("12 34 59"), "{said}");
+        }
+    }
+}

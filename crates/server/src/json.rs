@@ -1,0 +1,169 @@
+//! Reads a request's body. A body is a JSON object of bounded depth that names no field twice;
+//! anything else is told to the caller, with where it went wrong.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// A JSON value, as far as requests have use for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number that is not whole, or too large.
+    Number,
+    /// A string.
+    Text(String),
+    /// An array.
+    List,
+    /// An object.
+    Object,
+}
+
+/// The fields of a body, in the order they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(pub Vec<(String, Json)>);
+
+/// Reads a body.
+///
+/// # Errors
+/// A sentence for the caller: what is wrong and where.
+pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
+    if body.is_empty() {
+        return Err("the body is empty; send a JSON object such as {}".to_owned());
+    }
+    let text = std::str::from_utf8(body)
+        .map_err(|error| format!("the body is not UTF-8 at byte {}", error.valid_up_to()))?;
+    let mut fields = Fields::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let level = Level { fields: Some(&mut fields), depth_left: max_depth, max_depth };
+    let value = level.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
+    deserializer.end().map_err(|error| error.to_string())?;
+    match value {
+        Json::Object => Ok(fields),
+        Json::Null => Err("the body is null; send a JSON object such as {}".to_owned()),
+        _ => Err("the body is no JSON object; send one such as {}".to_owned()),
+    }
+}
+
+/// One level of nesting; only the outermost keeps what it reads.
+struct Level<'f> {
+    fields: Option<&'f mut Fields>,
+    depth_left: usize,
+    max_depth: usize,
+}
+
+impl Level<'_> {
+    fn deeper<E: Error>(&self) -> Result<Level<'static>, E> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => Ok(Level { fields: None, depth_left: left, max_depth: self.max_depth }),
+            None => Err(E::custom(format_args!("nested deeper than {} levels", self.max_depth))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Level<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Json, E> {
+        Ok(Json::Flag(flag))
+    }
+
+    fn visit_i64<E: Error>(self, int: i64) -> Result<Json, E> {
+        Ok(Json::Int(int))
+    }
+
+    fn visit_u64<E: Error>(self, int: u64) -> Result<Json, E> {
+        Ok(i64::try_from(int).map_or(Json::Number, Json::Int))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Json, E> {
+        Ok(Json::Number)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        while items.next_element_seed(self.deeper()?)?.is_some() {}
+        Ok(Json::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
+        let mut names = std::collections::HashSet::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            if !names.insert(name.clone()) {
+                return Err(A::Error::custom(format_args!("field {name:?} stands twice")));
+            }
+            let value = entries.next_value_seed(self.deeper()?)?;
+            if let Some(fields) = &mut self.fields {
+                fields.0.push((name, value));
+            }
+        }
+        Ok(Json::Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_object_is_told_and_where() {
+        let deep =
+            |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+        for (body, want) in [
+            ("", "the body is empty; send a JSON object such as {}"),
+            ("null", "the body is null; send a JSON object such as {}"),
+            ("[1]", "the body is no JSON object; send one such as {}"),
+            ("{\"a\":1", "EOF while parsing an object at line 1 column 6"),
+            ("{} x", "trailing characters at line 1 column 4"),
+            ("{\"a\":1,\"a\":2}", "field \"a\" stands twice at line 1 column 10"),
+            ("{\"a\":{\"b\":1,\"b\":2}}", "field \"b\" stands twice at line 1 column 15"),
+            (&deep(32), "nested deeper than 32 levels at line 1 column 37"),
+        ] {
+            assert_eq!(parse_object(body.as_bytes(), 32).expect_err(body), want);
+        }
+        assert_eq!(
+            parse_object(b"{\"a\":\"\xff\"}", 32).expect_err("broken"),
+            "the body is not UTF-8 at byte 6"
+        );
+        assert!(parse_object(deep(31).as_bytes(), 32).is_ok());
+    }
+
+    #[test]
+    fn a_hundred_thousand_brackets_are_refused_at_the_limit() {
+        let body = "[".repeat(100_000);
+        let said = parse_object(body.as_bytes(), 32).expect_err("too deep");
+        assert!(said.starts_with("nested deeper than 32 levels"), "{said}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse_object(&body, 32);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What is said to integrators, in each language. A `match` without a catch-all: a message that
+//! lacks a language does not compile.
+
+use kiosque_model::Refusal;
+use kiosque_model::refusal::{Fault, Violation};
+use kiosque_wire::Code;
+
+/// A language of `msg`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locale {
+    /// English.
+    En,
+    /// Simplified Chinese.
+    ZhCn,
+}
+
+impl Locale {
+    /// Every language.
+    pub const ALL: [Locale; 2] = [Locale::En, Locale::ZhCn];
+
+    /// The language's tag.
+    #[must_use]
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Locale::En => "en",
+            Locale::ZhCn => "zh-CN",
+        }
+    }
+
+    /// The language of exactly this tag.
+    #[must_use]
+    pub fn tagged(tag: &str) -> Option<Locale> {
+        Locale::ALL.into_iter().find(|locale| locale.tag().eq_ignore_ascii_case(tag))
+    }
+
+    /// The best match for an `X-Locale` header, written as `Accept-Language` is.
+    #[must_use]
+    pub fn best_match(header: &str) -> Option<Locale> {
+        let mut best: Option<(f32, Locale)> = None;
+        for choice in header.split(',') {
+            let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
+            let weight = weight.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok());
+            let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
+            let spoken = match primary.to_ascii_lowercase().as_str() {
+                "en" => Some(Locale::En),
+                "zh" => Some(Locale::ZhCn),
+                _ => None,
+            };
+            if let (Some(locale), Some(weight)) = (spoken, weight)
+                && weight > best.map_or(0.0, |(weight, _)| weight)
+            {
+                best = Some((weight, locale));
+            }
+        }
+        best.map(|(_, locale)| locale)
+    }
+}
+
+/// A message of the contract, or of ours where the contract leaves one to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// 200.
+    Success,
+    /// -1.
+    ApiNotEnabled,
+    /// -1.
+    NoGroup,
+    /// -1.
+    GroupClosed,
+    /// -1.
+    OutOfScope,
+    /// -1.
+    OrderUnknown,
+    /// -1.
+    Invalid,
+    /// -2.
+    Credentials,
+    /// -3.
+    TokenMissing,
+    /// -4.
+    TokenInvalid,
+    /// 0.
+    NotFound,
+    /// 500.
+    System,
+}
+
+impl Message {
+    /// Every message.
+    pub const ALL: [Message; 12] = [
+        Message::Success,
+        Message::ApiNotEnabled,
+        Message::NoGroup,
+        Message::GroupClosed,
+        Message::OutOfScope,
+        Message::OrderUnknown,
+        Message::Invalid,
+        Message::Credentials,
+        Message::TokenMissing,
+        Message::TokenInvalid,
+        Message::NotFound,
+        Message::System,
+    ];
+
+    /// The message of a refusal.
+    #[must_use]
+    pub const fn of(refusal: &Refusal) -> Message {
+        match refusal {
+            Refusal::ApiNotEnabled => Message::ApiNotEnabled,
+            Refusal::NoGroup => Message::NoGroup,
+            Refusal::GroupClosed => Message::GroupClosed,
+            Refusal::OutOfScope => Message::OutOfScope,
+            Refusal::OrderUnknown => Message::OrderUnknown,
+            Refusal::Invalid(_) => Message::Invalid,
+            Refusal::Credentials => Message::Credentials,
+            Refusal::TokenMissing => Message::TokenMissing,
+            Refusal::TokenInvalid => Message::TokenInvalid,
+            Refusal::Unreadable(_) => Message::System,
+            Refusal::NotFound => Message::NotFound,
+        }
+    }
+
+    /// The code that goes with it.
+    #[must_use]
+    pub const fn code(self) -> Code {
+        match self {
+            Message::Success => Code::Success,
+            Message::ApiNotEnabled
+            | Message::NoGroup
+            | Message::GroupClosed
+            | Message::OutOfScope
+            | Message::OrderUnknown
+            | Message::Invalid => Code::Business,
+            Message::Credentials => Code::Credentials,
+            Message::TokenMissing => Code::TokenMissing,
+            Message::TokenInvalid => Code::TokenInvalid,
+            Message::NotFound => Code::NotFound,
+            Message::System => Code::System,
+        }
+    }
+
+    /// The words. The English ones are the contract's, to the letter.
+    #[must_use]
+    pub const fn text(self, locale: Locale) -> &'static str {
+        match (self, locale) {
+            (Message::Success, Locale::En) => "success",
+            (Message::Success, Locale::ZhCn) => "成功",
+            (Message::ApiNotEnabled, Locale::En) => {
+                "Third-party API access is not enabled for this account. \
+                 Please contact the platform operator."
+            }
+            (Message::ApiNotEnabled, Locale::ZhCn) => {
+                "该账号未开通第三方 API 权限，请联系平台运营人员。"
+            }
+            (Message::NoGroup, Locale::En) => {
+                "Current user is not bound to any group, login denied"
+            }
+            (Message::NoGroup, Locale::ZhCn) => "当前用户未绑定任何集团，禁止登录",
+            (Message::GroupClosed, Locale::En) => "Group does not exist or has been deactivated",
+            (Message::GroupClosed, Locale::ZhCn) => "集团不存在或已停用",
+            (Message::OutOfScope, Locale::En) => {
+                "Requested device/group is not within your permission scope"
+            }
+            (Message::OutOfScope, Locale::ZhCn) => "请求的设备或集团不在您的权限范围内",
+            (Message::OrderUnknown, Locale::En) => "Order does not exist",
+            (Message::OrderUnknown, Locale::ZhCn) => "订单不存在",
+            (Message::Invalid, Locale::En) => "The request is not valid",
+            (Message::Invalid, Locale::ZhCn) => "请求参数不合法",
+            (Message::Credentials, Locale::En) => "User name or password is wrong.",
+            (Message::Credentials, Locale::ZhCn) => "用户名或密码错误。",
+            (Message::TokenMissing, Locale::En) => "Request head doesnot have token",
+            (Message::TokenMissing, Locale::ZhCn) => "请求头缺少 token",
+            (Message::TokenInvalid, Locale::En) => {
+                "Token is incorrect or invalid,please login again"
+            }
+            (Message::TokenInvalid, Locale::ZhCn) => "token 错误或已失效，请重新登录",
+            (Message::NotFound, Locale::En) => "Not found",
+            (Message::NotFound, Locale::ZhCn) => "路径不存在",
+            (Message::System, Locale::En) => "system error",
+            (Message::System, Locale::ZhCn) => "系统错误",
+        }
+    }
+}
+
+/// A violation in words, beginning with the field.
+#[must_use]
+pub fn violation(violation: &Violation, locale: Locale) -> String {
+    let field = violation.field;
+    match (violation.fault, locale) {
+        (Fault::Blank, Locale::En) => format!("{field} must not be blank"),
+        (Fault::Blank, Locale::ZhCn) => format!("{field} 不能为空"),
+        (Fault::NotText, Locale::En) => format!("{field} must be a string"),
+        (Fault::NotText, Locale::ZhCn) => format!("{field} 必须是字符串"),
+        (Fault::NotFlag, Locale::En) => format!("{field} must be true or false"),
+        (Fault::NotFlag, Locale::ZhCn) => format!("{field} 必须是 true 或 false"),
+        (Fault::NotInteger, Locale::En) => format!("{field} must be an integer"),
+        (Fault::NotInteger, Locale::ZhCn) => format!("{field} 必须是整数"),
+        (Fault::NotZeroOrOne, Locale::En) => format!("{field} must be 0 or 1"),
+        (Fault::NotZeroOrOne, Locale::ZhCn) => format!("{field} 必须是 0 或 1"),
+        (Fault::NotPositive, Locale::En) => format!("{field} must be a positive integer"),
+        (Fault::NotPositive, Locale::ZhCn) => format!("{field} 必须是正整数"),
+        (Fault::OverMaximum(most), Locale::En) => format!("{field} must be at most {most}"),
+        (Fault::OverMaximum(most), Locale::ZhCn) => format!("{field} 不能大于 {most}"),
+        (Fault::Repeated, Locale::En) => format!("{field} must be given once"),
+        (Fault::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
+        (Fault::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),
+        (Fault::AfterEnd, Locale::ZhCn) => format!("{field} 不能晚于 endTimestamp"),
+        (Fault::NoTradeNumber, Locale::En) => {
+            format!("{field} or tradeNoIn must not be blank")
+        }
+        (Fault::NoTradeNumber, Locale::ZhCn) => format!("{field} 与 tradeNoIn 不能同时为空"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x_locale_takes_the_best_match() {
+        for (header, want) in [
+            ("en", Some(Locale::En)),
+            ("zh-CN", Some(Locale::ZhCn)),
+            ("zh_cn", Some(Locale::ZhCn)),
+            ("ZH-hans-CN", Some(Locale::ZhCn)),
+            ("en-GB", Some(Locale::En)),
+            ("fr", None),
+            ("fr, zh;q=0.3, en;q=0.7", Some(Locale::En)),
+            ("fr, zh;q=0.9, en;q=0.7", Some(Locale::ZhCn)),
+            ("en;q=0", None),
+            ("en;q=x", None),
+            ("", None),
+        ] {
+            assert_eq!(Locale::best_match(header), want, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn every_message_has_words_of_its_own_in_every_language() {
+        for locale in Locale::ALL {
+            let words: std::collections::HashSet<_> =
+                Message::ALL.iter().map(|message| message.text(locale)).collect();
+            assert_eq!(words.len(), Message::ALL.len());
+            assert!(words.iter().all(|text| !text.trim().is_empty()));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! List orders, and order detail.
+
+use kiosque_model::refusal::Fault;
+use kiosque_model::{DeviceCode, PageAsk, Refusal, UnixMs};
+use kiosque_store::{History, OrderAsk, Ready, Span, TradeNumbers};
+
+use crate::answer::{Data, Failure};
+use crate::call::{Call, after_session};
+use crate::ingest::record;
+
+/// `POST …/kioskOrder/queryOrderList`
+pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
+    let (app, now) = (call.app, call.now);
+    let presented = call.presented(Refusal::TokenInvalid)?;
+    let asked = order_ask(call).await;
+    let ask = after_session(app, now, &presented, asked)?;
+
+    let page = ask.page;
+    let collect = |records: &mut Vec<u8>, ready: Ready<'_>| {
+        if !records.is_empty() {
+            records.push(b',');
+        }
+        record::put_list_record(records, ready);
+    };
+    let (total, records) = app.store.order_page(&presented, now, ask, collect).await?;
+    Ok(page_of_ready_records(total, page, &records))
+}
+
+async fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
+    let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
+    let mut form = call.form().await?;
+    let page = form.page(&query, size_max);
+    let device = form.required_text("deviceCode");
+    let history = match form.flag("includeHistory") {
+        Some(true) => History::Included,
+        Some(false) | None => History::Left,
+    };
+    let span = match form.span("startTimestamp", "endTimestamp") {
+        (None, None) => None,
+        (start, end) => Some(Span {
+            start: start.unwrap_or(UnixMs(i64::MIN)),
+            end: end.unwrap_or(UnixMs(i64::MAX)),
+        }),
+    };
+    let (page, device) = form.finish(page.zip(device))?;
+    // A text that can be no code is out of scope like any other that names no device.
+    Ok(OrderAsk { device: DeviceCode::parse(device).ok(), history, span, page })
+}
+
+/// The same shape as [`kiosque_wire::Page`], around records that are JSON already.
+fn page_of_ready_records(total: i64, page: PageAsk, records: &[u8]) -> Data {
+    let head = format!(
+        r#"{{"total":{total},"current":{},"size":{},"records":["#,
+        page.current(),
+        page.size()
+    );
+    let mut data = Vec::with_capacity(head.len() + records.len() + 2);
+    data.extend_from_slice(head.as_bytes());
+    data.extend_from_slice(records);
+    data.extend_from_slice(b"]}");
+    Data(data)
+}
+
+/// `POST …/kioskOrder/orderDetail`
+pub(crate) async fn order_detail(call: Call<'_>) -> Result<Data, Failure> {
+    let (app, now) = (call.app, call.now);
+    let presented = call.presented(Refusal::TokenInvalid)?;
+    let asked = numbers_asked(call).await;
+    let numbers = after_session(app, now, &presented, asked)?;
+
+    let detail = app.store.order_detail(&presented, now, &numbers, |ready| {
+        let mut detail = Vec::new();
+        record::put_detail(&mut detail, ready);
+        detail
+    })?;
+    Ok(Data(detail))
+}
+
+async fn numbers_asked(call: Call<'_>) -> Result<TradeNumbers, Refusal> {
+    let mut form = call.form().await?;
+    let out = form.text("tradeNoOut").filter(|number| !number.trim().is_empty());
+    let inner = form.text("tradeNoIn").filter(|number| !number.trim().is_empty());
+    let numbers = TradeNumbers { out, inner };
+    // A number of the wrong type is told as such, and not as missing, too.
+    let none_given = numbers.out.is_none() && numbers.inner.is_none();
+    if none_given && form.is_clean() {
+        form.violates::<()>("tradeNoOut", Fault::NoTradeNumber);
+    }
+    form.finish(Some(numbers))
+}

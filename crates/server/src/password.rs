@@ -1,0 +1,105 @@
+//! Passwords: argon2id, a few at a time, off the threads that serve. An unknown name costs the same
+//! work as a known one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use kiosque_model::Limits;
+use tokio::sync::Semaphore;
+
+use crate::answer::Failure;
+use crate::clock::{Entropy, NoEntropy};
+
+/// OWASP's minimum: 19 MiB, two passes, one lane.
+const MEMORY_KIB: u32 = 19_456;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+const SALT_BYTES: usize = 16;
+
+/// Why a hash in a fleet file is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is no argon2id hash in PHC form ($argon2id$v=19$m=…,t=…,p=…$salt$hash)")]
+pub struct NotAHash;
+
+/// A hash that is verified for nobody, so that unknown names take as long as known ones.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$a2lvc3F1ZS1ub2JvZHkx\
+                      $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// Hashes a new password.
+///
+/// # Errors
+/// The source of random bytes failed.
+pub fn hash(password: &str, entropy: &Entropy) -> Result<String, NoEntropy> {
+    let salt: [u8; SALT_BYTES] = entropy.bytes()?;
+    let hash =
+        hasher().and_then(|argon2| argon2.hash_password_with_salt(password.as_bytes(), &salt).ok());
+    hash.map(|hash| hash.to_string()).ok_or(NoEntropy)
+}
+
+/// Takes a hash that somebody else made.
+///
+/// # Errors
+/// It is no argon2id hash.
+pub fn check_hash(hash: &str) -> Result<(), NotAHash> {
+    let parsed = PasswordHash::new(hash).map_err(|_| NotAHash)?;
+    let params = Params::try_from(&parsed).map_err(|_| NotAHash)?;
+    let affordable = params.m_cost() <= 1 << 20 && params.t_cost() <= 16 && params.p_cost() <= 16;
+    let complete = parsed.salt.is_some() && parsed.hash.is_some();
+    let argon2id = parsed.algorithm == Algorithm::Argon2id.ident();
+    if argon2id && affordable && complete { Ok(()) } else { Err(NotAHash) }
+}
+
+/// Whether a password is the one of a hash; takes tens of milliseconds.
+#[must_use]
+pub fn is_right(hash: &str, password: &str) -> bool {
+    let parsed = PasswordHash::new(hash);
+    let (Ok(parsed), Some(argon2)) = (parsed, hasher()) else { return false };
+    argon2.verify_password(password.as_bytes(), &parsed).is_ok()
+}
+
+fn hasher() -> Option<Argon2<'static>> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).ok()?;
+    Some(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+/// The few places in which passwords are hashed, and the short queue before them.
+#[derive(Debug)]
+pub(crate) struct HashSlots {
+    slots: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
+    wait: Duration,
+}
+
+impl HashSlots {
+    pub(crate) fn new(limits: &Limits) -> HashSlots {
+        HashSlots {
+            slots: Arc::new(Semaphore::new(limits.hash_slots)),
+            queue: Arc::new(Semaphore::new(limits.hash_slots + limits.hash_queue)),
+            wait: limits.hash_wait,
+        }
+    }
+
+    /// Compares a password with a hash, or with nobody's, in a slot.
+    pub(crate) async fn verify(
+        &self,
+        hash: Option<String>,
+        password: String,
+    ) -> Result<bool, Failure> {
+        let Ok(_place) = Arc::clone(&self.queue).try_acquire_owned() else {
+            return Err(Failure::busy("too many logins at a time; try again"));
+        };
+        let slot = tokio::time::timeout(self.wait, Arc::clone(&self.slots).acquire_owned()).await;
+        let Ok(Ok(slot)) = slot else {
+            return Err(Failure::busy("the login waited too long for its turn; try again"));
+        };
+        let compared = tokio::task::spawn_blocking(move || {
+            // The slot is held by the work, which a caller that hangs up does not stop.
+            let _slot = slot;
+            let right = is_right(hash.as_deref().unwrap_or(NOBODY), &password);
+            right && hash.is_some()
+        });
+        compared.await.map_err(|error| Failure::broken(&error))
+    }
+}

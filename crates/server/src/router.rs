@@ -1,0 +1,81 @@
+//! The gateway: one line for each path of the contract. Everything else is 404 with `code` 0.
+
+use std::panic::AssertUnwindSafe;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use kiosque_model::Refusal;
+
+use crate::answer::{self, Data, Failure};
+use crate::app::App;
+use crate::call::{self, Call};
+use crate::{auth, devices, orders};
+
+/// Answers one request; there is always an answer.
+pub(crate) async fn answer(app: &App, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let request_id = app.next_request_id();
+    let locale = call::locale_of(request.headers(), app.settings.default_locale);
+    let outcome = unpanicked(route(app, request)).await;
+    answer::render(outcome, locale, &request_id)
+}
+
+async fn route(app: &App, request: Request<Incoming>) -> Result<Data, Failure> {
+    let (head, body) = request.into_parts();
+    if head.method != Method::POST {
+        return Err(Refusal::NotFound.into());
+    }
+    let path = head.uri.path().to_owned();
+    let call = Call::new(app, head, body);
+    match path.as_str() {
+        "/v8/platform-auth/auth/third-api/token" => auth::log_in(call).await,
+        "/v8/platform-auth/auth/third-api/switchGroup" => auth::switch_group(call).await,
+        "/v8/platform-auth/auth/third-api/logout" => auth::log_out(call).await,
+        "/v8/third-center-web/openapi/v1/kioskDevice/devicePage" => {
+            devices::device_page(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => {
+            orders::query_order_list(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => {
+            orders::order_detail(call).await
+        }
+        _ => Err(Refusal::NotFound.into()),
+    }
+}
+
+/// A panic is our fault and costs its own request alone.
+async fn unpanicked(work: impl Future<Output = Result<Data, Failure>>) -> Result<Data, Failure> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => {
+            let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+            let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(Failure::broken(&format_args!("a panic: {}", said.unwrap_or_default())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locale::Locale;
+    use http_body_util::BodyExt;
+
+    /// "panics, store down or busy: HTTP 500, code 500, data a short diagnostic with the request
+    /// id; details only in the log".
+    #[tokio::test]
+    async fn a_panic_is_a_system_error_without_its_details() {
+        let outcome = unpanicked(async { panic!("secret detail") }).await;
+        let response = answer::render(outcome, Locale::En, "abc-1");
+        assert_eq!(response.status(), 500);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        assert_eq!(
+            body,
+            "{\"code\":500,\"msg\":\"system error\",\"enMsg\":\"system error\",\
+             \"data\":\"the request could not be answered (request abc-1)\"}"
+        );
+    }
+}

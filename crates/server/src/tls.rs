@@ -1,0 +1,114 @@
+//! TLS 1.2 and 1.3 in the server itself, with the operator's certificate or one made on first
+//! start.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kiosque_model::{UnixMs, Zone};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Where a certificate and its key are, both PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, with its chain if it has one.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or written.
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    /// A file is not what it should be.
+    #[error("{0}: {1}")]
+    Pem(PathBuf, String),
+    /// The certificate and the key do not make an identity.
+    #[error("the certificate {0} cannot be used: {1}")]
+    Config(PathBuf, rustls::Error),
+    /// A self-signed certificate could not be made.
+    #[error("no self-signed certificate could be made: {0}")]
+    Making(#[from] rcgen::Error),
+}
+
+/// How many years a self-signed certificate is good for.
+const YEARS: i16 = 10;
+
+/// The self-signed identity of a data folder, made now if there is none.
+///
+/// # Errors
+/// The folder cannot be written, or no certificate could be made.
+pub fn self_signed(folder: &Path, now: UnixMs) -> Result<Identity, TlsError> {
+    let tls = folder.join("tls");
+    let identity = Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") };
+    if identity.cert.is_file() && identity.key.is_file() {
+        return Ok(identity);
+    }
+    fs::create_dir_all(&tls).map_err(|error| TlsError::File(tls.clone(), error))?;
+    let key = KeyPair::generate()?;
+    let cert = certificate(now)?.self_signed(&key)?;
+    // The key first: a certificate stands only when its key does.
+    write_private(&identity.key, &key.serialize_pem())?;
+    fs::write(&identity.cert, cert.pem())
+        .map_err(|error| TlsError::File(identity.cert.clone(), error))?;
+    Ok(identity)
+}
+
+/// An end-entity certificate, which `curl --cacert` and rustls both take as its own anchor.
+fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "Kiosque, self-signed");
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // A day early, for callers whose clocks are behind. No month has fewer than 28 days.
+    let made = Zone::utc().civil(now.plus_ms(-86_400_000));
+    let (month, day) = (made.month().unsigned_abs(), made.day().unsigned_abs().min(28));
+    params.not_before = rcgen::date_time_ymd(made.year().into(), month, day);
+    params.not_after = rcgen::date_time_ymd((made.year() + YEARS).into(), month, day);
+    Ok(params)
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| TlsError::File(path.to_owned(), error))
+}
+
+/// The server's side of TLS.
+///
+/// # Errors
+/// The files cannot be read, or do not belong together.
+pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
+    let pem = |path: &Path| {
+        let path = path.to_owned();
+        move |error: rustls::pki_types::pem::Error| TlsError::Pem(path, error.to_string())
+    };
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&identity.cert)
+        .and_then(Iterator::collect)
+        .map_err(pem(&identity.cert))?;
+    let key = PrivateKeyDer::from_pem_file(&identity.key).map_err(pem(&identity.key))?;
+    let unusable = |error| TlsError::Config(identity.cert.clone(), error);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .map_err(unusable)?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(unusable)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // Tickets spare a returning caller most of the handshake.
+    config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
+    Ok(Arc::new(config))
+}
