@@ -1,2 +1,6 @@
 //! x
-fn main() {}
+mod demo;
+
+fn main() {
+    println!("{} devices", demo::fleet::fleet().devices.len());
+}

@@ -1,0 +1,8 @@
+//! A believable fleet, always the same.
+
+pub(crate) mod fleet;
+mod kiosks;
+mod products;
+mod random;
+mod rhythm;
+mod sites;
