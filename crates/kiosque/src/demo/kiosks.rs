@@ -1,0 +1,88 @@
+//! The kiosks of the demonstration fleet with what is in their aisles: the fleet tells of them,
+//! and orders are sold from them.
+
+use kiosque_model::DeviceCode;
+use kiosque_model::fleet::Aisle;
+use kiosque_model::money::Minor;
+
+use super::products::Product;
+use super::random::Random;
+use super::sites::{SITES, Site, Stand};
+
+/// Aisles side by side in a layer.
+const ACROSS: u32 = 6;
+
+/// A kiosk, filled.
+#[derive(Debug)]
+pub(super) struct Kiosk {
+    /// Its number in the fleet, from 0.
+    pub(super) number: u32,
+    /// The site it belongs to.
+    pub(super) site: &'static Site,
+    /// Where it stands and how it is built.
+    pub(super) stand: &'static Stand,
+    /// Its `deviceCode`.
+    pub(super) code: DeviceCode,
+    /// Its aisles with the product in each.
+    pub(super) aisles: Vec<(Aisle, &'static Product)>,
+}
+
+/// Every kiosk, in the order of [`SITES`].
+pub(super) fn kiosks() -> Vec<Kiosk> {
+    let stands = SITES.into_iter().flat_map(|site| {
+        site.stands.iter().enumerate().map(move |(place, stand)| (site, place + 1, stand))
+    });
+    (0..)
+        .zip(stands)
+        .map(|(number, (site, place, stand))| filled(number, site, place, stand))
+        .collect()
+}
+
+fn filled(number: u32, site: &'static Site, place: usize, stand: &'static Stand) -> Kiosk {
+    let code = DeviceCode::parse(format!("{}-{place:03}", site.prefix))
+        .expect("a prefix and a number are a code");
+    let mut random = Random::keyed(0xA15_1E00 + u64::from(number));
+    let mut products = site.range.products.iter().cycle().skip(random.below(20) as usize);
+    let mut aisles = Vec::new();
+    let mut shelf = 0;
+    for (cabinet, layers) in (1..).zip(stand.build.cabinets()) {
+        for layer in 1..=*layers {
+            // Shelves are counted through all cabinets, so that no code stands twice in a device.
+            shelf += 1;
+            for across in 1..=ACROSS {
+                let Some(product) = products.next() else { break };
+                let code = format!("{shelf}{across:02}");
+                let slot = Slot { code, cabinet, layer };
+                aisles.push((slot.holding(product, site.range.step, &mut random), product));
+            }
+        }
+    }
+    Kiosk { number, site, stand, code, aisles }
+}
+
+/// An aisle before something is put into it.
+struct Slot {
+    code: String,
+    cabinet: u32,
+    layer: u32,
+}
+
+impl Slot {
+    fn holding(self, product: &Product, step: i64, random: &mut Random) -> Aisle {
+        let capacity = product.category.capacity();
+        let offer = random.happens(80);
+        let price = if offer { product.price * 9 / 10 / step * step } else { product.price };
+        Aisle {
+            code: self.code,
+            goods_id: product.id.to_owned(),
+            price: Minor(price),
+            show_price: Minor(product.price),
+            stock: random.between(0, capacity),
+            capacity: i64::from(capacity),
+            cabinet: self.cabinet.to_string(),
+            layer: i64::from(self.layer),
+            enabled: !random.happens(30),
+            broken: random.happens(20),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Chance that comes out the same each time: splitmix64, which needs no dependency and no state
+//! beyond one number.
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A source of numbers that depend on its key alone.
+pub(super) struct Random(u64);
+
+/// Scrambles a number; different numbers stay different.
+pub(super) const fn scrambled(number: u64) -> u64 {
+    let mut z = number.wrapping_add(GOLDEN);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl Random {
+    /// The source of a key. Neighbouring keys have nothing in common.
+    pub(super) const fn keyed(key: u64) -> Random {
+        Random(scrambled(key ^ 0x4B69_6F73_7175_6521))
+    }
+
+    /// A number from 0 to `bound` - 1.
+    pub(super) const fn below(&mut self, bound: u32) -> u32 {
+        let drawn = scrambled(self.0) >> 32;
+        self.0 = self.0.wrapping_add(GOLDEN);
+        ((drawn * bound as u64) >> 32) as u32
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub(super) fn between(&mut self, low: u32, high: u32) -> i64 {
+        i64::from(low + self.below(high - low + 1))
+    }
+
+    /// Whether something happens that happens `permille` times in a thousand.
+    pub(super) const fn happens(&mut self, permille: u32) -> bool {
+        self.below(1000) < permille
+    }
+
+    /// The place of one of the weights, each drawn as often as it is heavy.
+    pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+        let mut left = self.below(weights.clone().sum());
+        weights
+            .take_while(|weight| {
+                let passed = left >= *weight;
+                left = left.saturating_sub(*weight);
+                passed
+            })
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_gives_the_same_numbers_each_time() {
+        let draw = |key| {
+            let mut random = Random::keyed(key);
+            [(); 4].map(|()| random.below(1_000_000))
+        };
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+    }
+
+    #[test]
+    fn weights_are_followed_and_nothing_weighs_nothing() {
+        let mut random = Random::keyed(1);
+        let mut seen = [0; 3];
+        for _ in 0..10_000 {
+            seen[random.weighted([1, 0, 3].into_iter())] += 1;
+        }
+        assert_eq!(seen[1], 0);
+        assert!((2_300..2_700).contains(&seen[0]), "{seen:?}");
+    }
+}
