@@ -1,4 +1,4 @@
-//! A believable fleet with sixty days of orders, the same each time but for their dates.
+//! `kiosque demo`: a believable fleet with sixty days of orders, served, with calls to paste.
 
 pub(crate) mod fleet;
 mod kiosks;
@@ -8,3 +8,129 @@ mod random;
 mod rhythm;
 mod sites;
 mod trade;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use jiff::civil::Date;
+use kiosque_model::UnixMs;
+use kiosque_server::clock::{Clock, Entropy};
+use kiosque_server::ingest::import::{Progress, Watch, import_orders};
+use kiosque_server::ingest::rejected::Rejected;
+use kiosque_server::tls::Identity;
+use kiosque_store::{Store, WhenAbsent};
+
+use crate::progress::ImportBar;
+use crate::settings::Settings;
+use crate::{Done, open, serve};
+
+/// The note that marks data as the demo's own, with the day it ends on.
+const NOTE: &str = "demo";
+const BUILDING: &str = "being made";
+const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
+
+pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Done> {
+    let folder = settings.data.clone().map_or_else(default_folder, Ok)?;
+    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    let server = settings.serve.to_server()?;
+    // The address first: a demo that is being served elsewhere keeps its data.
+    let (listener, identity) = serve::listen(&folder, &settings.serve).await?;
+    let store = filled(&folder, &settings, today).await?;
+    print_calls(&format!("https://{}/v8", listener.address()?), &identity)?;
+    serve::serve(listener, store, server).await?;
+    Ok(Done::All)
+}
+
+/// A fixed folder, so that the next demo finds what this one made.
+fn default_folder() -> anyhow::Result<PathBuf> {
+    let base =
+        std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|base| base.is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
+    let base = base.or_else(home).context("no HOME; give the demo a folder with --data DIR")?;
+    Ok(base.join("kiosque-demo"))
+}
+
+/// The demo's data, made now unless it is there and ends on the right day.
+async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
+    let open = || {
+        let server = settings.serve.to_server()?;
+        open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait)
+    };
+    let there = folder.join(DATA_FILES[0]).is_file();
+    let store = open()?;
+    let now = Clock::System.now();
+    let real_today = store.zone().civil(now).date();
+    let day = today.unwrap_or(real_today);
+    let note = store.note(NOTE)?;
+    if there && note.is_none() {
+        bail!("{} holds data that no demo made; it is left alone", folder.display());
+    }
+    if note.as_deref() == Some(day.to_string().as_str()) {
+        return Ok(store);
+    }
+    drop(store);
+    for file in DATA_FILES {
+        let path = folder.join(file);
+        if path.exists() {
+            std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
+        }
+    }
+    let store = open()?;
+    store.set_note(NOTE, BUILDING).await?;
+    // Today is not over yet; any other day is.
+    let until = if day == real_today { now } else { UnixMs::MAX };
+    fill(&store, day, until).await?;
+    store.set_note(NOTE, &day.to_string()).await?;
+    Ok(store)
+}
+
+async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
+    let clock = Clock::System;
+    kiosque_server::ingest::fleet::apply(store, fleet::fleet(), &Entropy::system(), clock.now())
+        .await?;
+    let orders = orders::orders(store.zone(), day, until);
+    let mut filling = Filling(ImportBar::new());
+    let imported = import_orders(store, &clock, orders, &mut filling).await?;
+    filling.0.finish();
+    eprintln!("made {} orders, the last on {day}", imported.accepted);
+    Ok(())
+}
+
+/// Follows the filling; what is made here is never rejected.
+struct Filling(ImportBar);
+
+impl Watch for Filling {
+    fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
+        Err(std::io::Error::other(rejected.reason.clone()))
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        self.0.show(progress);
+    }
+}
+
+fn print_calls(base: &str, identity: &Identity) -> anyhow::Result<()> {
+    let cert = std::path::absolute(&identity.cert)?;
+    let cert = cert.display();
+    let account = &fleet::ACCOUNTS[0];
+    println!("base URL   {base}");
+    println!("account    {}  password {}", account.login_name, account.password);
+    for other in &fleet::ACCOUNTS[1..] {
+        println!("also       {}  ({})", other.login_name, other.shows);
+    }
+    println!(
+        r#"
+# paste these
+BASE={base}
+CERT='{cert}'
+call() {{ curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' -H "third-api-token: $TOKEN" "$BASE/$1" -d "$2"; echo; }}
+TOKEN=$(call platform-auth/auth/third-api/token '{{"username":"{login}","password":"{password}"}}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+call 'third-center-web/openapi/v1/kioskDevice/devicePage?current=1&size=2' '{{}}'
+call 'third-center-web/openapi/v1/kioskOrder/queryOrderList?current=1&size=1' '{{"deviceCode":"{device}"}}'
+"#,
+        login = account.login_name,
+        password = account.password,
+        device = fleet::FIRST_DEVICE,
+    );
+    Ok(())
+}

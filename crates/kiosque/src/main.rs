@@ -1,14 +1,78 @@
-//! x
+//! `kiosque`: the device and order query service of a vending-kiosk platform.
+//!
+//! stdout is data, stderr is talk, and the exit status is 0 only when all was done.
+
+mod apply;
+mod archive;
+mod args;
 mod demo;
+mod import;
+mod open;
+mod openapi;
+mod progress;
+mod serve;
+mod settings;
+mod verify;
 
-use kiosque_model::time::{UnixMs, Zone};
+use std::process::ExitCode;
 
-fn main() {
-    let today = jiff::civil::date(2026, 11, 20);
-    let orders = demo::orders::orders(&Zone::utc(), today, UnixMs::MAX);
-    let fleet = demo::fleet::fleet();
-    println!("{} devices, {} orders", fleet.devices.len(), orders.len());
-    for account in &demo::fleet::ACCOUNTS {
-        println!("{} {} {}", account.login_name, account.password, account.shows);
+use anyhow::Context;
+use clap::Parser;
+
+use args::{Cli, Command, ImportWhat};
+use settings::Settings;
+
+/// Whether all was done.
+enum Done {
+    /// All of it.
+    All,
+    /// Some was refused or found wrong, and has been told.
+    InPart,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(Done::All) => ExitCode::SUCCESS,
+        Ok(Done::InPart) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("kiosque: {error:#}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Done> {
+    let settings = settings::settle(&cli)?;
+    start_log(&settings)?;
+    let runtime = tokio::runtime::Runtime::new().context("no threads to work with")?;
+    runtime.block_on(dispatch(cli.command, settings))
+}
+
+async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> {
+    match command {
+        Command::Demo { today, .. } => demo::run(settings, today).await,
+        Command::Serve { .. } => serve::run(settings).await,
+        Command::Apply { fleet } => apply::run(&settings, &fleet).await,
+        Command::Import { what: ImportWhat::Orders { file, map } } => {
+            import::run(&settings, &file, map.as_deref()).await
+        }
+        Command::Archive { before } => archive::run(&settings, &before).await,
+        Command::Verify => verify::run(&settings).await,
+        Command::Openapi => openapi::run(),
+    }
+}
+
+fn start_log(settings: &Settings) -> anyhow::Result<()> {
+    use std::io::IsTerminal;
+    let filter = settings.log.as_deref().unwrap_or("info");
+    let filter: tracing_subscriber::EnvFilter =
+        filter.parse().with_context(|| format!("log: {filter:?} is no filter"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    Ok(())
 }

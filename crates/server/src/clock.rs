@@ -32,7 +32,9 @@ fn system_ms() -> i64 {
 
 /// Gives random bytes.
 #[derive(Clone)]
-pub struct Entropy(Arc<dyn Fn(&mut [u8]) -> Result<(), NoEntropy> + Send + Sync>);
+pub struct Entropy(Arc<Fill>);
+
+type Fill = dyn Fn(&mut [u8]) -> Result<(), NoEntropy> + Send + Sync;
 
 /// The source of random bytes failed; no token may be made without it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]

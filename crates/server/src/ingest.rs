@@ -1,7 +1,7 @@
 //! The one module that reads fleet and order files and renders records, shared by the server and
 //! the commands.
 
-//CSV
+pub mod csv;
 pub mod fleet;
 pub mod import;
 pub mod line;

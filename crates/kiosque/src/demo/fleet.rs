@@ -35,6 +35,9 @@ enum Can {
     NotLogIn,
 }
 
+/// A device of the default group of the first account, for a call to paste.
+pub(crate) const FIRST_DEVICE: &str = "HBR-001";
+
 /// Every account; the first is the one to start with.
 pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
     DemoAccount {

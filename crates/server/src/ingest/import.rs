@@ -2,7 +2,7 @@
 //! so that a server beside it goes on. What is wrong is told and set aside; the rest is kept.
 
 mod ndjson_chunk;
-//MODREPORT
+mod report;
 mod write;
 
 use std::collections::BTreeSet;
@@ -10,13 +10,14 @@ use std::io;
 use std::sync::Arc;
 
 use kiosque_model::fleet::Fleet;
+use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, Store};
 
-use super::record::ProductNames;
+use super::record::{self, ProductNames};
 use super::rejected::Rejected;
 use crate::clock::Clock;
 
-//REPORT
+pub use report::import_report;
 
 /// How many lines are numbered together, by trade start; a longer file is numbered in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
@@ -125,6 +126,26 @@ pub async fn import_ndjson(
         let Some(chunk) = chunk else { break };
         import.store_chunk(chunk).await?;
     }
+    Ok(import.done)
+}
+
+/// Imports orders that are at hand already; their place in the list stands for their line.
+///
+/// # Errors
+/// The store failed.
+pub async fn import_orders(
+    store: &Store,
+    clock: &Clock,
+    orders: Vec<Order>,
+    watch: &mut dyn Watch,
+) -> Result<Imported, ImportError> {
+    let mut import = Import::start(store, clock, watch).await?;
+    let mut chunk = Chunk::default();
+    for (line, order) in (1..).zip(orders) {
+        let incoming = record::incoming(order, store.zone(), &import.names)?;
+        chunk.prepared.push(Prepared { line, incoming });
+    }
+    import.store_chunk(chunk).await?;
     Ok(import.done)
 }
 

@@ -51,6 +51,14 @@ impl Rejected {
         Rejected { line: raw.number, order_id, reason, content }
     }
 
+    /// An order that a report's mapping made and that is not valid.
+    #[must_use]
+    pub fn mapped(line: u64, mut order: Value, reason: String) -> Rejected {
+        mask_fields(&mut order);
+        let order_id = order.get("orderId").and_then(Value::as_str).map(str::to_owned);
+        Rejected { line, order_id, reason, content: Content::Order(order) }
+    }
+
     /// An order that the store did not take; its record is masked already.
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {

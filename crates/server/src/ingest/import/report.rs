@@ -1,1 +1,110 @@
 //! CSV reports: rows become orders through a mapping, and then go the way of every other order.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::Read;
+
+use kiosque_model::fleet::Fleet;
+use kiosque_store::Store;
+
+use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
+use crate::clock::Clock;
+use crate::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
+use crate::ingest::rejected::{Content, Rejected};
+use crate::ingest::{line, record};
+
+/// Imports a CSV report through a mapping.
+///
+/// # Errors
+/// The report cannot be read at all, or the store failed.
+pub async fn import_report(
+    store: &Store,
+    clock: &Clock,
+    input: impl Read,
+    mapping: &Mapping,
+    watch: &mut dyn Watch,
+) -> Result<Imported, ImportError> {
+    let mut import = Import::start(store, clock, watch).await?;
+    let mut known = Known::read(store).await?;
+    let zone = store.zone();
+    let mut report = csv::read(input, mapping, zone)
+        .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
+    loop {
+        let mut mapped = Vec::new();
+        let mut chunk = Chunk::default();
+        let mut read = 0_usize;
+        for item in report.by_ref().take(LINES_TOGETHER) {
+            read += 1;
+            match item {
+                Ok(order) => mapped.push(order),
+                Err(rows) => chunk.rejected.push(rejected(rows)),
+            }
+        }
+        if read == 0 {
+            break;
+        }
+        import.watch.progress(Progress::Read(report.rows()));
+        import.make(known.missing(&mapped)).await?;
+        for order in mapped {
+            check(order, &import, &mut chunk);
+        }
+        import.store_chunk(chunk).await?;
+    }
+    import.done.left_out = report.left_out();
+    Ok(import.done)
+}
+
+/// The devices and products that need not be made any more.
+struct Known {
+    devices: HashSet<String>,
+    products: HashSet<String>,
+}
+
+impl Known {
+    async fn read(store: &Store) -> Result<Known, ImportError> {
+        let devices = store.device_codes().await?;
+        let products = store.product_names().await?.into_keys().collect();
+        Ok(Known { devices, products })
+    }
+
+    /// What the orders need and nobody has made, each once.
+    fn missing(&mut self, mapped: &[MappedOrder]) -> Fleet {
+        let mut fleet = Fleet::default();
+        for order in mapped {
+            if let Some(device) = &order.device
+                && self.devices.insert(device.code.as_str().to_owned())
+            {
+                fleet.devices.push(device.clone());
+            }
+            for product in &order.products {
+                if self.products.insert(product.id.clone()) {
+                    fleet.products.push(product.clone());
+                }
+            }
+        }
+        fleet
+    }
+}
+
+/// Holds a mapped order to the very rules of an order file.
+fn check(mapped: MappedOrder, import: &Import<'_>, chunk: &mut Chunk) {
+    let value = serde_json::Value::Object(mapped.order);
+    let text = value.to_string();
+    let zone = import.store.zone();
+    let order = line::parse(text.as_bytes(), zone, &mut BTreeSet::new());
+    let incoming = order.and_then(|order| {
+        record::incoming(order, zone, &import.names).map_err(|error| error.to_string())
+    });
+    match incoming {
+        Ok(incoming) => chunk.prepared.push(Prepared { line: mapped.first_line, incoming }),
+        Err(reason) => chunk.rejected.push(Rejected::mapped(mapped.first_line, value, reason)),
+    }
+}
+
+fn rejected(rows: RejectedRows) -> Rejected {
+    Rejected {
+        line: rows.lines.first().copied().unwrap_or_default(),
+        order_id: None,
+        reason: rows.reason,
+        content: Content::Rows(rows.rows),
+    }
+}

@@ -1,0 +1,51 @@
+//! `kiosque apply`
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use kiosque_server::clock::{Clock, Entropy};
+use kiosque_server::ingest::fleet::{self, Format};
+use kiosque_store::{Applied, ApplyError, WhenAbsent};
+
+use crate::settings::Settings;
+use crate::{Done, open};
+
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done> {
+    let format = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => Format::Toml,
+        Some("json") => Format::Json,
+        _ => bail!("{}: a fleet is a .toml or a .json file", file.display()),
+    };
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let store = open::store(settings, WhenAbsent::Create)?;
+    let fleet = match fleet::parse(&text, format, store.zone()) {
+        Ok(fleet) => fleet,
+        Err(faults) => return Ok(tell(file, &faults)),
+    };
+    match fleet::apply(&store, fleet, &Entropy::system(), Clock::System.now()).await {
+        Ok(applied) => {
+            print(&applied);
+            Ok(Done::All)
+        }
+        Err(ApplyError::Faults(faults)) => Ok(tell(file, &faults)),
+        Err(ApplyError::Store(error)) => Err(error.into()),
+    }
+}
+
+fn tell(file: &Path, faults: &[String]) -> Done {
+    for fault in faults {
+        eprintln!("{}: {fault}", file.display());
+    }
+    eprintln!("nothing was applied");
+    Done::InPart
+}
+
+fn print(applied: &Applied) {
+    println!("groups:   {}", applied.groups);
+    println!("accounts: {}", applied.accounts);
+    println!("products: {}", applied.products);
+    println!("devices:  {}", applied.devices);
+    if applied.sessions_ended > 0 {
+        println!("sessions ended: {}", applied.sessions_ended);
+    }
+}

@@ -1,0 +1,17 @@
+//! `kiosque archive`
+
+use kiosque_store::WhenAbsent;
+
+use crate::settings::Settings;
+use crate::{Done, open};
+
+pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Done> {
+    let store = open::store(settings, WhenAbsent::Refuse)?;
+    let before = store
+        .zone()
+        .parse_time_or_date(before)
+        .map_err(|error| anyhow::anyhow!("--before: {error}"))?;
+    let archived = store.archive(before).await?;
+    println!("archived {} orders of {} devices", archived.orders, archived.devices);
+    Ok(Done::All)
+}

@@ -1,0 +1,131 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::{ServeSettings, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  kiosque demo                                       a believable fleet, served, with calls to paste
+  kiosque apply fleet.toml --data /srv/kiosque       groups, accounts, products, devices
+  kiosque import orders orders.ndjson --data /srv/kiosque
+  kiosque import orders report.csv --map mapping.toml --data /srv/kiosque
+  kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
+
+Every setting is a flag, a key of the configuration file (--config FILE, without the dashes in \
+front and with underscores inside), and a KIOSQUE_ variable; the first of them that is given counts.";
+
+/// The device and order query service of a vending-kiosk platform.
+#[derive(Debug, Parser)]
+#[command(name = "kiosque", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Read settings from this TOML file; unknown keys are errors.
+    #[arg(long, global = true, value_name = "FILE", env = "KIOSQUE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command that opens the data takes, before or after its own arguments.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CommonArgs {
+    /// The folder that holds the data.
+    #[arg(long, global = true, value_name = "DIR", env = "KIOSQUE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// The platform's time zone, such as Europe/Paris; recorded when the data is made [default: UTC].
+    #[arg(long, global = true, value_name = "ZONE", env = "KIOSQUE_TIMEZONE")]
+    pub(crate) timezone: Option<String>,
+    /// What to log, as a filter: error, warn, info, debug [default: info].
+    #[arg(long, global = true, value_name = "FILTER", env = "KIOSQUE_LOG")]
+    pub(crate) log: Option<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve a believable fleet, and print calls to paste.
+    #[command(after_help = "Examples:\n  kiosque demo\n  \
+        kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31")]
+    Demo {
+        /// The last day of its orders [default: today].
+        #[arg(long, value_name = "DATE")]
+        today: Option<jiff::civil::Date>,
+        #[command(flatten)]
+        serve: Box<ServeSettings>,
+    },
+    /// Serve the interface over HTTPS.
+    #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
+        kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443 \
+        --tls-cert chain.pem --tls-key key.pem\n\n\
+        Without a certificate, a self-signed one is made in DIR/tls. \
+        SIGTERM and SIGINT stop it once what is under way has been answered.")]
+    Serve {
+        #[command(flatten)]
+        serve: Box<ServeSettings>,
+    },
+    /// Create or change groups, accounts, products and devices.
+    #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
+        What is named is created or changed, what is not named stays. \
+        A fault anywhere names its entry, and nothing is applied.")]
+    Apply {
+        /// A fleet, .toml or .json.
+        fleet: PathBuf,
+    },
+    /// Bring in what happened elsewhere.
+    Import {
+        #[command(subcommand)]
+        what: ImportWhat,
+    },
+    /// Make history of old orders: only includeHistory lists them afterwards.
+    #[command(
+        after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
+        kiosque archive --before 2026-01-01T00:00:00+01:00 --data /srv/kiosque"
+    )]
+    Archive {
+        /// Orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in the
+        /// platform's zone.
+        #[arg(long, value_name = "TIME")]
+        before: String,
+    },
+    /// Recount what is kept as a count, and name each difference.
+    #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque")]
+    Verify,
+    /// Print the OpenAPI document of the interface.
+    #[command(after_help = "Examples:\n  kiosque openapi > openapi.json")]
+    Openapi,
+}
+
+/// What to import.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportWhat {
+    /// Orders: NDJSON, or a CSV sales report through a mapping.
+    #[command(
+        after_help = "Examples:\n  kiosque import orders orders.ndjson --data /srv/kiosque\n  \
+        zcat orders.ndjson.gz | kiosque import orders - --data /srv/kiosque\n  \
+        kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
+        May be repeated and may run beside the server. A line that is not valid is named, written \
+        with its reason to FILE.rejected.ndjson, and the rest is kept; the exit status is then 1."
+    )]
+    Orders {
+        /// The file, or - for standard input.
+        file: PathBuf,
+        /// How the columns of a CSV report become orders.
+        #[arg(long, value_name = "MAP.toml")]
+        map: Option<PathBuf>,
+    },
+}
+
+impl Command {
+    /// The settings that the command's own flags give.
+    pub(crate) fn settings(&self) -> Settings {
+        let serve = match self {
+            Command::Demo { serve, .. } | Command::Serve { serve } => (**serve).clone(),
+            _ => ServeSettings::default(),
+        };
+        Settings { serve, ..Settings::default() }
+    }
+}

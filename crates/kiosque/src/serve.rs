@@ -1,0 +1,93 @@
+//! `kiosque serve`
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use kiosque_server::clock::{Clock, Entropy};
+use kiosque_server::tls::{self, Identity};
+use kiosque_server::{App, Listener, Stop};
+use kiosque_store::{Store, WhenAbsent};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::settings::{ServeSettings, Settings};
+use crate::{Done, open};
+
+/// Where a server listens unless told otherwise.
+const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8443);
+/// How often what has become old is archived, when it is at all.
+const ARCHIVE_EVERY: Duration = Duration::from_secs(3_600);
+
+pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
+    let folder = open::folder(&settings)?;
+    let server = settings.serve.to_server()?;
+    let store = open::store_in(&folder, &settings, WhenAbsent::Create, server.limits.store_wait)?;
+    let (listener, _) = listen(&folder, &settings.serve).await?;
+    eprintln!("kiosque serves https://{}/v8", listener.address()?);
+    serve(listener, store, server).await?;
+    Ok(Done::All)
+}
+
+/// Binds the address, and says which certificate is shown there.
+pub(crate) async fn listen(
+    folder: &Path,
+    settings: &ServeSettings,
+) -> anyhow::Result<(Listener, Identity)> {
+    let identity = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
+        (None, None) => tls::self_signed(folder, Clock::System.now())?,
+        _ => bail!("--tls-cert and --tls-key go together"),
+    };
+    let config = tls::server_config(&identity)?;
+    let address = settings.listen.unwrap_or(LISTEN);
+    let listener = Listener::bind(address, config).await;
+    Ok((listener.with_context(|| format!("cannot listen on {address}"))?, identity))
+}
+
+/// Serves until a signal says stop and what was under way has been answered.
+pub(crate) async fn serve(
+    listener: Listener,
+    store: Store,
+    settings: kiosque_server::Settings,
+) -> anyhow::Result<()> {
+    // Each connection is a file; the usual soft limit is far below what is served here.
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(cause = %error, "the limit of open files stays as it is");
+    }
+    let archive_after = settings.archive_after;
+    let app = App::new(store.clone(), settings, Clock::System, Entropy::system())?;
+    let stop = Stop::new();
+    let stopper = stop.clone();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: what is under way is answered first");
+        stopper.now();
+    });
+    if let Some(age) = archive_after {
+        tokio::spawn(archive_regularly(store, age));
+    }
+    listener.serve(Arc::new(app), stop).await;
+    Ok(())
+}
+
+async fn archive_regularly(store: Store, age: Duration) {
+    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
+    loop {
+        match store.archive(Clock::System.now().plus_ms(-age_ms)).await {
+            Ok(archived) if archived.orders > 0 => {
+                tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(cause = %error, "archiving failed"),
+        }
+        tokio::time::sleep(ARCHIVE_EVERY).await;
+    }
+}

@@ -1,0 +1,224 @@
+//! Settings: each is declared once, here, and read from a flag, an environment variable or the
+//! configuration file; the first of them that is given counts.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, CommandFactory};
+use kiosque_server::locale::Locale;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Cli;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timezone: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<String>,
+    #[serde(flatten)]
+    pub(crate) serve: ServeSettings,
+}
+
+/// Declares the settings of a server: their help, flag, variable and key.
+macro_rules! serve_settings {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $variable:literal, $value:literal;)*) => {
+        /// What a server can be told.
+        #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
+        pub(crate) struct ServeSettings {
+            $($(#[$doc])*
+            #[arg(long, value_name = $value, env = $variable)]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub(crate) $name: Option<$type>,)*
+        }
+
+        /// The keys of a configuration file.
+        const KEYS: &[&str] = &["data", "timezone", "log", $(stringify!($name)),*];
+    };
+}
+
+serve_settings! {
+    /// The address to serve on [default: 127.0.0.1:8443].
+    listen: SocketAddr = "KIOSQUE_LISTEN", "ADDR";
+    /// The certificate and its chain, PEM [default: a self-signed one in DIR/tls].
+    tls_cert: PathBuf = "KIOSQUE_TLS_CERT", "FILE";
+    /// The certificate's private key, PEM.
+    tls_key: PathBuf = "KIOSQUE_TLS_KEY", "FILE";
+    /// The language of messages when X-Locale names none: en or zh-CN [default: en].
+    default_locale: String = "KIOSQUE_DEFAULT_LOCALE", "LOCALE";
+    /// How long a session lasts [default: 2h].
+    token_validity: Span = "KIOSQUE_TOKEN_VALIDITY", "DURATION";
+    /// How recent a device's last activity is while it counts as online [default: 10m].
+    online_window: Span = "KIOSQUE_ONLINE_WINDOW", "DURATION";
+    /// Make history of orders older than this, once an hour [default: never].
+    archive_after: Span = "KIOSQUE_ARCHIVE_AFTER", "DURATION";
+    /// Largest request body, in bytes [default: 1048576].
+    body_max_bytes: usize = "KIOSQUE_BODY_MAX_BYTES", "N";
+    /// Deepest nesting of a JSON body [default: 32].
+    json_max_depth: usize = "KIOSQUE_JSON_MAX_DEPTH", "N";
+    /// Largest page size [default: 1000].
+    page_size_max: i64 = "KIOSQUE_PAGE_SIZE_MAX", "N";
+    /// Largest block of request headers, in bytes [default: 32768].
+    header_max_bytes: usize = "KIOSQUE_HEADER_MAX_BYTES", "N";
+    /// Connections at a time [default: 10000].
+    connections_max: usize = "KIOSQUE_CONNECTIONS_MAX", "N";
+    /// HTTP/2 streams at a time on one connection [default: 64].
+    http2_streams_max: u32 = "KIOSQUE_HTTP2_STREAMS_MAX", "N";
+    /// Deadline of a TLS handshake [default: 10s].
+    tls_handshake_deadline: Span = "KIOSQUE_TLS_HANDSHAKE_DEADLINE", "DURATION";
+    /// Deadline of the first byte after the handshake [default: 10s].
+    first_byte_deadline: Span = "KIOSQUE_FIRST_BYTE_DEADLINE", "DURATION";
+    /// Deadline of a request's headers [default: 10s].
+    header_deadline: Span = "KIOSQUE_HEADER_DEADLINE", "DURATION";
+    /// Deadline of a request's body [default: 15s].
+    body_deadline: Span = "KIOSQUE_BODY_DEADLINE", "DURATION";
+    /// How long a connection may rest [default: 75s].
+    idle_deadline: Span = "KIOSQUE_IDLE_DEADLINE", "DURATION";
+    /// Password hashes at a time [default: cores - 1, at least 1].
+    hash_slots: usize = "KIOSQUE_HASH_SLOTS", "N";
+    /// Logins that may wait for a hash slot [default: 64].
+    hash_queue: usize = "KIOSQUE_HASH_QUEUE", "N";
+    /// How long a login waits for a hash slot [default: 5s].
+    hash_wait: Span = "KIOSQUE_HASH_WAIT", "DURATION";
+    /// How long a request waits for the store [default: 5s].
+    store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
+    /// How long a stopping server waits for what is under way [default: 10s].
+    shutdown_deadline: Span = "KIOSQUE_SHUTDOWN_DEADLINE", "DURATION";
+}
+
+/// A duration as people write it: `250ms`, `2s`, `2h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) Duration);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Span, String> {
+        let wrong = || format!("{text:?} is no duration; write it like 250ms, 2s or 2h");
+        let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+        Duration::try_from(parsed).map(Span).map_err(|_| wrong())
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms", self.0.as_millis())
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What counts, of flags, environment and file.
+pub(crate) fn settle(cli: &Cli) -> anyhow::Result<Settings> {
+    warn_of_unknown_variables();
+    let given = Settings {
+        data: cli.common.data.clone(),
+        timezone: cli.common.timezone.clone(),
+        log: cli.common.log.clone(),
+        ..cli.command.settings()
+    };
+    let mut table = match &cli.config {
+        Some(path) => read_file(path)?,
+        None => toml::Table::new(),
+    };
+    // What flags and variables say goes over what the file says.
+    table.extend(toml::Table::try_from(given).context("the settings cannot be put together")?);
+    let settled = table.try_into::<Settings>();
+    settled.map_err(|error| match &cli.config {
+        Some(path) => anyhow!("{}: {error}", path.display()),
+        None => anyhow!("{error}"),
+    })
+}
+
+fn read_file(path: &Path) -> anyhow::Result<toml::Table> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let table: toml::Table = text.parse().with_context(|| path.display().to_string())?;
+    let unknown: Vec<&str> =
+        table.keys().map(String::as_str).filter(|key| !KEYS.contains(key)).collect();
+    if unknown.is_empty() {
+        Ok(table)
+    } else {
+        Err(anyhow!("{}: unknown keys: {}", path.display(), unknown.join(", ")))
+    }
+}
+
+fn warn_of_unknown_variables() {
+    let mut known = BTreeSet::new();
+    let mut commands = vec![Cli::command()];
+    while let Some(command) = commands.pop() {
+        known
+            .extend(command.get_arguments().filter_map(|arg| arg.get_env()).map(ToOwned::to_owned));
+        commands.extend(command.get_subcommands().cloned());
+    }
+    for (name, _) in std::env::vars_os() {
+        let ours = name.to_str().is_some_and(|name| name.starts_with("KIOSQUE_"));
+        if ours && !known.contains(&name) {
+            eprintln!("warning: {} is no setting of kiosque", name.display());
+        }
+    }
+}
+
+impl ServeSettings {
+    /// The server's settings, with the design's defaults for what was not given.
+    pub(crate) fn to_server(&self) -> anyhow::Result<kiosque_server::Settings> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut settings = kiosque_server::Settings::for_cores(cores);
+        if let Some(tag) = &self.default_locale {
+            settings.default_locale = Locale::tagged(tag).with_context(|| {
+                format!("default_locale: {tag:?} is not spoken here; en and zh-CN are")
+            })?;
+        }
+        let limits = &mut settings.limits;
+        macro_rules! set {
+            ($($name:ident),*) => { $(if let Some(given) = self.$name { limits.$name = given; })* };
+        }
+        macro_rules! set_span {
+            ($($place:expr => $name:ident),*) => {
+                $(if let Some(given) = self.$name { $place = given.0; })*
+            };
+        }
+        set!(body_max_bytes, json_max_depth, page_size_max, header_max_bytes);
+        set!(connections_max, http2_streams_max, hash_slots, hash_queue);
+        set_span!(
+            limits.tls_handshake_deadline => tls_handshake_deadline,
+            limits.first_byte_deadline => first_byte_deadline,
+            limits.header_deadline => header_deadline,
+            limits.body_deadline => body_deadline,
+            limits.idle_deadline => idle_deadline,
+            limits.hash_wait => hash_wait,
+            limits.store_wait => store_wait,
+            limits.shutdown_deadline => shutdown_deadline,
+            settings.token_validity => token_validity,
+            settings.online_window => online_window
+        );
+        settings.archive_after = self.archive_after.map(|span| span.0);
+        let positive = [
+            ("page_size_max", settings.limits.page_size_max > 0),
+            ("connections_max", settings.limits.connections_max > 0),
+            ("hash_slots", settings.limits.hash_slots > 0),
+            ("token_validity", !settings.token_validity.is_zero()),
+        ];
+        match positive.into_iter().find(|(_, positive)| !positive) {
+            Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),
+            None => Ok(settings),
+        }
+    }
+}
