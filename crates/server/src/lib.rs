@@ -1,1 +1,3 @@
-//! x
+//! How it is served.
+
+pub mod ingest;

@@ -1,0 +1,3 @@
+//! What comes in: files of fleets and orders.
+
+pub mod csv;
