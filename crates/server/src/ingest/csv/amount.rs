@@ -1,0 +1,185 @@
+//! Numbers as reports write them: decimal commas, thousands, currency signs. Never rounded.
+
+use kiosque_model::money::{Currency, MINOR_MAX, Minor, MoneyFault};
+
+/// What one unit of a report's amounts is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Dollars: `3.50`.
+    Major,
+    /// Cents: `350`.
+    Minor,
+}
+
+/// How a report writes its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Numbers {
+    /// What an amount counts.
+    pub(super) unit: Unit,
+    /// Between the whole and the fraction.
+    pub(super) decimal: char,
+    /// Between groups of three digits; none unless told.
+    pub(super) thousands: Option<char>,
+    /// A currency sign before or behind an amount; none unless told.
+    pub(super) symbol: Option<String>,
+}
+
+impl Numbers {
+    /// The numbers of a report that says nothing about them.
+    pub(super) fn of(unit: Unit) -> Numbers {
+        Numbers { unit, decimal: '.', thousands: None, symbol: None }
+    }
+
+    /// Reads an amount; the fault says what the text is, such as `is no decimal number`.
+    pub(super) fn amount(&self, text: &str, currency: Currency) -> Result<Minor, String> {
+        match self.unit {
+            Unit::Major => {
+                let plain = self.plain(text).ok_or_else(|| self.no_number(text))?;
+                currency.minor_of_major(&plain).map_err(|fault| match fault {
+                    MoneyFault::Fraction(..) => {
+                        format!("is a fraction of a minor unit of {currency}")
+                    }
+                    MoneyFault::TooLarge(_) => too_large(),
+                    _ => self.no_number(text),
+                })
+            }
+            Unit::Minor => match self.whole(text)? {
+                minor if minor.unsigned_abs() <= MINOR_MAX.unsigned_abs() => Ok(Minor(minor)),
+                _ => Err(too_large()),
+            },
+        }
+    }
+
+    /// Reads a whole number; a fraction of nothing but zeros is none.
+    pub(super) fn whole(&self, text: &str) -> Result<i64, String> {
+        let plain = self.plain(text).ok_or_else(|| self.no_number(text))?;
+        let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+        if fraction.bytes().any(|digit| digit != b'0') {
+            return Err("is no whole number".to_owned());
+        }
+        whole.parse().map_err(|_| "is too large a number".to_owned())
+    }
+
+    /// The number with a decimal point and nothing else but digits and a sign.
+    fn plain(&self, text: &str) -> Option<String> {
+        let mut rest = text.trim();
+        let negative = take_sign(&mut rest);
+        if let Some(symbol) = &self.symbol {
+            let bare = rest.strip_prefix(symbol.as_str());
+            rest = bare.or_else(|| rest.strip_suffix(symbol.as_str())).unwrap_or(rest).trim();
+        }
+        let negative = negative || take_sign(&mut rest);
+        let (whole, fraction) = match rest.split_once(self.decimal) {
+            Some((_, "")) => return None,
+            Some((whole, fraction)) => (whole, fraction),
+            None => (rest, ""),
+        };
+        let whole = self.without_thousands(whole)?;
+        if !digits(&whole) || !(fraction.is_empty() || digits(fraction)) {
+            return None;
+        }
+        let sign = if negative { "-" } else { "" };
+        let point = if fraction.is_empty() { "" } else { "." };
+        Some(format!("{sign}{whole}{point}{fraction}"))
+    }
+
+    /// Takes the marks between thousands away, where they stand between groups of three digits
+    /// and nowhere else: `1.250` must never be read as `1250` because a mark was misplaced.
+    fn without_thousands(&self, whole: &str) -> Option<String> {
+        let Some(mark) = self.thousands.filter(|mark| whole.contains(*mark)) else {
+            return Some(whole.to_owned());
+        };
+        let mut groups = whole.split(mark);
+        let first = groups.next().filter(|group| (1..=3).contains(&group.len()))?;
+        let mut plain = first.to_owned();
+        for group in groups {
+            if group.len() != 3 {
+                return None;
+            }
+            plain.push_str(group);
+        }
+        Some(plain)
+    }
+
+    fn no_number(&self, text: &str) -> String {
+        let other = if self.decimal == ',' { '.' } else { ',' };
+        if text.contains(other) && self.thousands != Some(other) {
+            format!(
+                "is no decimal number; should {other:?} belong to it, set amount.decimal or \
+                 amount.thousands"
+            )
+        } else {
+            "is no decimal number".to_owned()
+        }
+    }
+}
+
+fn too_large() -> String {
+    format!("is larger than {MINOR_MAX} minor units")
+}
+
+fn take_sign(rest: &mut &str) -> bool {
+    let unsigned = rest.strip_prefix('-');
+    *rest = unsigned.unwrap_or(rest).trim_start();
+    unsigned.is_some()
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(code: &str) -> Currency {
+        Currency::parse(code).expect("a currency")
+    }
+
+    #[test]
+    fn amounts_are_read_as_the_report_writes_them() {
+        let dollars = Numbers::of(Unit::Major);
+        let commas = Numbers { decimal: ',', thousands: Some('.'), ..dollars.clone() };
+        let signs = Numbers { symbol: Some("€".to_owned()), ..commas.clone() };
+        let cents = Numbers::of(Unit::Minor);
+        for (numbers, code, text, want) in [
+            (&dollars, "USD", " 3.5 ", Some(350)),
+            (&dollars, "USD", "-0.05", Some(-5)),
+            (&dollars, "USD", "1,234.50", None),
+            (&dollars, "USD", "--1", None),
+            (&dollars, "ISK", "1250", Some(1250)),
+            (&commas, "EUR", "1.234,50", Some(123_450)),
+            (&commas, "EUR", "1.23", None),
+            (&commas, "EUR", "1.2345", None),
+            (&commas, "EUR", "1,5", Some(150)),
+            (&commas, "EUR", ",5", None),
+            (&commas, "EUR", "5,", None),
+            (&signs, "EUR", "€ 1,50", Some(150)),
+            (&signs, "EUR", "1,50 €", Some(150)),
+            (&signs, "EUR", "€-1,50", Some(-150)),
+            (&signs, "EUR", "€", None),
+            (&cents, "USD", "350", Some(350)),
+            (&cents, "USD", "350.00", Some(350)),
+            (&cents, "USD", "3.5", None),
+            (&cents, "USD", "99999999999999999999", None),
+            (&cents, "USD", "-9223372036854775808", None),
+        ] {
+            let got = numbers.amount(text, of(code)).ok().map(|minor| minor.0);
+            assert_eq!(got, want, "{code} {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_fault_says_what_to_set() {
+        let dollars = Numbers::of(Unit::Major);
+        let fault = |text| dollars.amount(text, of("USD")).expect_err(text);
+        assert_eq!(fault("1.255"), "is a fraction of a minor unit of USD");
+        assert_eq!(
+            fault("1,50"),
+            "is no decimal number; should ',' belong to it, set amount.decimal or amount.thousands"
+        );
+        assert_eq!(fault("abc"), "is no decimal number");
+        assert_eq!(dollars.whole("1.5").expect_err("a fraction"), "is no whole number");
+        assert_eq!(dollars.whole("2.0"), Ok(2));
+    }
+}

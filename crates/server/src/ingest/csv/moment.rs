@@ -1,0 +1,162 @@
+//! Times as reports write them, read in the zone whose clock they show.
+
+use jiff::fmt::strtime::{self, BrokenDownTime};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
+use kiosque_model::time::{TimeFault, UnixMs, Zone};
+
+/// The forms that a report's times have, and the zone of those that carry none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moments {
+    formats: Vec<String>,
+    zone: Option<Zone>,
+}
+
+impl Moments {
+    /// Forms are tried in the order given; with none, times are read as in an order file.
+    pub(super) fn new(formats: Vec<String>, zone: Option<Zone>) -> Moments {
+        Moments { formats, zone }
+    }
+
+    /// The same but for what `formats` and `zone` give.
+    pub(super) fn with(&self, formats: Option<Vec<String>>, zone: Option<Zone>) -> Moments {
+        Moments {
+            formats: formats.unwrap_or_else(|| self.formats.clone()),
+            zone: zone.or_else(|| self.zone.clone()),
+        }
+    }
+
+    /// Reads a time; one without a zone of its own is told by the clocks of the mapping's zone,
+    /// or else of the platform's, and a date alone means its midnight.
+    ///
+    /// # Errors
+    /// What is wrong with the text, the text named.
+    pub(super) fn read(&self, text: &str, platform: &Zone) -> Result<UnixMs, String> {
+        let text = text.trim();
+        let zone = self.zone.as_ref().unwrap_or(platform);
+        if self.formats.is_empty() {
+            return zone.parse_time_or_date(text).map_err(|fault| fault.to_string());
+        }
+        let mut impossible = false;
+        for format in &self.formats {
+            let Ok(parts) = strtime::parse(format, text) else { continue };
+            match instant(&parts, zone, text) {
+                Some(read) => return read.map_err(|fault| fault.to_string()),
+                None => impossible = true,
+            }
+        }
+        if impossible {
+            return Err(TimeFault::Impossible(text.to_owned()).to_string());
+        }
+        Err(format!("{text:?} is no time of the form {}", self.formats.join(" or ")))
+    }
+}
+
+/// The time as an order file has it: RFC 3339 in UTC, to the millisecond.
+pub(super) fn rfc3339(at: UnixMs) -> String {
+    let at = Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{at:.3}")
+}
+
+/// What is wrong with a form, if anything: it must read back a date that it has written.
+pub(super) fn format_fault(format: &str) -> Option<String> {
+    if format.contains("%Q") || format.contains("%:Q") {
+        return Some("names of zones in cells are not read; set time.zone, or use %z".to_owned());
+    }
+    let sample = Timestamp::from_second(981_173_106).ok()?;
+    let sample = Zoned::new(sample, TimeZone::UTC);
+    let Ok(text) = BrokenDownTime::from(&sample).to_string(format) else {
+        return Some("is no form of a time, such as %d.%m.%Y %H:%M:%S".to_owned());
+    };
+    let Ok(parts) = strtime::parse(format, &text) else {
+        return Some("is a form that can be written but not read".to_owned());
+    };
+    if parts.timestamp().is_none() && parts.to_date().is_err() {
+        return Some("gives no date: year, month and day are needed".to_owned());
+    }
+    if parts.timestamp().is_none() && parts.to_time().is_err() {
+        return Some("gives minutes or seconds without the hour".to_owned());
+    }
+    None
+}
+
+/// The instant that the parts tell; `None` when the calendar has no such day or hour.
+fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<UnixMs, TimeFault>> {
+    if parts.timestamp().is_none() && parts.offset().is_none() {
+        return Some(zone.resolve(parts.to_datetime().ok()?));
+    }
+    // Rounds towards the past, as the platform does with every other time that it reads.
+    let ms = parts.to_timestamp().ok()?.as_nanosecond().div_euclid(1_000_000);
+    let known = i64::try_from(ms).ok().filter(|ms| (0..=UnixMs::MAX.0).contains(ms));
+    Some(known.map(UnixMs).ok_or_else(|| TimeFault::OutOfRange(text.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(name: &str) -> Zone {
+        Zone::named(name).expect("a known zone")
+    }
+
+    fn read(formats: &[&str], text: &str) -> Result<String, String> {
+        let formats = formats.iter().map(|format| (*format).to_owned()).collect();
+        Moments::new(formats, None).read(text, &zone("Europe/Paris")).map(rfc3339)
+    }
+
+    #[test]
+    fn times_are_read_by_the_first_form_that_fits() {
+        let both = ["%d.%m.%Y %H:%M:%S%.f", "%m/%d/%Y"];
+        for (formats, text, want) in [
+            (&both as &[_], "1/2/2022", Some("2022-01-01T23:00:00.000Z")),
+            (&both, "01.02.2022 10:00:00,5", None),
+            (&both, "01.02.2022 10:00:00.1239", Some("2022-02-01T09:00:00.123Z")),
+            (&both, " 01.02.2022 10:00:00 ", Some("2022-02-01T09:00:00.000Z")),
+            (&["%m/%d/%Y", "%d/%m/%Y"], "31/12/2022", Some("2022-12-30T23:00:00.000Z")),
+            (&["%Y-%m-%d %I:%M %p"], "2022-07-01 01:30 PM", Some("2022-07-01T11:30:00.000Z")),
+            (
+                &["%Y-%m-%dT%H:%M:%S%z"],
+                "2022-07-01T01:30:00-0400",
+                Some("2022-07-01T05:30:00.000Z"),
+            ),
+            (&["%s"], "1656639000", Some("2022-07-01T01:30:00.000Z")),
+            (&[], "2022-07-01", Some("2022-06-30T22:00:00.000Z")),
+            (&[], "2022-07-01 00:00:00", Some("2022-06-30T22:00:00.000Z")),
+            (&[], "2022-07-01T00:00:00+02:00", Some("2022-06-30T22:00:00.000Z")),
+            (&[], "07/01/2022", None),
+        ] {
+            assert_eq!(read(formats, text).ok().as_deref(), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_refused_by_name() {
+        for (formats, text, want) in [
+            (&["%m/%d/%Y"] as &[_], "2/30/2022", "\"2/30/2022\" does not exist in the calendar"),
+            (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is no time of the form %m/%d/%Y"),
+            (&["%Y", "%F"], "x", "\"x\" is no time of the form %Y or %F"),
+            (&["%F %T"], "1969-01-01 00:00:00", "\"1969-01-01 00:00:00\" is outside the years"),
+            (&["%F %T"], "2022-03-27 02:30:00", "was skipped by the clock of Europe/Paris"),
+            (&["%F %T"], "2022-10-30 02:30:00", "happened twice by the clock of Europe/Paris"),
+        ] {
+            let fault = read(formats, text).expect_err(text);
+            assert!(fault.contains(want), "{fault}");
+        }
+    }
+
+    #[test]
+    fn the_mappings_zone_goes_before_the_platforms() {
+        let moments = Moments::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
+        let at = moments.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
+        assert_eq!(rfc3339(at), "2022-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn a_form_that_gives_no_date_is_refused_before_any_row() {
+        for good in ["%m/%d/%Y", "%d.%m.%y %H:%M", "%F %T%.3f", "%s", "%b %e, %Y", "%Y-%jT%H"] {
+            assert_eq!(format_fault(good), None, "{good}");
+        }
+        for bad in ["", "%H:%M", "%m/%d", "%Y-%m-%d %M:%S", "%!", "%", "yyyy-MM-dd", "%F %Q"] {
+            assert!(format_fault(bad).is_some(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Whole reports through whole mappings.
+
+mod examples;
+mod faults;
+mod features;
+mod mappings;
+
+use std::io::Read;
+
+use super::*;
+
+/// A mapping of four columns, without `order.key`.
+const SIMPLE: &str = r#"
+[amount]
+unit = "major"
+
+[order]
+orderId = "{Id}"
+deviceCode = "{Machine}"
+currency = "USD"
+totalAmount = "{Total}"
+tradeStartTime = "{Time}"
+"#;
+
+/// Rows of one `No` are one order.
+const KEYED: &str = r#"
+[amount]
+unit = "major"
+
+[order]
+key = "No"
+deviceCode = "m1"
+currency = "USD"
+totalAmount = "{#sum}"
+tradeStartTime = "{Time}"
+
+[line]
+goodsId = "{Goods}"
+salePrice = "{Price}"
+"#;
+
+fn mapping(text: &str) -> Mapping {
+    Mapping::parse(text).unwrap_or_else(|faults| panic!("{faults:#?}"))
+}
+
+/// What a report gives, in its order, and what each filter left out.
+struct Outcome {
+    orders: Vec<MappedOrder>,
+    rejected: Vec<RejectedRows>,
+    left_out: Vec<(String, u64)>,
+    rows: u64,
+}
+
+impl Outcome {
+    fn reasons(&self) -> Vec<&str> {
+        self.rejected.iter().map(|rejected| rejected.reason.as_str()).collect()
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.orders.iter().filter_map(|order| order.order["orderId"].as_str()).collect()
+    }
+
+    /// The one order of a report that has no other rows.
+    fn only(&self) -> &Map<String, Value> {
+        assert_eq!(self.reasons(), Vec::<&str>::new());
+        assert_eq!(self.orders.len(), 1);
+        &self.orders[0].order
+    }
+}
+
+fn outcome(text: &str, report: impl AsRef<[u8]>) -> Outcome {
+    outcome_in(&Zone::utc(), &mapping(text), report.as_ref())
+}
+
+fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
+    let mut reading = read(report, mapping, zone).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let (mut orders, mut rejected) = (Vec::new(), Vec::new());
+    for item in &mut reading {
+        match item {
+            Ok(order) => orders.push(order),
+            Err(rows) => rejected.push(rows),
+        }
+    }
+    assert!(reading.next().is_none(), "what has ended stays ended");
+    Outcome { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
+}
+
+/// What keeps a report from being read at all.
+fn refused(text: &str, report: impl AsRef<[u8]>) -> Vec<String> {
+    match read(report.as_ref(), &mapping(text), &Zone::utc()) {
+        Ok(_) => panic!("the report was read"),
+        Err(faults) => faults,
+    }
+}
