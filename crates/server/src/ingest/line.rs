@@ -63,12 +63,15 @@ pub fn parse(
 ) -> Result<Order, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("broken UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    if !text.trim_start().starts_with('{') {
+        return Err("no JSON object".to_owned());
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let note = |path: serde_ignored::Path<'_>| {
         // One warning for each key, however many lines have it.
         let path = path.to_string();
         let generic: Vec<&str> =
-            path.split('.').filter(|part| part.parse::<usize>().is_err()).collect();
+            path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err()).collect();
         unknown_keys.insert(generic.join("."));
     };
     let given: Result<GivenOrder, _> = serde_ignored::deserialize(&mut deserializer, note);
@@ -333,7 +336,9 @@ mod tests {
             "tradeStartTime: \"2026-02-30 03:04:05\" does not exist in the calendar"
         );
         assert_eq!(with("\"1\"", "\"a\\u0000b\""), "orderId: must not contain a NUL character");
-        assert!(with("{", "").starts_with("no JSON: "));
+        assert_eq!(with("{", ""), "no JSON object");
+        assert_eq!(read("[1]").expect_err("a list"), "no JSON object");
+        assert!(with("\"orderId\"", "orderId").starts_with("no JSON: "));
         assert!(with("}", "} x").starts_with("no JSON: trailing"));
         assert_eq!(
             read("{}").expect_err("empty"),

@@ -1,0 +1,318 @@
+//! A house to test in: a real server on a real port over a real SQLite file, with a clock that
+//! stands until a test moves it, and a caller that speaks real TLS.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kiosque_model::{UnixMs, Zone};
+use kiosque_server::clock::{Clock, Entropy};
+use kiosque_server::ingest::fleet::{self, Format};
+use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
+use kiosque_server::ingest::rejected::Rejected;
+use kiosque_server::{App, Listener, Settings, Stop, tls};
+use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
+pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
+pub(crate) const LOGOUT_PATH: &str = "platform-auth/auth/third-api/logout";
+pub(crate) const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
+pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
+pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+
+/// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
+pub(crate) const START_MS: i64 = 1_772_445_600_000;
+
+pub(crate) struct House {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
+    pub(crate) address: SocketAddr,
+    pub(crate) settings: Settings,
+    clock_ms: Arc<AtomicI64>,
+    stop: Stop,
+    serving: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl House {
+    /// A house with a fleet (TOML), in UTC.
+    pub(crate) async fn with(fleet: &str) -> House {
+        House::set(fleet, |_| {}).await
+    }
+
+    /// A house with settings of its own.
+    pub(crate) async fn set(fleet: &str, change: impl FnOnce(&mut Settings)) -> House {
+        let mut settings = Settings::for_cores(2);
+        change(&mut settings);
+        let folder = TempDir::new().unwrap();
+        let clock_ms = Arc::new(AtomicI64::new(START_MS));
+        let (store, address, stop, serving) =
+            serve(folder.path(), &settings, &clock_ms, "127.0.0.1:0".parse().unwrap()).await;
+        let serving = Some(serving);
+        let house = House { folder, store, address, settings, clock_ms, stop, serving };
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// Stops the server and starts another on the same data.
+    pub(crate) async fn restart(&mut self) {
+        self.stop.now();
+        self.serving.take().unwrap().await.unwrap();
+        let (store, address, stop, serving) = serve(
+            self.folder.path(),
+            &self.settings,
+            &self.clock_ms,
+            "127.0.0.1:0".parse().unwrap(),
+        )
+        .await;
+        self.store = store;
+        self.address = address;
+        self.stop = stop;
+        self.serving = Some(serving);
+    }
+
+    /// Tells the server to stop, and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        self.stop.now();
+        self.serving.take().unwrap().await.unwrap();
+    }
+
+    pub(crate) fn now(&self) -> UnixMs {
+        UnixMs(self.clock_ms.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn pass(&self, time: Duration) {
+        let ms = i64::try_from(time.as_millis()).unwrap();
+        self.clock_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// What `kiosque apply` does.
+    pub(crate) async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
+        let fleet =
+            fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
+        fleet::apply(&self.store, fleet, &Entropy::system(), self.now()).await
+    }
+
+    /// What `kiosque import orders` does; also returns what was rejected.
+    pub(crate) async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
+        let mut rejections = Rejections::default();
+        let clock = Clock::Manual(Arc::clone(&self.clock_ms));
+        let imported =
+            import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
+        (imported, rejections.0)
+    }
+
+    /// Imports orders that are all good.
+    pub(crate) async fn orders(&self, ndjson: impl AsRef<[u8]>) {
+        let (_, rejected) = self.import(ndjson).await;
+        assert_eq!(rejected, []);
+    }
+
+    /// A new connection, HTTP/1.1.
+    pub(crate) async fn caller(&self) -> Caller {
+        Caller::connect(self.address, self.folder.path()).await
+    }
+
+    /// One call on a connection of its own.
+    pub(crate) async fn call(&self, path: &str, token: Option<&str>, body: &str) -> Reply {
+        self.caller().await.call(path, token, body).await
+    }
+
+    /// Logs in, with success.
+    pub(crate) async fn log_in(&self, username: &str) -> LoggedIn {
+        let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
+        LoggedIn::of(&self.call(TOKEN_PATH, None, &body).await)
+    }
+
+    /// Switches the group, with success.
+    pub(crate) async fn switch(&self, token: &str, group: &str) -> LoggedIn {
+        let body = format!(r#"{{"groupId":"{group}"}}"#);
+        LoggedIn::of(&self.call(SWITCH_PATH, Some(token), &body).await)
+    }
+
+    /// The body code of a business call with this token: 200 or -4, mostly.
+    pub(crate) async fn code_of(&self, token: &str) -> i64 {
+        self.call(DEVICES_PATH, Some(token), "{}").await.code()
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
+async fn serve(
+    folder: &Path,
+    settings: &Settings,
+    clock_ms: &Arc<AtomicI64>,
+    address: SocketAddr,
+) -> (Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
+    let clock = Clock::Manual(Arc::clone(clock_ms));
+    let opening = Opening {
+        folder,
+        when_absent: WhenAbsent::Create,
+        zone: Some(&Zone::utc()),
+        wait: settings.limits.store_wait,
+        now: clock.now(),
+    };
+    let store = Store::open(&opening).unwrap();
+    let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
+    let config = tls::server_config(&identity).unwrap();
+    let listener = Listener::bind(address, config).await.unwrap();
+    let address = listener.address().unwrap();
+    let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
+    let stop = Stop::new();
+    let serving = tokio::spawn(listener.serve(Arc::new(app), stop.clone()));
+    (store, address, stop, serving)
+}
+
+/// Collects what is rejected.
+#[derive(Default)]
+struct Rejections(Vec<Rejected>);
+
+impl Watch for Rejections {
+    fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
+        self.0.push(rejected.clone());
+        Ok(())
+    }
+
+    fn progress(&mut self, _: Progress) {}
+}
+
+/// What a login or switch answered.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedIn {
+    pub(crate) token: String,
+    pub(crate) group: String,
+    pub(crate) expires_in: i64,
+}
+
+impl LoggedIn {
+    pub(crate) fn of(reply: &Reply) -> LoggedIn {
+        assert_eq!(reply.code(), 200, "{reply:?}");
+        let data = &reply.json["data"];
+        LoggedIn {
+            token: data["accessToken"].as_str().unwrap().to_owned(),
+            group: data["groupId"].as_str().unwrap().to_owned(),
+            expires_in: data["expiresIn"].as_i64().unwrap(),
+        }
+    }
+}
+
+/// An answer, whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+impl Reply {
+    pub(crate) fn code(&self) -> i64 {
+        self.json["code"].as_i64().unwrap()
+    }
+
+    pub(crate) fn data(&self) -> &Value {
+        &self.json["data"]
+    }
+
+    async fn of(response: http::Response<hyper::body::Incoming>) -> Reply {
+        let (head, body) = response.into_parts();
+        let text = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        let headers = head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+            .collect();
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Reply { status: head.status.as_u16(), headers, text, json }
+    }
+}
+
+/// One keep-alive connection.
+pub(crate) struct Caller(hyper::client::conn::http1::SendRequest<Full<Bytes>>);
+
+impl Caller {
+    pub(crate) async fn connect(address: SocketAddr, folder: &Path) -> Caller {
+        let stream = tls_stream(address, folder, &[b"http/1.1"]).await;
+        let (sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        Caller(sender)
+    }
+
+    /// A POST to a path under `/v8`.
+    pub(crate) async fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
+        let mut request = post(&format!("/v8/{path}"));
+        if let Some(token) = token {
+            request = request.header("third-api-token", token);
+        }
+        self.send(request.body(Full::from(body.to_owned())).unwrap()).await
+    }
+
+    /// Any request.
+    pub(crate) async fn send(&mut self, request: http::Request<Full<Bytes>>) -> Reply {
+        self.0.ready().await.unwrap();
+        Reply::of(self.0.send_request(request).await.unwrap()).await
+    }
+}
+
+/// A POST of JSON to a full path; add headers and a body.
+pub(crate) fn post(path: &str) -> http::request::Builder {
+    http::Request::post(path).header("host", "localhost").header("content-type", "application/json")
+}
+
+/// An HTTP/2 connection.
+pub(crate) async fn http2(
+    address: SocketAddr,
+    folder: &Path,
+) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
+    let stream = tls_stream(address, folder, &[b"h2"]).await;
+    let handshake =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// A TLS connection that trusts the house's own certificate.
+pub(crate) async fn tls_stream(
+    address: SocketAddr,
+    folder: &Path,
+    alpn: &[&[u8]],
+) -> TlsStream<TcpStream> {
+    let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(cert).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+}
+
+/// A number from the environment's soak switch: the full size there, a small one elsewhere.
+pub(crate) fn size(small: usize, full: usize) -> usize {
+    if std::env::var_os("KIOSQUE_SOAK").is_some() { full } else { small }
+}

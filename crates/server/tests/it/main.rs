@@ -1,0 +1,19 @@
+//! The service from outside: real TLS, real SQLite files, one module for each part of the contract.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(dead_code, reason = "the harness has words that only some suites use")]
+
+mod abuse;
+mod devices;
+mod harness;
+mod limits;
+mod log_out;
+mod login;
+mod order_detail;
+mod orders;
+mod paging;
+mod paths;
+mod refusals;
+mod scope;
+mod sessions;
+mod simulation;
+mod switch_group;
