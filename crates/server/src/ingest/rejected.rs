@@ -41,12 +41,12 @@ impl Rejected {
     #[must_use]
     pub fn line(raw: &RawLine, reason: String) -> Rejected {
         let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
-            Ok(mut value) => {
+            Ok(mut value @ Value::Object(_)) => {
                 mask_fields(&mut value);
                 let id = value.get("orderId").and_then(Value::as_str).map(str::to_owned);
                 (id, Content::Order(value))
             }
-            Err(_) => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
+            _ => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
         };
         Rejected { line: raw.number, order_id, reason, content }
     }
