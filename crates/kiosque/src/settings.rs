@@ -94,7 +94,7 @@ serve_settings! {
     shutdown_deadline: Span = "KIOSQUE_SHUTDOWN_DEADLINE", "DURATION";
 }
 
-/// A duration as people write it: `250ms`, `2s`, `2h`.
+/// A duration as people write it: `250ms`, `2s`, `2h`, `90d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Duration);
 
@@ -102,9 +102,11 @@ impl FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Span, String> {
-        let wrong = || format!("{text:?} is no duration; write it like 250ms, 2s or 2h");
-        let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-        Duration::try_from(parsed).map(Span).map_err(|_| wrong())
+        let wrong = || format!("{text:?} is no duration; write it like 250ms, 2s, 2h or 90d");
+        let parsed: jiff::Span = text.parse().map_err(|_| wrong())?;
+        let length = parsed.to_duration(jiff::SpanRelativeTo::days_are_24_hours());
+        let length = length.map_err(|_| wrong())?;
+        Duration::try_from(length).map(Span).map_err(|_| wrong())
     }
 }
 
@@ -219,6 +221,29 @@ impl ServeSettings {
         match positive.into_iter().find(|(_, positive)| !positive) {
             Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),
             None => Ok(settings),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_people_do() {
+        let seconds = |text: &str| text.parse::<Span>().ok().map(|span| span.0.as_secs_f64());
+        for (text, want) in [
+            ("250ms", Some(0.25)),
+            ("2s", Some(2.0)),
+            ("2h", Some(7_200.0)),
+            ("1h 30m", Some(5_400.0)),
+            ("90d", Some(7_776_000.0)),
+            ("-2s", None),
+            ("2", None),
+            ("1mo", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(text), want, "{text:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::sql::{Row, Sql, Value};
@@ -36,7 +37,7 @@ impl Db {
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
         writer.pragma_update(None, "wal_autocheckpoint", 4_000)?;
-        writer.pragma_update(None, "cache_size", -16_000)?;
+        writer.pragma_update(None, "cache_size", -32_000)?;
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;
         let readers = Mutex::new(Vec::new());
@@ -131,7 +132,7 @@ impl Db {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = connect(&self.path, flags, self.wait)?;
         reader.pragma_update(None, "query_only", true)?;
-        reader.pragma_update(None, "cache_size", -4_000)?;
+        reader.pragma_update(None, "cache_size", -20_000)?;
         Ok(reader)
     }
 }
@@ -145,6 +146,8 @@ static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(wait)?;
+    // A plan is made once and kept: without this, each new parameter may make another.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }

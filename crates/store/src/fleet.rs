@@ -29,6 +29,7 @@ statements! {
             default_price = excluded.default_price";
     PRODUCT_NAMES = "select goods_id, goods_name from products";
     DEVICE_CODES = "select device_code from devices";
+    GROUPS_BY_DEVICE = "select device_code, group_no from device_owners order by since_ms";
 }
 
 /// Every statement of this module and of those below it.
@@ -142,6 +143,19 @@ impl Store {
             })
         };
         Ok(self.db.read_long(names).await?.into_iter().collect())
+    }
+
+    /// The group that every device belongs to, or last will, by code.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
+        let groups = |read: &crate::db::Read<'_>| {
+            read.all(&GROUPS_BY_DEVICE, &[], |row| {
+                Ok((row.text(0)?.to_owned(), GroupNo(row.int(1)?)))
+            })
+        };
+        Ok(self.db.read_long(groups).await?.into_iter().collect())
     }
 
     /// The code of every device.

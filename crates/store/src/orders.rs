@@ -12,14 +12,16 @@ statements! {
         where group_no = $1 and device_code = $2 and since_ms <= $3";
     PAGE = "select shape, head, lines, errors, trade_no from orders
         where group_no = $1 and device_no = $2 and seq > $3 and seq <= $4
-        order by seq desc";
+        order by seq";
     COUNT_IN_SPAN = "select count(*) from orders
         where group_no = $1 and device_no = $2 and seq > $3
             and trade_start_ms >= $4 and trade_start_ms < $5";
-    PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no from orders
-        where group_no = $1 and device_no = $2 and seq > $3
-            and trade_start_ms >= $4 and trade_start_ms < $5
-        order by seq desc limit $6 offset $7";
+    PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no from (
+            select seq, shape, head, lines, errors, trade_no from orders
+            where group_no = $1 and device_no = $2 and seq > $3
+                and trade_start_ms >= $4 and trade_start_ms < $5
+            order by seq desc limit $6 offset $7
+        ) page order by seq";
     BY_TRADE_NO = "select shape, head, lines, errors, trade_no from orders
         where group_no = $1 and trade_no = $2
         order by trade_start_ms desc, change_no desc limit 1";
@@ -75,9 +77,9 @@ pub struct Ready<'a> {
     /// Which fields the JSON has.
     pub shape: i64,
     /// The common head: an object without its closing brace.
-    pub head: &'a str,
+    pub head: &'a [u8],
     /// The lines: an array.
-    pub lines: &'a str,
+    pub lines: &'a [u8],
     /// The shipment errors: an array, or none.
     pub errors: Option<&'a str>,
     /// The external trade number, if there is one.
@@ -92,7 +94,8 @@ struct Range {
 }
 
 impl Store {
-    /// Visits the orders of a page, newest first, and returns the total.
+    /// Visits the orders of a page, the oldest of them first, and returns the total. Rows that were
+    /// stored one after the other are found without a search for each in that direction alone.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -224,8 +227,8 @@ fn detail<A>(
 fn ready<'a>(row: &'a Row<'_>) -> Result<Ready<'a>, Error> {
     Ok(Ready {
         shape: row.int(0)?,
-        head: row.text(1)?,
-        lines: row.text(2)?,
+        head: row.bytes(1)?,
+        lines: row.bytes(2)?,
         errors: row.maybe_text(3)?,
         trade_no: row.maybe_text(4)?,
     })

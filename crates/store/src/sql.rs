@@ -101,6 +101,11 @@ impl Row<'_> {
         Ok(self.0.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
     }
 
+    /// Text that goes on as it is, to whoever knows that it was text when it was stored.
+    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], Error> {
+        Ok(self.0.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
+    }
+
     pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<&str>, Error> {
         Ok(self.0.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?)
     }

@@ -70,17 +70,17 @@ pub fn settle(incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
 
 /// Appends the element of an order list's `records`.
 pub(crate) fn put_list_record(out: &mut Vec<u8>, ready: Ready<'_>) {
-    out.extend_from_slice(ready.head.as_bytes());
+    out.extend_from_slice(ready.head);
     out.extend_from_slice(br#","detailVOList":"#);
-    out.extend_from_slice(ready.lines.as_bytes());
+    out.extend_from_slice(ready.lines);
     out.push(b'}');
 }
 
 /// Appends the `data` of an order detail.
 pub(crate) fn put_detail(out: &mut Vec<u8>, ready: Ready<'_>) {
-    out.extend_from_slice(ready.head.as_bytes());
+    out.extend_from_slice(ready.head);
     out.extend_from_slice(br#","detailList":"#);
-    out.extend_from_slice(ready.lines.as_bytes());
+    out.extend_from_slice(ready.lines);
     out.extend_from_slice(br#","tradeNoOut":"#);
     let trade_no = serde_json::Value::from(ready.trade_no.unwrap_or_default());
     out.extend_from_slice(trade_no.to_string().as_bytes());
