@@ -4,6 +4,7 @@
 
 mod abuse;
 mod devices;
+mod fixture;
 mod harness;
 mod limits;
 mod log_out;
