@@ -92,6 +92,8 @@ pub(crate) fn whole(reply: &Reply) -> String {
             _ => text.push_str(&format!("{name}: {value}\n")),
         }
     }
+    // Nothing is lost on the way through a parser: no field stands twice, no byte stands behind.
+    assert_eq!(reply.json.to_string(), reply.text);
     let mut json = reply.json.clone();
     if let Some(token) = json.pointer_mut("/data/accessToken") {
         let is_token = |text: &str| {

@@ -16,5 +16,6 @@ mod paths;
 mod refusals;
 mod scope;
 mod sessions;
+mod shop;
 mod simulation;
 mod switch_group;
