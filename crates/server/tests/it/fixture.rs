@@ -1,10 +1,11 @@
 //! What suites that read answers to the letter share: any request at all, an answer as text with
 //! its chance parts checked and taken out, and a look at the data that tells whether it moved.
 
-use http::{HeaderValue, Method};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request};
 use http_body_util::Full;
 
-use crate::harness::{House, Reply};
+use crate::harness::{Caller, House, Reply};
 
 /// A request to the letter.
 #[derive(Clone, Debug)]
@@ -56,17 +57,38 @@ impl Ask {
 
     /// Sends it on a connection of its own, and holds the answer to what is promised of each.
     pub(crate) async fn send(&self, house: &House) -> Reply {
-        let request = http::Request::builder().method(&self.method).uri(&self.path);
-        let mut request = request.header("host", "localhost");
+        self.send_on(&mut Line::default(), house).await
+    }
+
+    /// The same on a connection that is kept for more.
+    pub(crate) async fn send_on(&self, line: &mut Line, house: &House) -> Reply {
+        if let Some(caller) = &mut line.0
+            && let Some(reply) = caller.try_send(self.request()).await
+        {
+            hold_to_every_answer(&reply);
+            return reply;
+        }
+        let mut caller = house.caller().await;
+        let reply = caller.send(self.request()).await;
+        hold_to_every_answer(&reply);
+        line.0 = Some(caller);
+        reply
+    }
+
+    fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::builder().method(&self.method).uri(&self.path);
+        request = request.header("host", "localhost");
         for (name, value) in &self.headers {
             request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
         }
-        let request = request.body(Full::from(self.body.clone())).unwrap();
-        let reply = house.caller().await.send(request).await;
-        hold_to_every_answer(&reply);
-        reply
+        request.body(Full::from(self.body.clone())).unwrap()
     }
 }
+
+/// A connection to use again. A server that answers before it has read a body may close it; then
+/// there is another one.
+#[derive(Default)]
+pub(crate) struct Line(Option<Caller>);
 
 /// "Data format is `application/json; charset=UTF-8`"; "every response: `x-request-id` (also in the
 /// log), `cache-control: no-store`".

@@ -108,7 +108,7 @@ async fn a_session_lasts_until_the_millisecond_that_it_names() {
     assert_eq!(house.code_of(&again.token).await, 200);
 }
 
-/// "In what `apply` takes away ends at once": a login that follows counts what is so then.
+/// "What `apply` takes away ends at once": a login that follows counts what is so then.
 #[tokio::test]
 async fn a_login_follows_the_fleet() {
     let house = shop::open().await;
@@ -129,4 +129,22 @@ async fn a_login_follows_the_fleet() {
     let session = LoggedIn::of(&house.call(TOKEN_PATH, None, &body("other")).await);
     let devices = house.call(DEVICES_PATH, Some(&session.token), "{}").await;
     assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
+}
+
+/// "applying the same password again is 'unchanged'": it ends no session, in clear or as a hash.
+/// Another password does.
+#[tokio::test]
+async fn the_same_password_again_ends_no_session() {
+    let house = shop::open().await;
+    let session = house.log_in("ops").await;
+    let applied = house.apply(shop::FLEET).await.unwrap();
+    assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
+    let name = kiosque_model::LoginName::parse("ops").unwrap();
+    let hash = house.store.credentials(&name).unwrap().unwrap().password_hash;
+    let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
+    assert_eq!(house.apply(&same).await.unwrap().accounts.unchanged, 1);
+    assert_eq!(house.code_of(&session.token).await, 200);
+    let other = "[[account]]\nlogin_name = \"ops\"\npassword = \"secret \"";
+    assert_eq!(house.apply(other).await.unwrap().sessions_ended, 1);
+    assert_eq!(house.code_of(&session.token).await, -4);
 }

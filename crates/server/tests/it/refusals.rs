@@ -10,7 +10,7 @@ mod world;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Ask, Fingerprint};
+use crate::fixture::{Ask, Fingerprint, Line};
 use crate::harness::{DETAIL_PATH, DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH};
 use world::{Token, World};
 
@@ -108,7 +108,7 @@ impl Row {
     }
 
     /// Sends the call in both languages, and says what was not as it should be.
-    async fn faults(&self, world: &World) -> Vec<String> {
+    async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
         let mut faults = Vec::new();
         let before = Fingerprint::of(&world.house);
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
@@ -116,7 +116,7 @@ impl Row {
             for value in world.values(self.token) {
                 ask = ask.token(value);
             }
-            let reply = ask.send(&world.house).await;
+            let reply = ask.send_on(line, &world.house).await;
             let (got, want) = ((reply.status, &reply.text), (self.status, &self.body(in_english)));
             if got != want {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
@@ -125,7 +125,7 @@ impl Row {
         if Fingerprint::of(&world.house) != before {
             faults.push(format!("{}\n  the data was written to", self.holds));
         }
-        if !world.stands().await {
+        if !world.stands(line).await {
             faults.push(format!("{}\n  the live session is gone", self.holds));
         }
         faults
@@ -140,9 +140,9 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     let world = World::new().await;
     let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
     let rows: Vec<Row> = parts.into_iter().flatten().collect();
-    let mut faults = Vec::new();
+    let (mut faults, mut line) = (Vec::new(), Line::default());
     for row in &rows {
-        faults.extend(row.faults(&world).await);
+        faults.extend(row.faults(&world, &mut line).await);
     }
     assert!(faults.is_empty(), "{} of {} rows:\n{}", faults.len(), rows.len(), faults.join("\n"));
     let mut names: Vec<&str> = rows.iter().map(|row| row.holds.as_str()).collect();

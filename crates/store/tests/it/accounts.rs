@@ -52,7 +52,8 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
     }
 }
 
-/// "a fault anywhere … and nothing is applied": a fault elsewhere in the fleet takes the end of the session back, too.
+/// "a fault anywhere … and nothing is applied": a fault elsewhere in the fleet takes the end of the
+/// session back, too.
 #[tokio::test]
 async fn a_fault_ends_no_session() {
     let desk = Desk::furnished().await;

@@ -10,6 +10,9 @@ use crate::desk::{
     Desk, account, aisle, device, group, group_id, known_account, known_device, product,
 };
 
+/// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
+type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
+
 fn tally(created: usize, changed: usize, unchanged: usize) -> Tally {
     Tally { created, changed, unchanged }
 }
@@ -69,7 +72,7 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
         change(&mut fleet);
         fleet
     };
-    let cases: [(&str, fn(&mut Fleet), &str, &str); 17] = [
+    let cases: [Case; 17] = [
         ("group", |f| f.groups[0].name = Some("x".into()), "groups", "1|a|x|1"),
         ("group", |f| f.groups[0].active = Some(false), "groups", "1|a|Group a|0"),
         ("account", |f| f.accounts[0].display_name = Some("x".into()), "accounts", "1|ops|x|"),
@@ -162,7 +165,8 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     );
 }
 
-/// "what is named is created": what the same fleet brings can be used in it: groups and products come first.
+/// "what is named is created": what the same fleet brings can be used in it: groups and products
+/// come first.
 #[tokio::test]
 async fn entries_of_one_fleet_may_name_each_other() {
     let desk = Desk::new();

@@ -56,8 +56,8 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     assert_eq!(session_aside(desk.rows()), session_aside(rows));
 }
 
-/// "whenever the order changes": what is kept beside the record counts, too: two instants may be written alike, as in the hour
-/// that a clock shows twice.
+/// "whenever the order changes": what is kept beside the record counts, too: two instants may be
+/// written alike, as in the hour that a clock shows twice.
 #[tokio::test]
 async fn a_change_that_the_record_does_not_show_is_an_update() {
     let desk = Desk::furnished().await;
@@ -140,7 +140,8 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
     assert_eq!(kept(&desk), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 
-/// "decides, with the trade's start, whose order it is": what an import knows of the fleet is forgotten when the fleet changes.
+/// "decides, with the trade's start, whose order it is": what an import knows of the fleet is
+/// forgotten when the fleet changes.
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
     let desk = Desk::furnished().await;
@@ -158,8 +159,8 @@ async fn a_move_during_an_import_counts() {
     assert_eq!(kept(&desk), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
-/// "names and numbers that it leaves out stay what they were": what an order that comes in again is kept as is settled from both; a settling that fails takes
-/// the whole batch back.
+/// "names and numbers that it leaves out stay what they were": what an order that comes in again is
+/// kept as is settled from both; a settling that fails takes the whole batch back.
 #[tokio::test]
 async fn settling_sees_what_is_kept() {
     let desk = Desk::furnished().await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::fixture::{Ask, Line};
 use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH};
 
 pub(super) const FLEET: &str = r#"
@@ -175,8 +176,9 @@ impl World {
     }
 
     /// Whether the live session does.
-    pub(super) async fn stands(&self) -> bool {
-        self.house.call(DEVICES_PATH, Some(&self.live), "{}").await.data()["total"] == 2
+    pub(super) async fn stands(&self, line: &mut Line) -> bool {
+        let ask = Ask::to(DEVICES_PATH).token(&self.live);
+        ask.send_on(line, &self.house).await.data()["total"] == 2
     }
 
     /// The values of the header.
