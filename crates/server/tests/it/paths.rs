@@ -84,3 +84,20 @@ async fn head_is_a_wrong_method_too() {
     let reply = Ask::to(DEVICES_PATH).method(Method::HEAD).body("").send(&house).await;
     assert_eq!((reply.status, reply.text.as_str()), (404, ""));
 }
+
+/// "Order of checks: path and method, token, body": who is refused before the body was read still
+/// learns why, however large it is.
+#[tokio::test]
+async fn a_refusal_before_a_large_body_arrives() {
+    let house = shop::open().await;
+    for size in [100_000, 1 << 20, 4 << 20] {
+        for (path, code) in
+            [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3), ("nowhere", 0)]
+        {
+            for _ in 0..5 {
+                let reply = Ask::to(path).body(vec![b' '; size]).send(&house).await;
+                assert_eq!(reply.code(), code, "{path} with {size} bytes");
+            }
+        }
+    }
+}

@@ -144,7 +144,13 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     for row in &rows {
         faults.extend(row.faults(&world, &mut line).await);
     }
-    assert!(faults.is_empty(), "{} of {} rows:\n{}", faults.len(), rows.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} faults in {} rows:\n{}",
+        faults.len(),
+        rows.len(),
+        faults.join("\n")
+    );
     let mut names: Vec<&str> = rows.iter().map(|row| row.holds.as_str()).collect();
     names.sort_unstable();
     names.dedup();
