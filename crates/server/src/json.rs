@@ -111,6 +111,8 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
+        // A level counts even when nothing is in it, as it does for an array.
+        self.deeper::<A::Error>()?;
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
             if !names.insert(name.clone()) {
@@ -151,6 +153,13 @@ mod tests {
             "the body is not UTF-8 at byte 6"
         );
         assert!(parse_object(deep(31).as_bytes(), 32).is_ok());
+        for empty in ["{}", "[]"] {
+            let with = |levels: usize| {
+                let (open, close) = ("{\"a\":".repeat(levels), "}".repeat(levels));
+                parse_object(format!("{open}{empty}{close}").as_bytes(), 32)
+            };
+            assert!(with(31).is_ok() && with(32).is_err(), "{empty} is a level, too");
+        }
     }
 
     #[test]

@@ -13,8 +13,9 @@ pub use crate::owners::Owners;
 use crate::owners::Ownership;
 
 statements! {
-    KNOWN = "select device_no, seq, trade_no_in, shape, head, lines, errors from orders
-        where group_no = $1 and order_id = $2";
+    KNOWN = "select device_no, seq, trade_no_in, shape, head, lines, errors, trade_start_ms,
+            trade_no
+        from orders where group_no = $1 and order_id = $2";
     DEVICE_CODE = "select device_code from devices where device_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";
     HOLDER_OF_TRADE_NO_IN = "select order_id from orders
@@ -154,6 +155,8 @@ struct Intake<'a> {
 struct Found {
     device: DeviceNo,
     seq: i64,
+    trade_start: i64,
+    trade_no: Option<String>,
     kept: Kept,
 }
 
@@ -192,7 +195,9 @@ impl Intake<'_> {
                 errors: row.maybe_text(6)?.map(str::to_owned),
             };
             let kept = Kept { trade_no_in: row.maybe_text(2)?.map(str::to_owned), record };
-            Ok(Found { device: DeviceNo(row.int(0)?), seq: row.int(1)?, kept })
+            let (device, seq) = (DeviceNo(row.int(0)?), row.int(1)?);
+            let (trade_start, trade_no) = (row.int(7)?, row.maybe_text(8)?.map(str::to_owned));
+            Ok(Found { device, seq, trade_start, trade_no, kept })
         })
     }
 
@@ -258,18 +263,24 @@ impl Intake<'_> {
             return Ok(taken);
         }
         let record = settle(order, &found.kept)?;
-        if record == found.kept.record {
-            return Ok(Outcome::Unchanged);
-        }
+        let trade_no = order.trade_no.as_ref().map(TradeNo::as_str);
         let told = order.trade_no_in.as_ref().map(TradeNo::as_str);
         let trade_no_in = told.or(found.kept.trade_no_in.as_deref());
+        // The record may look the same: it writes an hour that a clock shows twice like one.
+        let same = record == found.kept.record
+            && order.trade_start.0 == found.trade_start
+            && trade_no == found.trade_no.as_deref()
+            && trade_no_in == found.kept.trade_no_in.as_deref();
+        if same {
+            return Ok(Outcome::Unchanged);
+        }
         let params = [
             group.0.into(),
             owned.device.0.into(),
             found.seq.into(),
             order.trade_start.0.into(),
             self.next_change(group)?.into(),
-            order.trade_no.as_ref().map(TradeNo::as_str).into(),
+            trade_no.into(),
             trade_no_in.into(),
             record.shape.into(),
             record.head.as_str().into(),

@@ -12,8 +12,8 @@ statements! {
     RECOUNT = "select count(*), coalesce(min(seq), 0), coalesce(max(seq), 0) from orders
         where group_no = $1 and device_no = $2";
     ORDERS = "select count(*) from orders";
-    CHANGES = "select c.group_no, g.group_id, c.last_change_no
-        from group_changes c join groups g on g.group_no = c.group_no order by c.group_no";
+    CHANGES = "select g.group_no, g.group_id, coalesce(c.last_change_no, 0)
+        from groups g left join group_changes c on c.group_no = g.group_no order by g.group_no";
     LAST_CHANGE = "select coalesce(max(change_no), 0) from orders where group_no = $1";
     STOCKS = "select d.device_code, d.total_curr_stock, (
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)

@@ -267,8 +267,13 @@ impl Caller {
 
     /// Any request.
     pub(crate) async fn send(&mut self, request: http::Request<Full<Bytes>>) -> Reply {
-        self.0.ready().await.unwrap();
-        Reply::of(self.0.send_request(request).await.unwrap()).await
+        self.try_send(request).await.unwrap()
+    }
+
+    /// Any request, on a connection that the server may have closed meanwhile.
+    pub(crate) async fn try_send(&mut self, request: http::Request<Full<Bytes>>) -> Option<Reply> {
+        self.0.ready().await.ok()?;
+        Some(Reply::of(self.0.send_request(request).await.ok()?).await)
     }
 }
 

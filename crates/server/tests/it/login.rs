@@ -1,21 +1,150 @@
 //! Log in.
 
-use crate::harness::House;
+use std::time::Duration;
 
-const FLEET: &str = r#"
-    [[group]]
-    id = "g1"
-    name = "One"
-    [[account]]
-    login_name = "ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["g1"]
-"#;
+use crate::fixture::{Ask, whole};
+use crate::harness::{DEVICES_PATH, House, LoggedIn, TOKEN_PATH};
+use crate::shop;
 
+const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
+
+/// "`code` 200 and non-null `data` containing `accessToken`, `groupId`, `switchableGroups`,
+/// `expiresIn`"; "`switchableGroups` entry: `{groupId, groupName}`; `refreshToken` is not sent";
+/// "default group: the first *active* group in the account's own order; inactive groups are not
+/// switchable".
 #[tokio::test]
-async fn a_login_yields_a_token_that_works() {
-    let house = House::with(FLEET).await;
+async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
+    let house = shop::open().await;
+    let english = Ask::to(TOKEN_PATH).body(GOOD).send(&house).await;
+    insta::assert_snapshot!("a_login", whole(&english));
+    let chinese = Ask::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&house).await;
+    insta::assert_snapshot!("a_login_in_chinese", whole(&chinese));
+}
+
+/// "content type absent or another: accepted if the body parses"; "unknown body fields, unknown
+/// query keys: ignored"; "No `third-api-token` header".
+#[tokio::test]
+async fn what_a_login_does_not_need_is_ignored() {
+    let house = shop::open().await;
+    let extra = r#" {"password":"secret","x":[{"y":null}],"username":"\u006fps"} "#;
+    for ask in [
+        Ask::to(TOKEN_PATH).body(GOOD),
+        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", "text/plain"),
+        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", "application/json; charset=latin1"),
+        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", b"\xff"),
+        Ask::to(TOKEN_PATH).body(GOOD).query("current=0&size=x"),
+        Ask::to(TOKEN_PATH).body(GOOD).token("nonsense").token("twice"),
+        Ask::to(TOKEN_PATH).body(extra),
+    ] {
+        let token = LoggedIn::of(&ask.send(&house).await).token;
+        assert_eq!(house.code_of(&token).await, 200, "{ask:?}");
+    }
+}
+
+/// "Passwords are never trimmed"; "the original password as a JSON string".
+#[tokio::test]
+async fn a_password_is_taken_as_it_is() {
+    let fleet = r#"
+        [[group]]
+        id = "g"
+        name = "G"
+        [[account]]
+        login_name = "spaced"
+        password = " sécret\t"
+        third_party_api = true
+        groups = ["g"]
+    "#;
+    let house = House::with(fleet).await;
+    for (password, code) in [
+        (" sécret\\t", 200),
+        ("\\u0020s\\u00e9cret\\t", 200),
+        ("sécret", -2),
+        (" sécret", -2),
+        // The same letters, composed in another way, are another password.
+        (" se\\u0301cret\\t", -2),
+    ] {
+        let body = format!(r#"{{"username":"spaced","password":"{password}"}}"#);
+        assert_eq!(house.call(TOKEN_PATH, None, &body).await.code(), code, "{password}");
+    }
+}
+
+/// "Log in (same account, any worker): earlier token becomes invalid; default Group selection
+/// applied again".
+#[tokio::test]
+async fn a_new_login_replaces_the_session_and_its_group() {
+    let house = shop::open().await;
+    let first = house.log_in("ops").await;
+    let switched = house.switch(&first.token, "station").await;
+    let second = house.log_in("ops").await;
+    assert_eq!((switched.group.as_str(), second.group.as_str()), ("station", "harbour"));
+    for (token, code) in [(&first, -4), (&switched, -4), (&second, 200)] {
+        assert_eq!(house.code_of(&token.token).await, code);
+    }
+}
+
+/// "A new login replaces the earlier session" of its account, and of no other.
+#[tokio::test]
+async fn accounts_do_not_share_sessions() {
+    let house = shop::open().await;
+    let (ops, new) = (house.log_in("ops").await, house.log_in("new").await);
+    assert_eq!(house.code_of(&ops.token).await, 200);
+    assert_eq!(house.code_of(&new.token).await, 200);
+}
+
+/// "`expiresIn` is the absolute expiry in milliseconds"; "Time passes beyond `expiresIn`: requests
+/// return code -4; log in again". Use does not lengthen a session.
+#[tokio::test]
+async fn a_session_lasts_until_the_millisecond_that_it_names() {
+    let validity = Duration::from_millis(90_001);
+    let house = House::set(shop::FLEET, |settings| settings.token_validity = validity).await;
     let session = house.log_in("ops").await;
+    assert_eq!(session.expires_in, house.now().0 + 90_001);
+    house.pass(Duration::from_millis(90_000));
     assert_eq!(house.code_of(&session.token).await, 200);
+    house.pass(Duration::from_millis(1));
+    assert_eq!(house.now().0, session.expires_in);
+    assert_eq!(house.code_of(&session.token).await, -4);
+    let again = house.log_in("ops").await;
+    assert_eq!(house.code_of(&again.token).await, 200);
+}
+
+/// "What `apply` takes away ends at once": a login that follows counts what is so then.
+#[tokio::test]
+async fn a_login_follows_the_fleet() {
+    let house = shop::open().await;
+    let change = |what: &str| format!("[[account]]\nlogin_name = \"ops\"\n{what}");
+    let body = |password: &str| format!(r#"{{"username":"ops","password":"{password}"}}"#);
+    for (what, password, code) in [
+        ("password = \"other\"", "secret", -2),
+        ("", "other", 200),
+        ("third_party_api = false", "other", -1),
+        ("enabled = false", "other", -2),
+        ("enabled = true\nthird_party_api = true\ngroups = []", "other", -1),
+        ("groups = [\"station\"]", "other", 200),
+    ] {
+        house.apply(&change(what)).await.unwrap();
+        let reply = house.call(TOKEN_PATH, None, &body(password)).await;
+        assert_eq!(reply.code(), code, "{what}: {reply:?}");
+    }
+    let session = LoggedIn::of(&house.call(TOKEN_PATH, None, &body("other")).await);
+    let devices = house.call(DEVICES_PATH, Some(&session.token), "{}").await;
+    assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
+}
+
+/// "applying the same password again is 'unchanged'": it ends no session, in clear or as a hash.
+/// Another password does.
+#[tokio::test]
+async fn the_same_password_again_ends_no_session() {
+    let house = shop::open().await;
+    let session = house.log_in("ops").await;
+    let applied = house.apply(shop::FLEET).await.unwrap();
+    assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
+    let name = kiosque_model::LoginName::parse("ops").unwrap();
+    let hash = house.store.credentials(&name).unwrap().unwrap().password_hash;
+    let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
+    assert_eq!(house.apply(&same).await.unwrap().accounts.unchanged, 1);
+    assert_eq!(house.code_of(&session.token).await, 200);
+    let other = "[[account]]\nlogin_name = \"ops\"\npassword = \"secret \"";
+    assert_eq!(house.apply(other).await.unwrap().sessions_ended, 1);
+    assert_eq!(house.code_of(&session.token).await, -4);
 }

@@ -4,6 +4,7 @@
 
 mod abuse;
 mod devices;
+mod fixture;
 mod harness;
 mod limits;
 mod log_out;
@@ -15,5 +16,6 @@ mod paths;
 mod refusals;
 mod scope;
 mod sessions;
+mod shop;
 mod simulation;
 mod switch_group;

@@ -1,1 +1,103 @@
-//! To be written.
+//! Where things are: the gateway's prefix, the service paths and the two versions of HTTP.
+
+use http::Method;
+use http_body_util::{BodyExt, Full};
+
+use crate::fixture::{Ask, hold_to_every_answer};
+use crate::harness::{
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, http2, post,
+};
+use crate::shop;
+
+/// "Full URL = {base_url} + `/` + service path + endpoint path"; "All endpoints use POST".
+#[tokio::test]
+async fn the_paths_are_those_of_the_contract() {
+    let house = shop::open().await;
+    let mut token = String::new();
+    for (path, body) in [
+        ("/v8/platform-auth/auth/third-api/token", r#"{"username":"ops","password":"secret"}"#),
+        ("/v8/platform-auth/auth/third-api/switchGroup", r#"{"groupId":"harbour"}"#),
+        ("/v8/third-center-web/openapi/v1/kioskDevice/devicePage?current=1&size=10", "{}"),
+        (
+            "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList?current=1&size=10",
+            r#"{"deviceCode":"H-1"}"#,
+        ),
+        ("/v8/third-center-web/openapi/v1/kioskOrder/orderDetail", r#"{"tradeNoOut":"T-1"}"#),
+        ("/v8/platform-auth/auth/third-api/logout", ""),
+    ] {
+        let ask = Ask::at(path).body(body);
+        let ask = if token.is_empty() { ask } else { ask.token(&token) };
+        let reply = ask.send(&house).await;
+        assert_eq!((reply.status, reply.code()), (200, 200), "{path}: {reply:?}");
+        if let Some(new) = reply.data()["accessToken"].as_str() {
+            token = new.to_owned();
+        }
+    }
+}
+
+/// "HTTP/1.1 and HTTP/2": the same answer on both.
+#[tokio::test]
+async fn both_versions_of_http_say_the_same() {
+    let (house, token) = shop::open_to_ops().await;
+    let mut sender = http2(house.address, house.folder.path()).await;
+    for (path, body) in [
+        (TOKEN_PATH, r#"{"username":"ops","password":"wrong"}"#),
+        (SWITCH_PATH, r#"{"groupId":"nowhere"}"#),
+        (DEVICES_PATH, "{}"),
+        (ORDERS_PATH, r#"{"deviceCode":"H-1"}"#),
+        (DETAIL_PATH, r#"{"tradeNoOut":"T-1"}"#),
+        (DETAIL_PATH, "{"),
+        ("nowhere", "{}"),
+    ] {
+        let first = house.call(path, Some(&token), body).await;
+        let request = post(&format!("https://localhost/v8/{path}"));
+        let request = request.header("third-api-token", &token);
+        let request = request.body(Full::from(body.to_owned())).unwrap();
+        let (head, body) = sender.send_request(request).await.unwrap().into_parts();
+        assert_eq!(head.status.as_u16(), first.status, "{path}");
+        for name in ["content-type", "cache-control"] {
+            assert_eq!(head.headers[name], first.headers[name].as_str(), "{path}: {name}");
+        }
+        assert!(head.headers.contains_key("x-request-id"), "{path}");
+        assert_eq!(body.collect().await.unwrap().to_bytes(), first.text.as_bytes(), "{path}");
+    }
+}
+
+/// "every response: `x-request-id` (also in the log)": each of its own.
+#[tokio::test]
+async fn each_answer_names_its_request() {
+    let (house, token) = shop::open_to_ops().await;
+    let mut caller = house.caller().await;
+    let mut ids = std::collections::BTreeSet::new();
+    for path in [DEVICES_PATH, LOGOUT_PATH, DEVICES_PATH, "nowhere", TOKEN_PATH] {
+        let reply = caller.call(path, Some(&token), "{}").await;
+        hold_to_every_answer(&reply);
+        ids.insert(reply.headers["x-request-id"].clone());
+    }
+    assert_eq!(ids.len(), 5);
+}
+
+/// "unknown path or wrong method: HTTP 404"; an answer to HEAD has no body.
+#[tokio::test]
+async fn head_is_a_wrong_method_too() {
+    let house = shop::open().await;
+    let reply = Ask::to(DEVICES_PATH).method(Method::HEAD).body("").send(&house).await;
+    assert_eq!((reply.status, reply.text.as_str()), (404, ""));
+}
+
+/// "Order of checks: path and method, token, body": who is refused before the body was read still
+/// learns why, however large it is.
+#[tokio::test]
+async fn a_refusal_before_a_large_body_arrives() {
+    let house = shop::open().await;
+    for size in [100_000, 1 << 20, 4 << 20] {
+        for (path, code) in
+            [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3), ("nowhere", 0)]
+        {
+            for _ in 0..5 {
+                let reply = Ask::to(path).body(vec![b' '; size]).send(&house).await;
+                assert_eq!(reply.code(), code, "{path} with {size} bytes");
+            }
+        }
+    }
+}

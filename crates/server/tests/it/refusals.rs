@@ -1,1 +1,195 @@
-//! To be written.
+//! Every refusal of the service in one table: the sentence that it holds, the call, and what is
+//! answered to the letter, in each language; and that nothing changed.
+
+mod accounts;
+mod bodies;
+mod fields;
+mod scope;
+mod tokens;
+mod world;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Ask, Fingerprint, Line};
+use crate::harness::{DETAIL_PATH, DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH};
+use world::{Token, World};
+
+/// One refusal.
+struct Row {
+    /// The sentence of the contract or of the table of silent cases, and the case of it.
+    holds: String,
+    token: Token,
+    ask: Ask,
+    status: u16,
+    said: Said,
+    data: Data,
+}
+
+/// A code and its message. `enMsg` is the English one in every language.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    code: i64,
+    en: &'static str,
+    zh: &'static str,
+}
+
+/// `data` of a refusal.
+#[derive(Clone, Debug)]
+enum Data {
+    /// The message again, in the caller's language.
+    Message,
+    Null,
+    /// A diagnostic string, English in every language.
+    Diagnostic(String),
+    /// Every violation, in each language.
+    Violations(Vec<(String, String)>),
+}
+
+const OUT_OF_SCOPE: Said = Said {
+    code: -1,
+    en: "Requested device/group is not within your permission scope",
+    zh: "请求的设备或集团不在您的权限范围内",
+};
+const GROUP_CLOSED: Said =
+    Said {
+        code: -1, en: "Group does not exist or has been deactivated", zh: "集团不存在或已停用"
+    };
+const ORDER_UNKNOWN: Said = Said { code: -1, en: "Order does not exist", zh: "订单不存在" };
+const INVALID: Said =
+    Said { code: -1, en: "The request is not valid", zh: "请求参数不合法" };
+const TOKEN_MISSING: Said =
+    Said { code: -3, en: "Request head doesnot have token", zh: "请求头缺少 token" };
+const TOKEN_INVALID: Said = Said {
+    code: -4,
+    en: "Token is incorrect or invalid,please login again",
+    zh: "token 错误或已失效，请重新登录",
+};
+const NOT_FOUND: Said = Said { code: 0, en: "Not found", zh: "路径不存在" };
+const UNREADABLE: Said = Said { code: 500, en: "system error", zh: "系统错误" };
+
+/// Every path that needs a token, with a good body.
+const WITH_TOKEN: [(&str, &str); 5] = [
+    (SWITCH_PATH, r#"{"groupId":"south"}"#),
+    (LOGOUT_PATH, ""),
+    (DEVICES_PATH, "{}"),
+    (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#),
+    (DETAIL_PATH, r#"{"tradeNoOut":"T-N-1"}"#),
+];
+
+impl Row {
+    /// A refusal with HTTP 200 whose `data` repeats the message, of a caller with a live session.
+    fn new(holds: impl Into<String>, ask: Ask, said: Said) -> Row {
+        let (holds, token) = (holds.into(), Token::Live);
+        Row { holds, token, ask, status: 200, said, data: Data::Message }
+    }
+
+    fn with(self, token: Token) -> Row {
+        Row { token, ..self }
+    }
+
+    fn data(self, data: Data) -> Row {
+        Row { data, ..self }
+    }
+
+    /// The body to the letter.
+    fn body(&self, in_english: bool) -> String {
+        let Said { code, en, zh } = self.said;
+        let msg = if in_english { en } else { zh };
+        let data = match &self.data {
+            Data::Message => json!(msg),
+            Data::Null => Value::Null,
+            Data::Diagnostic(said) => json!(said),
+            Data::Violations(all) => {
+                all.iter().map(|(en, zh)| if in_english { en } else { zh }).cloned().collect()
+            }
+        };
+        let (msg, en) = (json!(msg), json!(en));
+        format!(r#"{{"code":{code},"msg":{msg},"enMsg":{en},"data":{data}}}"#)
+    }
+
+    /// Sends the call in both languages, and says what was not as it should be.
+    async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
+        let mut faults = Vec::new();
+        let before = Fingerprint::of(&world.house);
+        for (tag, in_english) in [("en", true), ("zh-CN", false)] {
+            let mut ask = self.ask.clone().locale(tag);
+            for value in world.values(self.token) {
+                ask = ask.token(value);
+            }
+            let reply = ask.send_on(line, &world.house).await;
+            let (got, want) = ((reply.status, &reply.text), (self.status, &self.body(in_english)));
+            if got != want {
+                faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
+            }
+        }
+        if Fingerprint::of(&world.house) != before {
+            faults.push(format!("{}\n  the data was written to", self.holds));
+        }
+        if !world.stands(line).await {
+            faults.push(format!("{}\n  the live session is gone", self.holds));
+        }
+        faults
+    }
+}
+
+/// "HTTP status stays 200 except for rare system exceptions"; "Business or authentication error:
+/// message string or null. Request validation error: array of validation-message strings. Invalid
+/// JSON, system or downstream error: diagnostic string"; "`enMsg`: on failure the English text".
+#[tokio::test]
+async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
+    let world = World::new().await;
+    let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
+    let rows: Vec<Row> = parts.into_iter().flatten().collect();
+    let (mut faults, mut line) = (Vec::new(), Line::default());
+    for row in &rows {
+        faults.extend(row.faults(&world, &mut line).await);
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults in {} rows:\n{}",
+        faults.len(),
+        rows.len(),
+        faults.join("\n")
+    );
+    let mut names: Vec<&str> = rows.iter().map(|row| row.holds.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), rows.len(), "each row has a name of its own");
+}
+
+/// "`X-Locale`: best match of `en`, `zh-CN`; unknown or absent: the server's default (setting,
+/// `en`)"; "when omitted, `msg` is in the platform default language".
+#[tokio::test]
+async fn the_message_is_in_the_language_that_the_caller_asks_for() {
+    const CASES: &[(Option<&[u8]>, Option<&str>)] = &[
+        (Some(b"en"), Some("en")),
+        (Some(b"zh-CN"), Some("zh")),
+        (Some(b"zh_cn"), Some("zh")),
+        (Some(b"ZH"), Some("zh")),
+        (Some(b"en-GB"), Some("en")),
+        (Some(b"fr, en;q=0.4, zh-CN;q=0.9"), Some("zh")),
+        (Some(b"fr"), None),
+        (Some(b""), None),
+        (Some(b";;q=,"), None),
+        (Some("中文".as_bytes()), None),
+        (None, None),
+    ];
+    let english = House::with("").await;
+    let chinese = House::set("", |settings| {
+        settings.default_locale = kiosque_server::locale::Locale::ZhCn;
+    })
+    .await;
+    for (house, default) in [(&english, "en"), (&chinese, "zh")] {
+        for (header, want) in CASES {
+            let mut ask = Ask::to(DEVICES_PATH);
+            if let Some(value) = header {
+                ask = ask.header("x-locale", value);
+            }
+            let reply = ask.send(house).await;
+            let msg =
+                if want.unwrap_or(default) == "en" { TOKEN_INVALID.en } else { TOKEN_INVALID.zh };
+            let want = json!({ "code": -4, "msg": msg, "enMsg": TOKEN_INVALID.en, "data": msg });
+            assert_eq!(reply.json, want, "{header:?}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Logins that are refused: "unknown login name, wrong password, disabled account: -2, same text,
+//! same work done; refusals of -1 only after the right password. Passwords are never trimmed".
+
+use super::world::Token;
+use super::{Row, Said};
+use crate::fixture::Ask;
+use crate::harness::TOKEN_PATH;
+
+const CREDENTIALS: Said =
+    Said { code: -2, en: "User name or password is wrong.", zh: "用户名或密码错误。" };
+const API_NOT_ENABLED: Said = Said {
+    code: -1,
+    en: "Third-party API access is not enabled for this account. Please contact the platform \
+         operator.",
+    zh: "该账号未开通第三方 API 权限，请联系平台运营人员。",
+};
+const NO_GROUP: Said = Said {
+    code: -1,
+    en: "Current user is not bound to any group, login denied",
+    zh: "当前用户未绑定任何集团，禁止登录",
+};
+
+const CASES: &[(&str, &str, &str, Said)] = &[
+    ("unknown login name", "nobody", "secret", CREDENTIALS),
+    ("wrong password", "ops", "Secret", CREDENTIALS),
+    ("a password with a space before", "ops", " secret", CREDENTIALS),
+    ("a password with a space behind", "ops", "secret ", CREDENTIALS),
+    ("a password cut at a NUL", "ops", "secret\\u0000", CREDENTIALS),
+    ("a password that is hashed before", "ops", "5ebe2294ecd0e0f08eab7690d2a6ee69", CREDENTIALS),
+    ("its Login Name, not its display name", "Operations", "secret", CREDENTIALS),
+    ("a login name in other letters", "OPS", "secret", CREDENTIALS),
+    ("a login name with a space", "ops ", "secret", CREDENTIALS),
+    ("a login name with a NUL", "ops\\u0000", "secret", CREDENTIALS),
+    ("a login name of a NUL alone", "\\u0000", "secret", CREDENTIALS),
+    (
+        "a login name longer than any",
+        "ooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooops",
+        "secret",
+        CREDENTIALS,
+    ),
+    ("disabled account, right password", "disabled", "secret", CREDENTIALS),
+    ("disabled account, wrong password", "disabled", "wrong", CREDENTIALS),
+    ("disabled account without API access", "no-api-disabled", "secret", CREDENTIALS),
+    ("API access not enabled for the account", "no-api", "secret", API_NOT_ENABLED),
+    ("API access before groups", "no-api-no-group", "secret", API_NOT_ENABLED),
+    ("-1 only after the right password: API", "no-api", "wrong", CREDENTIALS),
+    ("No Group assigned to the account", "no-group", "secret", NO_GROUP),
+    ("no active group assigned to the account", "only-shut", "secret", NO_GROUP),
+    ("-1 only after the right password: group", "no-group", "wrong", CREDENTIALS),
+    ("-1 only after the right password: inactive", "only-shut", "wrong", CREDENTIALS),
+];
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (what, username, password, said) in CASES {
+        let body = format!("{{\"username\":\"{username}\",\"password\":\"{password}\"}}");
+        let ask = Ask::to(TOKEN_PATH).body(body);
+        let holds = format!("Log in: {what}");
+        rows.push(Row::new(holds, ask, *said).with(Token::Missing));
+    }
+    let ask = Ask::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
+    for token in [Token::Live, Token::Garbage, Token::Twice] {
+        let holds = format!("Log in has no third-api-token header; one is ignored: {token:?}");
+        rows.push(Row::new(holds, ask.clone(), CREDENTIALS).with(token));
+    }
+    rows
+}

@@ -1,0 +1,132 @@
+//! Bodies that cannot be read, on every path that takes one; and paths that are none.
+
+use http::Method;
+
+use super::world::Token;
+use super::{Data, NOT_FOUND, Row, UNREADABLE};
+use crate::fixture::Ask;
+use crate::harness::{
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH,
+};
+
+const EMPTY: &str = "the body is empty; send a JSON object such as {}";
+const NULL: &str = "the body is null; send a JSON object such as {}";
+const NO_OBJECT: &str = "the body is no JSON object; send one such as {}";
+
+/// What is wrong with a body, the body, and "a diagnostic string that says what is wrong and
+/// where".
+const BODIES: &[(&str, &[u8], &str)] = &[
+    ("empty body", b"", EMPTY),
+    ("JSON null", b"null", NULL),
+    ("no object: an array", b"[{}]", NO_OBJECT),
+    ("no object: a string", b"\"{}\"", NO_OBJECT),
+    ("no object: a number", b"7", NO_OBJECT),
+    ("no object: a truth value", b"true", NO_OBJECT),
+    ("invalid JSON: cut off", b"{", "EOF while parsing an object at line 1 column 1"),
+    ("invalid JSON: blank", b" \n", "EOF while parsing a value at line 2 column 0"),
+    ("invalid JSON: a comma", b"{\"a\":1,}", "trailing comma at line 1 column 8"),
+    ("invalid JSON: a form", b"a=1&b=2", "expected value at line 1 column 1"),
+    ("invalid JSON: two of them", b"{} {}", "trailing characters at line 1 column 4"),
+    ("invalid JSON: no number", b"{\"a\":NaN}", "expected value at line 1 column 6"),
+    ("invalid JSON: beyond all", b"{\"a\":\n1e999}", "number out of range at line 2 column 5"),
+    (
+        "invalid JSON: a raw NUL",
+        b"{\"a\":\"\0\"}",
+        "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 7",
+    ),
+    (
+        "invalid JSON: half a character",
+        br#"{"a":"\ud800"}"#,
+        "unexpected end of hex escape at line 1 column 13",
+    ),
+    ("invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not UTF-8 at byte 6"),
+    ("invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not UTF-8 at byte 0"),
+    (
+        "duplicate keys",
+        br#"{"deviceCode":"N-1","deviceCode":"N-1"}"#,
+        "field \"deviceCode\" stands twice at line 1 column 32",
+    ),
+    (
+        "duplicate keys: one of them escaped",
+        br#"{"groupId":"north","group\u0049d":"south"}"#,
+        "field \"groupId\" stands twice at line 1 column 33",
+    ),
+    (
+        "duplicate keys: in a field that means nothing",
+        br#"{"x":{"a":1,"a":2}}"#,
+        "field \"a\" stands twice at line 1 column 15",
+    ),
+];
+
+/// Bodies over a limit.
+fn beyond() -> [(&'static str, Vec<u8>, &'static str); 4] {
+    let arrays = format!("{{\"a\":{}{}}}", "[".repeat(32), "]".repeat(32));
+    let objects = format!("{}1{}", "{\"a\":".repeat(33), "}".repeat(33));
+    let empty = format!("{}{{}}{}", "{\"a\":".repeat(32), "}".repeat(32));
+    let huge = format!("{{\"a\":\"{}\"}}", "x".repeat((1 << 20) - 7));
+    [
+        ("too deep: arrays", arrays, "nested deeper than 32 levels at line 1 column 38"),
+        ("too deep: objects", objects, "nested deeper than 32 levels at line 1 column 161"),
+        ("too deep: the last is empty", empty, "nested deeper than 32 levels at line 1 column 162"),
+        ("over the body limit", huge, "the body is larger than 1048576 bytes"),
+    ]
+    .map(|(what, body, said)| (what, body.into_bytes(), said))
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let paths = [TOKEN_PATH, SWITCH_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH];
+    let bodies = BODIES.iter().map(|(what, body, said)| (*what, body.to_vec(), *said));
+    for (what, body, said) in bodies.chain(beyond()) {
+        for path in paths {
+            let ask = Ask::to(path).query("current=0").body(body.clone());
+            let holds = format!("{what}: code 500, a diagnostic string — {path}");
+            let data = Data::Diagnostic(said.to_owned());
+            rows.push(Row::new(holds, ask, UNREADABLE).data(data));
+        }
+    }
+    for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH] {
+        let holds = format!("body before scope: the selected group is closed — {path}");
+        let data = Data::Diagnostic(NULL.to_owned());
+        let ask = Ask::to(path).body("null");
+        rows.push(Row::new(holds, ask, UNREADABLE).data(data).with(Token::GroupRevoked));
+    }
+    rows.extend(not_found());
+    rows
+}
+
+/// "unknown path or wrong method: HTTP 404, `code` 0, JSON; nothing outside `/v8` exists on this
+/// listener".
+fn not_found() -> Vec<Row> {
+    let mut asks = Vec::new();
+    for path in [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH] {
+        for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS, Method::PATCH] {
+            asks.push(Ask::to(path).method(method));
+        }
+        asks.push(Ask::at(&format!("/{path}")));
+        asks.push(Ask::at(&format!("/v8/v8/{path}")));
+        asks.push(Ask::at(&format!("//v8/{path}")));
+        asks.push(Ask::at(&format!("/V8/{path}")));
+        asks.push(Ask::at(&format!("/v8//{path}")));
+        asks.push(Ask::at(&format!("/v8/{path}/")));
+        asks.push(Ask::at(&format!("/v8/{}", path.replace("/", "%2F"))));
+        asks.push(Ask::at(&format!("/v8/{}", path.to_ascii_lowercase() + "x")));
+    }
+    for path in ["/", "/v8", "/v8/", "/livez", "/metrics", "/operator/v1/orders"] {
+        asks.push(Ask::at(path));
+        asks.push(Ask::at(path).method(Method::GET));
+    }
+    for path in ["platform-auth/auth/third-api", "third-center-web/openapi/v1", "openapi.json"] {
+        asks.push(Ask::to(path));
+    }
+    let row = |ask: Ask| {
+        let holds = format!("unknown path or wrong method — {} {}", ask.method, ask.path);
+        let row = Row::new(holds, ask, NOT_FOUND).data(Data::Null);
+        Row { status: 404, ..row }
+    };
+    let mut rows: Vec<Row> = asks.into_iter().map(row).collect();
+    let ask = Ask::to("third-center-web/openapi/v1/kioskDevice/nothing").body("{nonsense");
+    let before = Row { holds: "path before token and body".to_owned(), ..row(ask) };
+    rows.push(before.with(Token::Missing));
+    rows
+}

@@ -1,0 +1,193 @@
+//! Fields that are missing or wrong: "`code` -1, `msg` says that the request is not valid, `data` =
+//! **all** violations at once, one localized string each, naming the field".
+
+use super::world::Token;
+use super::{Data, INVALID, Row};
+use crate::fixture::Ask;
+use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH};
+
+/// A violation in English and in Chinese; `{}` is the field.
+type Fault = (&'static str, &'static str);
+
+const BLANK: Fault = ("{} must not be blank", "{} 不能为空");
+const NOT_TEXT: Fault = ("{} must be a string", "{} 必须是字符串");
+const NOT_FLAG: Fault = ("{} must be true or false", "{} 必须是 true 或 false");
+const NOT_INTEGER: Fault = ("{} must be an integer", "{} 必须是整数");
+const NOT_ZERO_OR_ONE: Fault = ("{} must be 0 or 1", "{} 必须是 0 或 1");
+const NOT_POSITIVE: Fault = ("{} must be a positive integer", "{} 必须是正整数");
+const OVER_MAXIMUM: Fault = ("{} must be at most 1000", "{} 不能大于 1000");
+const REPEATED: Fault = ("{} must be given once", "{} 只能出现一次");
+const AFTER_END: Fault = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
+const NO_NUMBER: Fault = ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
+
+/// JSON of every type but a string.
+const NO_TEXT: &[&str] = &["1", "1.5", "true", "[\"N-1\"]", "{}"];
+const NO_FLAG: &[&str] = &["\"true\"", "1", "0", "[]", "{}"];
+const NO_INTEGER: &[&str] = &["\"1\"", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"];
+const NO_ZERO_OR_ONE: &[&str] = &["2", "-1", "1.0", "0.5", "true", "\"1\"", "[]", "{}"];
+/// What a required field may not be, beside a wrong type; the empty one is left out.
+const BLANKS: &[&str] = &["", "null", "\"\"", "\" \\t\\u3000\""];
+
+/// A field, the rest of a good body with it, what it may not be, and what is said of that.
+const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
+    (TOKEN_PATH, "username", r#""password":"secret""#, BLANKS, BLANK),
+    (TOKEN_PATH, "username", r#""password":"secret""#, NO_TEXT, NOT_TEXT),
+    (TOKEN_PATH, "password", r#""username":"ops""#, BLANKS, BLANK),
+    (TOKEN_PATH, "password", r#""username":"ops""#, NO_TEXT, NOT_TEXT),
+    (SWITCH_PATH, "groupId", r#""x":1"#, BLANKS, BLANK),
+    (SWITCH_PATH, "groupId", r#""x":1"#, NO_TEXT, NOT_TEXT),
+    (DEVICES_PATH, "groupId", r#""deviceName":"N""#, NO_TEXT, NOT_TEXT),
+    (DEVICES_PATH, "deviceCode", r#""deviceName":"N""#, NO_TEXT, NOT_TEXT),
+    (DEVICES_PATH, "deviceName", r#""isOnline":1"#, NO_TEXT, NOT_TEXT),
+    (DEVICES_PATH, "isOnline", r#""deviceName":"N""#, NO_ZERO_OR_ONE, NOT_ZERO_OR_ONE),
+    (ORDERS_PATH, "deviceCode", r#""includeHistory":true"#, BLANKS, BLANK),
+    (ORDERS_PATH, "deviceCode", r#""includeHistory":true"#, NO_TEXT, NOT_TEXT),
+    (ORDERS_PATH, "includeHistory", r#""deviceCode":"N-1""#, NO_FLAG, NOT_FLAG),
+    (ORDERS_PATH, "startTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
+    (ORDERS_PATH, "endTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
+    (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":"I-N-1""#, NO_TEXT, NOT_TEXT),
+    (DETAIL_PATH, "tradeNoOut", r#""x":1"#, NO_TEXT, NOT_TEXT),
+    (DETAIL_PATH, "tradeNoIn", r#""tradeNoOut":"T-N-1""#, NO_TEXT, NOT_TEXT),
+    (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":null"#, BLANKS, NO_NUMBER),
+    (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":"  ""#, BLANKS, NO_NUMBER),
+];
+
+/// Values of `current` and `size` that are no positive integer in ASCII digits.
+const NO_POSITIVE: &[&str] = &[
+    "",
+    "0",
+    "00",
+    "-1",
+    "+1",
+    "%2B1",
+    "1.0",
+    "1e3",
+    "0x1",
+    "%201",
+    "1%20",
+    "1%00",
+    "one",
+    "9223372036854775808",
+    "%D9%A3",
+    "%EF%BC%91",
+    "null",
+    "1,2",
+];
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (path, field, rest, values, fault) in FIELDS {
+        for value in *values {
+            let body = match *value {
+                "" => format!("{{{rest}}}"),
+                value => format!("{{{rest},\"{field}\":{value}}}"),
+            };
+            let ask = Ask::to(path).body(body.as_str());
+            rows.push(row(
+                &format!("a field missing or wrong — {path} {body}"),
+                ask,
+                &[(field, *fault)],
+            ));
+        }
+    }
+    rows.extend(pages());
+    rows.extend(all_at_once());
+    rows
+}
+
+/// "`current`, `size`: ASCII digits of a positive integer up to 2^63-1, else a violation; given
+/// twice: a violation; `size` over the limit is a violation that names the limit".
+fn pages() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#)] {
+        let mut add = |query: String, field, fault| {
+            let ask = Ask::to(path).query(&query).body(body);
+            rows.push(row(
+                &format!("bad current or size — {path} {query}"),
+                ask,
+                &[(field, fault)],
+            ));
+        };
+        for key in ["current", "size"] {
+            for value in NO_POSITIVE {
+                add(format!("{key}={value}"), key, NOT_POSITIVE);
+            }
+            add(key.to_owned(), key, NOT_POSITIVE);
+            add(format!("{key}=1&x=2&{key}=1"), key, REPEATED);
+            add(format!("{key}=1&{key}=x"), key, REPEATED);
+            add(format!("{key}=1&%{:02x}{}=1", key.as_bytes()[0], &key[1..]), key, REPEATED);
+        }
+        for size in ["1001", "9223372036854775807", "0001001"] {
+            add(format!("size={size}"), "size", OVER_MAXIMUM);
+        }
+    }
+    rows
+}
+
+/// "`data` = all violations at once"; "start after end".
+fn all_at_once() -> Vec<Row> {
+    let page = [("current", NOT_POSITIVE), ("size", OVER_MAXIMUM)];
+    let ask = |path: &str, body: &str| Ask::to(path).query("size=1001&current=0").body(body);
+    let orders = r#"{"endTimestamp":[],"startTimestamp":"a","includeHistory":1,"deviceCode":" "}"#;
+    let devices = r#"{"groupId":1,"deviceCode":2,"deviceName":3,"isOnline":4}"#;
+    let backwards = r#"{"deviceCode":"F-1","startTimestamp":2,"endTimestamp":1}"#;
+    let numbers = r#"{"tradeNoOut":1,"tradeNoIn":[]}"#;
+    let after = ("startTimestamp", AFTER_END);
+    let mut rows = vec![
+        row(
+            "all violations at once — List orders",
+            ask(ORDERS_PATH, orders),
+            &[
+                page[0],
+                page[1],
+                ("deviceCode", BLANK),
+                ("includeHistory", NOT_FLAG),
+                ("startTimestamp", NOT_INTEGER),
+                ("endTimestamp", NOT_INTEGER),
+            ],
+        ),
+        row(
+            "all violations at once — List devices",
+            ask(DEVICES_PATH, devices),
+            &[
+                page[0],
+                page[1],
+                ("groupId", NOT_TEXT),
+                ("deviceCode", NOT_TEXT),
+                ("deviceName", NOT_TEXT),
+                ("isOnline", NOT_ZERO_OR_ONE),
+            ],
+        ),
+        row(
+            "all violations at once — Log in",
+            Ask::to(TOKEN_PATH),
+            &[("username", BLANK), ("password", BLANK)],
+        ),
+        row(
+            "all violations at once — Order detail",
+            Ask::to(DETAIL_PATH).body(numbers),
+            &[("tradeNoOut", NOT_TEXT), ("tradeNoIn", NOT_TEXT)],
+        ),
+        row("start after end", Ask::to(ORDERS_PATH).body(backwards), &[after]),
+        row(
+            "start after end, and all the rest",
+            ask(ORDERS_PATH, &backwards.replace("\"F-1\"", "null")),
+            &[page[0], page[1], ("deviceCode", BLANK), after],
+        ),
+        row("at least one must be non-empty", Ask::to(DETAIL_PATH), &[("tradeNoOut", NO_NUMBER)]),
+    ];
+    for token in [Token::Live, Token::GroupRevoked, Token::GroupDeactivated] {
+        let body = r#"{"groupId":"foreign","deviceCode":"F-1","isOnline":7}"#;
+        let ask = Ask::to(DEVICES_PATH).body(body);
+        let holds = format!("fields before scope: {token:?}");
+        rows.push(row(&holds, ask, &[("isOnline", NOT_ZERO_OR_ONE)]).with(token));
+    }
+    rows
+}
+
+fn row(holds: &str, ask: Ask, violations: &[(&str, Fault)]) -> Row {
+    let worded = violations
+        .iter()
+        .map(|(field, (en, zh))| (en.replace("{}", field), zh.replace("{}", field)));
+    Row::new(holds, ask, INVALID).data(Data::Violations(worded.collect()))
+}

@@ -1,0 +1,127 @@
+//! What lies outside of the caller's scope: "the same for both: existence is not revealed".
+
+use super::{GROUP_CLOSED, ORDER_UNKNOWN, OUT_OF_SCOPE, Row};
+use crate::fixture::Ask;
+use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH};
+
+const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    rows.extend(switches());
+    rows.extend(group_filters());
+    rows.extend(devices());
+    rows.extend(trade_numbers());
+    rows
+}
+
+/// "switch to a group that is unknown, inactive or not assigned: -1 'Group does not exist or has
+/// been deactivated'; the session stays as it was".
+fn switches() -> Vec<Row> {
+    let groups = [
+        ("unknown", "nowhere"),
+        ("inactive", "shut"),
+        ("not assigned", "foreign"),
+        ("not assigned and inactive", "closing"),
+        ("by its name", "South"),
+        ("in other letters", "SOUTH"),
+        ("with a space", "south "),
+        ("with a NUL", "south\\u0000"),
+        ("of a NUL alone", "\\u0000"),
+        ("longer than any id", LONG),
+        ("of other characters", "南\\ud83d\\ude00' or 1=1 --"),
+    ];
+    let row = |(what, group): (&str, &str)| {
+        let ask = Ask::to(SWITCH_PATH).body(format!("{{\"groupId\":\"{group}\"}}"));
+        Row::new(format!("switch to a group that is {what}"), ask, GROUP_CLOSED)
+    };
+    groups.into_iter().map(row).collect()
+}
+
+/// "`groupId` filter: any active group of the account, else -1 scope; does not switch".
+fn group_filters() -> Vec<Row> {
+    let groups = [
+        ("unknown", "nowhere"),
+        ("foreign", "foreign"),
+        ("inactive", "shut"),
+        ("with a NUL", "north\\u0000"),
+        ("blank, not empty", " "),
+        ("longer than any id", LONG),
+        ("in other letters", "North"),
+    ];
+    let mut rows = Vec::new();
+    for (what, group) in groups {
+        for rest in ["", r#","deviceCode":"F-1""#, r#","deviceName":"o","isOnline":0"#] {
+            let body = format!("{{\"groupId\":\"{group}\"{rest}}}");
+            let ask = Ask::to(DEVICES_PATH).body(body.as_str());
+            rows.push(Row::new(format!("groupId filter: {what} — {body}"), ask, OUT_OF_SCOPE));
+        }
+    }
+    rows
+}
+
+/// "`deviceCode` unknown, or of another group only: -1 scope, the same for both: existence is not
+/// revealed. Text with a NUL exists nowhere".
+fn devices() -> Vec<Row> {
+    let codes = [
+        ("unknown", "X-1"),
+        ("of another account's group", "F-1"),
+        ("of another group of the account", "S-1"),
+        ("by its name", "North one"),
+        ("in other letters", "n-1"),
+        ("with a space", "N-1 "),
+        ("with a wildcard", "N-%"),
+        ("with a NUL", "N-1\\u0000"),
+        ("of a NUL alone", "\\u0000"),
+        ("longer than any code", LONG),
+    ];
+    let mut rows = Vec::new();
+    for (what, code) in codes {
+        let rests = ["", r#","includeHistory":true"#, r#","startTimestamp":0,"endTimestamp":9"#];
+        for rest in rests {
+            let body = format!("{{\"deviceCode\":\"{code}\"{rest}}}");
+            let ask = Ask::to(ORDERS_PATH).query("current=9&size=1000").body(body.as_str());
+            rows.push(Row::new(format!("deviceCode {what} — {body}"), ask, OUT_OF_SCOPE));
+        }
+    }
+    rows
+}
+
+/// "An unknown trade number is a business error, not a successful null"; "trade number unknown, or
+/// of another group, or the two numbers name different orders: -1 'Order does not exist'".
+fn trade_numbers() -> Vec<Row> {
+    let bodies = [
+        ("unknown outer", r#"{"tradeNoOut":"T-9"}"#),
+        ("unknown inner", r#"{"tradeNoIn":"I-9"}"#),
+        ("unknown derived inner", r#"{"tradeNoIn":"oid:O-9"}"#),
+        ("both unknown", r#"{"tradeNoOut":"T-9","tradeNoIn":"I-9"}"#),
+        ("outer of another account's group", r#"{"tradeNoOut":"T-F-1"}"#),
+        ("inner of another account's group", r#"{"tradeNoIn":"I-F-1"}"#),
+        ("both of another account's group", r#"{"tradeNoOut":"T-F-1","tradeNoIn":"I-F-1"}"#),
+        ("outer of another group of the account", r#"{"tradeNoOut":"T-S-1"}"#),
+        ("inner of another group of the account", r#"{"tradeNoIn":"I-S-1"}"#),
+        ("the two name different orders", r#"{"tradeNoOut":"T-N-1","tradeNoIn":"I-N-1b"}"#),
+        ("known and unknown", r#"{"tradeNoOut":"T-N-1","tradeNoIn":"I-9"}"#),
+        ("unknown and known", r#"{"tradeNoOut":"T-9","tradeNoIn":"I-N-1"}"#),
+        ("known and foreign", r#"{"tradeNoOut":"T-N-1","tradeNoIn":"I-F-1"}"#),
+        ("orderId is not a trade number", r#"{"tradeNoOut":"O-N-1"}"#),
+        ("orderId is not an inner number", r#"{"tradeNoIn":"O-N-1"}"#),
+        ("a derived number of an order with its own", r#"{"tradeNoIn":"oid:O-N-1"}"#),
+        ("the outer one as inner", r#"{"tradeNoIn":"T-N-1"}"#),
+        ("in other letters", r#"{"tradeNoOut":"t-n-1"}"#),
+        ("with a space", r#"{"tradeNoOut":" T-N-1"}"#),
+        ("with a NUL", r#"{"tradeNoOut":"T-N-1\u0000"}"#),
+        ("inner with a NUL", r#"{"tradeNoIn":"\u0000"}"#),
+        ("known and a NUL", r#"{"tradeNoOut":"T-N-1","tradeNoIn":"\u0000"}"#),
+        ("derived with a NUL", r#"{"tradeNoIn":"oid:\u0000"}"#),
+        ("nothing derived", r#"{"tradeNoIn":"oid:"}"#),
+    ];
+    let row = |(what, body): (&str, &str)| {
+        let ask = Ask::to(DETAIL_PATH).body(body);
+        Row::new(format!("trade number: {what}"), ask, ORDER_UNKNOWN)
+    };
+    let mut rows: Vec<Row> = bodies.into_iter().map(row).collect();
+    let long = format!("{{\"tradeNoOut\":\"{LONG}\"}}");
+    rows.push(row(("longer than any", &long)));
+    rows
+}

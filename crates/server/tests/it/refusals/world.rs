@@ -1,0 +1,231 @@
+//! The house that every refusal is tried in, and a token of every kind.
+
+use std::time::Duration;
+
+use crate::fixture::{Ask, Line};
+use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH};
+
+pub(super) const FLEET: &str = r#"
+    [[group]]
+    id = "north"
+    name = "North"
+    [[group]]
+    id = "south"
+    name = "South"
+    [[group]]
+    id = "shut"
+    name = "Shut"
+    active = false
+    [[group]]
+    id = "closing"
+    name = "Closing"
+    [[group]]
+    id = "foreign"
+    name = "Foreign"
+
+    [[account]]
+    login_name = "ops"
+    display_name = "Operations"
+    password = "secret"
+    third_party_api = true
+    groups = ["north", "south", "shut"]
+    [[account]]
+    login_name = "disabled"
+    password = "secret"
+    third_party_api = true
+    enabled = false
+    groups = ["north"]
+    [[account]]
+    login_name = "no-api"
+    password = "secret"
+    groups = ["north"]
+    [[account]]
+    login_name = "no-api-no-group"
+    password = "secret"
+    [[account]]
+    login_name = "no-api-disabled"
+    password = "secret"
+    enabled = false
+    groups = ["north"]
+    [[account]]
+    login_name = "no-group"
+    password = "secret"
+    third_party_api = true
+    [[account]]
+    login_name = "only-shut"
+    password = "secret"
+    third_party_api = true
+    groups = ["shut"]
+    [[account]]
+    login_name = "stale"
+    password = "secret"
+    third_party_api = true
+    groups = ["north", "south"]
+    [[account]]
+    login_name = "expired"
+    password = "secret"
+    third_party_api = true
+    groups = ["north"]
+    [[account]]
+    login_name = "out"
+    password = "secret"
+    third_party_api = true
+    groups = ["north"]
+    [[account]]
+    login_name = "closed"
+    password = "secret"
+    third_party_api = true
+    groups = ["closing", "north"]
+    [[account]]
+    login_name = "revoked"
+    password = "secret"
+    third_party_api = true
+    groups = ["south", "north"]
+
+    [[device]]
+    code = "N-1"
+    name = "North one"
+    group = "north"
+    [[device]]
+    code = "N-2"
+    name = "North two"
+    group = "north"
+    [[device]]
+    code = "S-1"
+    name = "South one"
+    group = "south"
+    [[device]]
+    code = "F-1"
+    name = "Foreign one"
+    group = "foreign"
+"#;
+
+/// What was taken away after the sessions that lost it were opened.
+const LATER: &str = r#"
+    [[group]]
+    id = "closing"
+    active = false
+    [[account]]
+    login_name = "revoked"
+    groups = ["north"]
+"#;
+
+/// Which token a call brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// Of a live session of `ops` in the group `north`.
+    Live,
+    Missing,
+    Empty,
+    /// Well formed, and of no session that ever was.
+    Unknown,
+    ReplacedByLogin,
+    ReplacedBySwitch,
+    LoggedOut,
+    /// Its session ends at this very millisecond.
+    ExpiredNow,
+    /// With its last character changed.
+    Altered,
+    /// With the number of another account.
+    OfAnotherAccount,
+    LowerCase,
+    Truncated,
+    Padded,
+    Bearer,
+    Quoted,
+    /// The good one, twice.
+    Twice,
+    /// The good one, then one that is not.
+    GoodThenBad,
+    /// The good one twice in one header, as a gateway may join two.
+    Joined,
+    Garbage,
+    NotAscii,
+    /// Of a live session whose group was deactivated.
+    GroupDeactivated,
+    /// Of a live session whose group was taken from the account.
+    GroupRevoked,
+}
+
+pub(super) struct World {
+    pub(super) house: House,
+    live: String,
+    known: Vec<(Token, String)>,
+}
+
+impl World {
+    pub(super) async fn new() -> World {
+        let house = House::with(FLEET).await;
+        house.orders(orders()).await;
+        let mut known = vec![(Token::ExpiredNow, house.log_in("expired").await.token)];
+        house.pass(Duration::from_secs(3_600));
+        let live = house.log_in("ops").await.token;
+        let first = house.log_in("stale").await.token;
+        let second = house.log_in("stale").await.token;
+        house.switch(&second, "south").await;
+        known.push((Token::ReplacedByLogin, first));
+        known.push((Token::ReplacedBySwitch, second));
+        let out = house.log_in("out").await.token;
+        assert_eq!(house.call(LOGOUT_PATH, Some(&out), "").await.code(), 200);
+        known.push((Token::LoggedOut, out));
+        known.push((Token::GroupDeactivated, house.log_in("closed").await.token));
+        known.push((Token::GroupRevoked, house.log_in("revoked").await.token));
+        house.apply(LATER).await.unwrap();
+        house.pass(Duration::from_secs(3_600));
+        World { house, live, known }
+    }
+
+    /// Whether the live session does.
+    pub(super) async fn stands(&self, line: &mut Line) -> bool {
+        let ask = Ask::to(DEVICES_PATH).token(&self.live);
+        ask.send_on(line, &self.house).await.data()["total"] == 2
+    }
+
+    /// The values of the header.
+    pub(super) fn values(&self, token: Token) -> Vec<Vec<u8>> {
+        let live = self.live.clone();
+        let value = match token {
+            Token::Missing => return Vec::new(),
+            Token::Twice => return vec![live.clone().into(), live.into()],
+            Token::GoodThenBad => return vec![live.into(), b"x".to_vec()],
+            Token::Live => live,
+            Token::Empty => String::new(),
+            Token::Unknown => "A".repeat(64),
+            Token::Altered => altered(&live),
+            // The account's number is in the first eight bytes.
+            Token::OfAnotherAccount => format!("AAAAAAAAAAI{}", &live[11..]),
+            Token::LowerCase => live.to_ascii_lowercase(),
+            Token::Truncated => live[..63].to_owned(),
+            Token::Padded => format!("{live}="),
+            Token::Bearer => format!("Bearer {live}"),
+            Token::Quoted => format!("\"{live}\""),
+            Token::Joined => format!("{live}, {live}"),
+            Token::Garbage => "%00 {}".to_owned(),
+            Token::NotAscii => "é".repeat(32),
+            _ => {
+                let known = self.known.iter().find(|(kind, _)| *kind == token);
+                known.unwrap().1.clone()
+            }
+        };
+        vec![value.into_bytes()]
+    }
+}
+
+fn altered(token: &str) -> String {
+    let last = if token.ends_with('A') { 'B' } else { 'A' };
+    format!("{}{last}", &token[..63])
+}
+
+/// An order of each device, and a second one of `N-1`.
+fn orders() -> String {
+    let order = |id: &str, device: &str| {
+        format!(
+            r#"{{"orderId":"O-{id}","deviceCode":"{device}","currency":"EUR","totalAmount":150,
+            "tradeStartTime":"2026-03-01 12:00:00","tradeNo":"T-{id}","tradeNoIn":"I-{id}"}}"#
+        )
+        .replace('\n', "")
+    };
+    [("N-1", "N-1"), ("N-1b", "N-1"), ("S-1", "S-1"), ("F-1", "F-1")]
+        .map(|(id, device)| order(id, device))
+        .join("\n")
+}

@@ -1,0 +1,128 @@
+//! A small house with something of everything, whose answers are snapshots.
+
+use crate::fixture::Ask;
+use crate::harness::{House, Reply};
+
+pub(crate) const FLEET: &str = r#"
+    [[group]]
+    id = "harbour"
+    name = "Harbour"
+    [[group]]
+    id = "station"
+    name = "Station"
+    [[group]]
+    id = "old"
+    name = "Old town"
+    active = false
+    [[group]]
+    id = "bare"
+    name = "Nothing yet"
+
+    [[account]]
+    login_name = "ops"
+    display_name = "Operations"
+    password = "secret"
+    third_party_api = true
+    groups = ["old", "harbour", "station"]
+    [[account]]
+    login_name = "new"
+    password = "secret"
+    third_party_api = true
+    groups = ["bare"]
+
+    [[product]]
+    id = "P-1"
+    name = "Cola \"0.5\""
+    category = "drinks"
+    currency = "EUR"
+    default_price = 250
+    [[product]]
+    id = "P-2"
+    name = "Eau 水"
+    currency = "EUR"
+
+    [[device]]
+    code = "H-1"
+    name = "Pier 1"
+    group = "harbour"
+    model = "M200"
+    address = "1 Quay Street"
+    aisle = [
+        { code = "A1", product = "P-1", price = 250, stock = 7, capacity = 10 },
+        { code = "A2", product = "P-2", price = 120, stock = 3, capacity = 10, layer = 2 },
+    ]
+    [[device]]
+    code = "H-2"
+    name = "Pier 2"
+    group = "harbour"
+    [[device]]
+    code = "H-3"
+    name = "Fish_market 100%"
+    group = "harbour"
+    [[device]]
+    code = "H-4"
+    name = "Pier 4, in repair"
+    group = "harbour"
+    enabled = false
+    [[device]]
+    code = "S-1"
+    name = "Platform 1"
+    group = "station"
+"#;
+
+/// Told in this order; numbered by the trade's start.
+const ORDERS: &[&str] = &[
+    // Paid and shipped, with a card.
+    r#"{"orderId":"O-1","deviceCode":"H-1","currency":"EUR","totalAmount":370,"tradeNo":"T-1",
+    "tradeStartTime":"2026-03-01 09:00:00","payEndTime":"2026-03-01 09:00:20",
+    "shipmentTime":"2026-03-01 09:00:45","cardNumber":"4111 1111-1111 1234",
+    "payChannelName":"card","detailVOList":[{"goodsId":"P-1","aisleCode":"A1","salePrice":250},
+    {"goodsId":"P-2","aisleCode":"A2","count":1,"salePrice":120,"goodsPrice":150}]}"#,
+    // Not paid, and without a trade number.
+    r#"{"orderId":"O-2","deviceCode":"H-1","currency":"EUR","totalAmount":250,
+    "tradeStartTime":"2026-03-01 10:00:00","phone":"+33 6 12 34 56 78",
+    "detailVOList":[{"goodsId":"P-1","aisleCode":"A1","salePrice":250}]}"#,
+    // One line failed and was given back; the number in use twice.
+    r#"{"orderId":"O-3","deviceCode":"H-1","currency":"EUR","totalAmount":370,"tradeNo":"T-1",
+    "tradeNoIn":"I-3","tradeStartTime":"2026-03-02T10:55:00+01:00",
+    "payEndTime":"2026-03-02 09:55:30","shipmentTime":"2026-03-02 09:56:00","payStatus":4,
+    "shipmentStatus":4,"refundAmount":120,"payChannelName":"wallet","detailVOList":[
+    {"goodsId":"P-1","aisleCode":"A1","salePrice":250,"shipmentStatus":1},
+    {"goodsId":"P-9","goodsName":"A \"new\" one","aisleCode":"A2","salePrice":120,
+    "shipmentStatus":3,"shipmentErrCode":17,"shipmentFailDesc":"motor\nblocked"}]}"#,
+    // Another currency and no lines.
+    r#"{"orderId":"O-4","deviceCode":"H-3","currency":"ISK","totalAmount":900,"tradeNo":"T-4",
+    "tradeNoIn":"I-4","tradeStartTime":"2026-02-28 23:59:59","payEndTime":"2026-03-01 00:00:03"}"#,
+    // Of another group.
+    r#"{"orderId":"O-5","deviceCode":"S-1","currency":"EUR","totalAmount":1,"tradeNo":"T-5",
+    "tradeStartTime":"2026-03-02 09:50:00"}"#,
+];
+
+/// The house, with what it sold.
+pub(crate) async fn open() -> House {
+    let house = House::with(FLEET).await;
+    let lines: Vec<String> = ORDERS.iter().map(|order| order.replace('\n', "")).collect();
+    house.orders(lines.join("\n")).await;
+    house
+}
+
+/// The house, and the token of a caller in `harbour`.
+pub(crate) async fn open_to_ops() -> (House, String) {
+    let house = open().await;
+    let token = house.log_in("ops").await.token;
+    (house, token)
+}
+
+/// A business call that succeeds.
+pub(crate) async fn ask(house: &House, token: &str, path: &str, query: &str, body: &str) -> Reply {
+    let ask = Ask::to(path).query(query).token(token).body(body);
+    let reply = ask.send(house).await;
+    assert_eq!((reply.status, reply.code()), (200, 200), "{query} {body}: {reply:?}");
+    reply
+}
+
+/// The values of one field of each record of a page.
+pub(crate) fn column(reply: &Reply, field: &str) -> Vec<String> {
+    let records = reply.data()["records"].as_array().unwrap();
+    records.iter().map(|record| record[field].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,135 @@
+//! Accounts: "What `apply` takes away ends at once: a changed password, a disabled account or API
+//! access off deletes the session row in the same transaction; a group revoked or deactivated while
+//! selected answers as below."
+
+use kiosque_model::Refusal;
+use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
+use kiosque_store::{ApplyError, NewHashes, Refused};
+
+use crate::desk::{Desk, NOW, account, group, group_id, known_account};
+
+fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
+    Fleet { accounts, ..Fleet::default() }
+}
+
+fn new_hash(hash: &str) -> NewHashes {
+    NewHashes::from([("ops".to_owned(), hash.to_owned())])
+}
+
+/// "a changed password, a disabled account or API access off deletes the session row"; anything
+/// else leaves it, and other accounts' sessions stay.
+#[tokio::test]
+async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
+    let ops = || known_account("ops");
+    let off = NewHashes::new;
+    let cases: Vec<(&str, AccountEntry, NewHashes, usize)> = vec![
+        ("a new password", ops(), new_hash("other"), 1),
+        ("disabled", AccountEntry { enabled: Some(false), ..ops() }, off(), 1),
+        ("no API", AccountEntry { third_party_api: Some(false), ..ops() }, off(), 1),
+        ("nothing", ops(), off(), 0),
+        ("the same password", ops(), new_hash("hash of ops"), 0),
+        (
+            "another display name",
+            AccountEntry { display_name: Some("x".into()), ..ops() },
+            off(),
+            0,
+        ),
+        ("enabled as it was", AccountEntry { enabled: Some(true), ..ops() }, off(), 0),
+        ("a group less", account("ops", &["b"]), off(), 0),
+    ];
+    for (what, entry, hashes, ended) in cases {
+        let desk = Desk::furnished().await;
+        let fleet = accounts(vec![account("other", &["a"])]);
+        desk.apply(fleet).await.unwrap();
+        let session = desk.log_in("ops").await.unwrap();
+        let other = desk.log_in("other").await.unwrap();
+        let applied = desk.store.apply(accounts(vec![entry]), hashes, NOW).await.unwrap();
+        assert_eq!(applied.sessions_ended, ended, "{what}");
+        assert_eq!(desk.store.session(&session, NOW).is_err(), ended == 1, "{what}");
+        assert!(desk.store.session(&other, NOW).is_ok(), "{what}: another account's session");
+        let rows = desk.ask("select count(*) from sessions");
+        assert_eq!(rows, [(2 - ended).to_string()], "{what}");
+    }
+}
+
+/// "a fault anywhere … and nothing is applied": a fault elsewhere in the fleet takes the end of the
+/// session back, too.
+#[tokio::test]
+async fn a_fault_ends_no_session() {
+    let desk = Desk::furnished().await;
+    let session = desk.log_in("ops").await.unwrap();
+    let disabled = AccountEntry { enabled: Some(false), ..known_account("ops") };
+    let faults = desk.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
+    assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
+    assert!(desk.store.session(&session, NOW).is_ok());
+}
+
+/// "What `apply` takes away ends at once": also for a login that had checked its password before.
+#[tokio::test]
+async fn what_is_taken_away_during_a_login_counts() {
+    let cases: [(AccountEntry, NewHashes, Refusal); 4] = [
+        (known_account("ops"), new_hash("other"), Refusal::Credentials),
+        (
+            AccountEntry { enabled: Some(false), ..known_account("ops") },
+            NewHashes::new(),
+            Refusal::Credentials,
+        ),
+        (
+            AccountEntry { third_party_api: Some(false), ..known_account("ops") },
+            NewHashes::new(),
+            Refusal::ApiNotEnabled,
+        ),
+        (account("ops", &[]), NewHashes::new(), Refusal::NoGroup),
+    ];
+    for (entry, hashes, refusal) in cases {
+        let desk = Desk::furnished().await;
+        let name = kiosque_model::LoginName::parse("ops").unwrap();
+        let credentials = desk.store.credentials(&name).unwrap().unwrap();
+        desk.store.apply(accounts(vec![entry]), hashes, NOW).await.unwrap();
+        let end = NOW.plus_ms(1);
+        match desk.store.log_in(credentials, [1; 32], end).await {
+            Err(Refused::Refusal(said)) => assert_eq!(said, refusal),
+            other => panic!("{refusal:?}: {other:?}"),
+        }
+    }
+}
+
+/// "default group: the first *active* group in the account's own order"; "a list inside an entry,
+/// when given, replaces the whole list".
+#[tokio::test]
+async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
+    let desk = Desk::furnished().await;
+    let opened = async || {
+        let name = kiosque_model::LoginName::parse("ops").unwrap();
+        let credentials = desk.store.credentials(&name).unwrap().unwrap();
+        let opened = desk.store.log_in(credentials, [1; 32], NOW.plus_ms(1)).await.unwrap();
+        let ids = opened.switchable.into_iter().map(|group| group.group_id);
+        (opened.group_id, ids.collect::<Vec<_>>().join(" "))
+    };
+    let seen = |group: &str, all: &str| (group.to_owned(), all.to_owned());
+    assert_eq!(opened().await, seen("a", "a b"));
+    let fleet = Fleet { groups: vec![group("c")], ..accounts(vec![account("ops", &["b", "c"])]) };
+    desk.apply(fleet).await.unwrap();
+    assert_eq!(opened().await, seen("b", "b c"));
+    desk.apply(accounts(vec![account("ops", &["c", "b", "a"])])).await.unwrap();
+    assert_eq!(opened().await, seen("c", "c b a"));
+    let shut = GroupEntry { id: group_id("c"), name: None, active: Some(false) };
+    desk.apply(Fleet { groups: vec![shut], ..Fleet::default() }).await.unwrap();
+    assert_eq!(opened().await, seen("b", "b a"));
+    desk.apply(accounts(vec![known_account("ops")])).await.unwrap();
+    assert_eq!(opened().await, seen("b", "b a"), "what is not named stays");
+}
+
+/// "password: needed when the account is new".
+#[tokio::test]
+async fn a_new_account_needs_a_password() {
+    let desk = Desk::furnished().await;
+    let fleet = accounts(vec![known_account("new")]);
+    match desk.store.apply(fleet, NewHashes::new(), NOW).await {
+        Err(ApplyError::Faults(faults)) => {
+            let said = "account new: password or password_hash: needed for a new account";
+            assert_eq!(faults, [said]);
+        }
+        other => panic!("{other:?}"),
+    }
+}

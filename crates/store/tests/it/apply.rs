@@ -1,0 +1,178 @@
+//! Applying a fleet: "Declarative and repeatable: what is named is created or changed, what is not
+//! named stays; a list inside an entry, when given, replaces the whole list; … a fault anywhere
+//! names the entry and nothing is applied."
+
+use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::{Currency, Minor};
+use kiosque_store::{Applied, Tally};
+
+use crate::desk::{
+    Desk, account, aisle, device, group, group_id, known_account, known_device, product,
+};
+
+/// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
+type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
+
+fn tally(created: usize, changed: usize, unchanged: usize) -> Tally {
+    Tally { created, changed, unchanged }
+}
+
+fn all(tally: Tally) -> Applied {
+    let Applied { sessions_ended, .. } = Applied::default();
+    Applied { groups: tally, accounts: tally, products: tally, devices: tally, sessions_ended }
+}
+
+fn one_of_each() -> Fleet {
+    let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
+    Fleet {
+        groups: vec![group("a")],
+        accounts: vec![account("ops", &["a"])],
+        products: vec![product("p")],
+        devices: vec![DeviceEntry { aisles, ..device("d", "a") }],
+    }
+}
+
+fn one_of_each_unnamed() -> Fleet {
+    let product = ProductEntry {
+        id: "p".to_owned(),
+        name: None,
+        category: None,
+        currency: None,
+        default_price: None,
+    };
+    Fleet {
+        groups: vec![GroupEntry { id: group_id("a"), name: None, active: None }],
+        accounts: vec![known_account("ops")],
+        products: vec![product],
+        devices: vec![known_device("d")],
+    }
+}
+
+/// "Declarative and repeatable: … what is not named stays".
+#[tokio::test]
+async fn what_is_named_again_is_unchanged() {
+    let desk = Desk::new();
+    assert_eq!(desk.apply(one_of_each()).await.unwrap(), all(tally(1, 0, 0)));
+    let rows = desk.rows();
+    let but_version = |rows: &[String]| {
+        rows.iter().filter(|row| !row.contains("fleet_version")).cloned().collect::<Vec<_>>()
+    };
+    for fleet in [one_of_each(), one_of_each_unnamed(), one_of_each()] {
+        assert_eq!(desk.apply(fleet).await.unwrap(), all(tally(0, 0, 1)));
+        assert_eq!(but_version(&desk.rows()), but_version(&rows));
+    }
+    assert_eq!(desk.apply(Fleet::default()).await.unwrap(), Applied::default());
+}
+
+/// "what is named is created or changed, what is not named stays".
+#[tokio::test]
+async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
+    let named = |change: fn(&mut Fleet)| {
+        let mut fleet = one_of_each_unnamed();
+        change(&mut fleet);
+        fleet
+    };
+    let cases: [Case; 17] = [
+        ("group", |f| f.groups[0].name = Some("x".into()), "groups", "1|a|x|1"),
+        ("group", |f| f.groups[0].active = Some(false), "groups", "1|a|Group a|0"),
+        ("account", |f| f.accounts[0].display_name = Some("x".into()), "accounts", "1|ops|x|"),
+        ("account", |f| f.accounts[0].third_party_api = Some(false), "accounts", "ops|0|1"),
+        ("account", |f| f.accounts[0].enabled = Some(false), "accounts", "ops|1|0"),
+        ("account", |f| f.accounts[0].groups = Some(Vec::new()), "account_groups", ""),
+        ("product", |f| f.products[0].name = Some(String::new()), "products", "p|||EUR|0"),
+        ("product", |f| f.products[0].category = Some("x".into()), "products", "|x|EUR|0"),
+        ("product", |f| f.products[0].currency = Currency::parse("ISK").ok(), "products", "|ISK|"),
+        ("product", |f| f.products[0].default_price = Some(Minor(7)), "products", "||EUR|7"),
+        ("device", |f| f.devices[0].name = Some("x".into()), "devices", "1|d|x|||1|1000000|5"),
+        ("device", |f| f.devices[0].model = Some("x".into()), "devices", "1|d|Device d|x||1|"),
+        ("device", |f| f.devices[0].address = Some("x".into()), "devices", "1|d|Device d||x|1|"),
+        ("device", |f| f.devices[0].enabled = Some(false), "devices", "|0|1000000|5"),
+        ("device", |f| f.devices[0].aisles = Some(Vec::new()), "devices", "|1|1000000|0"),
+        (
+            "device",
+            |f| f.devices[0].aisles = Some(vec![aisle("2", "p", 3), aisle("1", "p", 2)]),
+            "aisles",
+            "1|2|0|1|1|p|100|100|10|3|1|0",
+        ),
+        (
+            "device",
+            |f| f.devices[0].aisles = Some(vec![aisle("9", "p", 4)]),
+            "aisles",
+            "1|9|0|1|1|p|100|100|10|4|1|0",
+        ),
+    ];
+    for (kind, change, table, row) in cases {
+        let desk = Desk::new();
+        desk.apply(one_of_each()).await.unwrap();
+        let applied = desk.apply(named(change)).await.unwrap();
+        let (changed, same) = (tally(0, 1, 0), tally(0, 0, 1));
+        let of = |name: &str| if name == kind { changed } else { same };
+        let want = [of("group"), of("account"), of("product"), of("device")];
+        let got = [applied.groups, applied.accounts, applied.products, applied.devices];
+        assert_eq!(got, want, "{table}: {row}");
+        let rows = desk.ask(&format!("select * from {table}")).join("\n");
+        assert!(rows.contains(row), "{table} has {rows}, not {row}");
+        assert_eq!(desk.apply(named(change)).await.unwrap(), all(same), "{table}: {row}");
+    }
+}
+
+/// "a list inside an entry, when given, replaces the whole list".
+#[tokio::test]
+async fn a_list_replaces_the_whole_list() {
+    let desk = Desk::new();
+    desk.apply(one_of_each()).await.unwrap();
+    let aisles = Some(vec![aisle("2", "p", 9)]);
+    let devices = vec![DeviceEntry { aisles, ..known_device("d") }];
+    desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    assert_eq!(desk.ask("select aisle_code, curr_stock from aisles"), ["2|9"]);
+    assert_eq!(desk.ask("select total_curr_stock from devices"), ["9"]);
+}
+
+/// "a fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and nothing is
+/// applied": and all are told at once.
+#[tokio::test]
+async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
+    let desk = Desk::furnished().await;
+    let mut fleet = Fleet {
+        groups: vec![group("new"), GroupEntry { id: group_id("x"), name: None, active: None }],
+        accounts: vec![
+            AccountEntry { enabled: Some(false), ..known_account("ops") },
+            account("other", &["new", "nowhere"]),
+        ],
+        products: vec![product("q"), product("r"), product("s")],
+        devices: vec![
+            DeviceEntry { name: Some("renamed".to_owned()), ..known_device("d1") },
+            device("z1", "nowhere"),
+            DeviceEntry { aisles: Some(vec![aisle("7", "unknown", 1)]), ..known_device("d2") },
+            DeviceEntry { group: Some(group_id("a")), ..known_device("z2") },
+            DeviceEntry { name: Some("z".to_owned()), ..known_device("z3") },
+        ],
+    };
+    fleet.products[1].currency = None;
+    fleet.products[2].name = None;
+    assert_eq!(
+        desk.faults(fleet).await,
+        [
+            "group x: name: needed for a new group",
+            "product r: currency: needed for a new product",
+            "product s: name: needed for a new product",
+            "account other: groups: no group nowhere is known",
+            "device z1: group: no group nowhere is known",
+            "device d2: aisle 7: product: no product unknown is known",
+            "device z2: name: needed for a new device",
+            "device z3: group: needed for a new device",
+        ]
+    );
+}
+
+/// "what is named is created": what the same fleet brings can be used in it: groups and products
+/// come first.
+#[tokio::test]
+async fn entries_of_one_fleet_may_name_each_other() {
+    let desk = Desk::new();
+    let mut fleet = one_of_each();
+    fleet.groups.insert(0, group("b"));
+    fleet.devices.push(device("e", "b"));
+    let applied = desk.apply(fleet).await.unwrap();
+    assert_eq!((applied.groups, applied.devices), (tally(2, 0, 0), tally(2, 0, 0)));
+}

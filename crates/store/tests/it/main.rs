@@ -1,0 +1,11 @@
+//! The store alone, on real files: one module for each thing that it keeps.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod accounts;
+mod apply;
+mod archive;
+mod desk;
+mod layout;
+mod owners;
+mod receive;
+mod verify;

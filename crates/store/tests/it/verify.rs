@@ -1,0 +1,99 @@
+//! "`kiosque verify` recounts everything that is kept as a sum or a count from the orders
+//! themselves, names each difference".
+
+use kiosque_model::UnixMs;
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+
+use crate::desk::{Desk, aisle, known_device, order};
+
+/// What is planted, and what is said of it.
+const PLANTED: &[(&str, &[&str])] = &[
+    (
+        "delete from orders where order_id = 'o3'",
+        &["group a, device d1: the ledger has sequence 1 to 5, 4 orders are kept"],
+    ),
+    (
+        "update ledger set last_seq = 6 where device_code = 'd1'",
+        &["group a, device d1: the ledger has sequence 1 to 6, 5 orders are kept"],
+    ),
+    (
+        "update ledger set last_seq = 1 where device_code = 'd2'",
+        &["group a, device d2: the ledger has sequence 1 to 1, 0 orders are kept"],
+    ),
+    (
+        "update ledger set first_seq = 0 where device_code = 'd1'",
+        &["group a, device d1: the ledger has sequence 0 to 5, 5 orders are kept"],
+    ),
+    (
+        "update orders set seq = 9 where order_id = 'o5'",
+        &["group a, device d1: the ledger has sequence 1 to 5, orders 1 to 9"],
+    ),
+    (
+        "update ledger set archived_seq = 6 where device_code = 'd1'",
+        &["group a, device d1: the archive mark 6 is outside of sequence 1 to 5"],
+    ),
+    (
+        "update ledger set archived_seq = -1 where device_code = 'd1'",
+        &["group a, device d1: the archive mark -1 is outside of sequence 1 to 5"],
+    ),
+    (
+        "update devices set total_curr_stock = 7 where device_code = 'd1'",
+        &["device d1: stock 7 is kept, its aisles hold 5"],
+    ),
+    (
+        "delete from aisles where aisle_code = '2'",
+        &["device d1: stock 5 is kept, its aisles hold 2"],
+    ),
+    (
+        "update orders set change_no = 99 where order_id = 'o1'",
+        &["group a: an order has change number 99, the counter stands at 5"],
+    ),
+    (
+        "update group_changes set last_change_no = 4 where last_change_no = 5",
+        &["group a: an order has change number 5, the counter stands at 4"],
+    ),
+    (
+        "delete from group_changes where last_change_no = 1",
+        &["group b: an order has change number 1, the counter stands at 0"],
+    ),
+    ("delete from ledger where device_code = 'd1'", &["orders: 6 are kept, 1 belong to a ledger"]),
+    ("delete from device_owners where device_code = 'e1'", &["device e1: nobody owns it"]),
+    (
+        "update orders set device_no = 2 where order_id = 'o5'",
+        &[
+            "group a, device d1: the ledger has sequence 1 to 5, 4 orders are kept",
+            "group a, device d2: the ledger has sequence 1 to 0, 1 orders are kept",
+        ],
+    ),
+];
+
+/// A device with five orders, two of them archived, and a stock of 5.
+async fn desk() -> Desk {
+    let desk = Desk::furnished().await;
+    let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
+    let devices = vec![DeviceEntry { aisles, ..known_device("d1") }];
+    desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let ids = ["o1", "o2", "o3", "o4", "o5"];
+    desk.sell((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
+    desk.sell(vec![order("f1", "e1", 10)]).await;
+    desk.store.archive(UnixMs(12)).await.unwrap();
+    desk
+}
+
+/// "Recounts … from the orders themselves": and finds nothing where nothing is wrong.
+#[tokio::test]
+async fn data_that_is_whole_has_no_differences() {
+    let verified = desk().await.store.verify().await.unwrap();
+    assert_eq!((verified.orders, verified.ledgers), (6, 3));
+    assert_eq!(verified.differences, [""; 0]);
+}
+
+/// "names each difference": exactly those that were planted.
+#[tokio::test]
+async fn each_planted_difference_is_named() {
+    for (planted, differences) in PLANTED {
+        let desk = desk().await;
+        desk.tamper(planted);
+        assert_eq!(desk.store.verify().await.unwrap().differences, *differences, "{planted}");
+    }
+}
