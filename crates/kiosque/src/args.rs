@@ -15,7 +15,8 @@ Examples:
   kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
 
 Every setting is a flag, a key of the configuration file (--config FILE, without the dashes in \
-front and with underscores inside), and a KIOSQUE_ variable; the first of them that is given counts.";
+front and with underscores inside), and a KIOSQUE_ variable; a flag goes before a variable, and \
+that before the file.";
 
 /// The device and order query service of a vending-kiosk platform.
 #[derive(Debug, Parser)]
@@ -36,7 +37,8 @@ pub(crate) struct CommonArgs {
     /// The folder that holds the data.
     #[arg(long, global = true, value_name = "DIR", env = "KIOSQUE_DATA")]
     pub(crate) data: Option<PathBuf>,
-    /// The platform's time zone, such as Europe/Paris; recorded when the data is made [default: UTC].
+    /// The platform's time zone, such as Europe/Paris; recorded when the data is made [default:
+    /// UTC].
     #[arg(long, global = true, value_name = "ZONE", env = "KIOSQUE_TIMEZONE")]
     pub(crate) timezone: Option<String>,
     /// What to log, as a filter: error, warn, info, debug [default: info].

@@ -12,6 +12,7 @@ mod trade;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_model::UnixMs;
 use kiosque_server::clock::{Clock, Entropy};
@@ -33,7 +34,8 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     let folder = settings.data.clone().map_or_else(default_folder, Ok)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let server = settings.serve.to_server()?;
-    // The address first: a demo that is being served elsewhere keeps its data.
+    refuse_others(&folder, &settings)?;
+    // The address before the data: a demo that is being served there keeps what it serves.
     let (listener, identity) = serve::listen(&folder, &settings.serve).await?;
     let store = filled(&folder, &settings, today).await?;
     print_calls(&format!("https://{}/v8", listener.address()?), &identity)?;
@@ -50,22 +52,27 @@ fn default_folder() -> anyhow::Result<PathBuf> {
     Ok(base.join("kiosque-demo"))
 }
 
+/// Data that no demo made is left alone, and nothing is put beside it.
+fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()> {
+    let there = folder.join(DATA_FILES[0]).is_file();
+    if there && opened(folder, settings)?.note(NOTE)?.is_none() {
+        bail!("{} holds data that no demo made; it is left alone", folder.display());
+    }
+    Ok(())
+}
+
+fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
+    let server = settings.serve.to_server()?;
+    open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait)
+}
+
 /// The demo's data, made now unless it is there and ends on the right day.
 async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
-    let open = || {
-        let server = settings.serve.to_server()?;
-        open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait)
-    };
-    let there = folder.join(DATA_FILES[0]).is_file();
-    let store = open()?;
+    let store = opened(folder, settings)?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
-    let note = store.note(NOTE)?;
-    if there && note.is_none() {
-        bail!("{} holds data that no demo made; it is left alone", folder.display());
-    }
-    if note.as_deref() == Some(day.to_string().as_str()) {
+    if store.note(NOTE)?.as_deref() == Some(day.to_string().as_str()) {
         return Ok(store);
     }
     drop(store);
@@ -75,7 +82,7 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
-    let store = open()?;
+    let store = opened(folder, settings)?;
     store.set_note(NOTE, BUILDING).await?;
     // Today is not over yet; any other day is.
     let until = if day == real_today { now } else { UnixMs::MAX };
@@ -86,8 +93,10 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
 
 async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     let clock = Clock::System;
-    kiosque_server::ingest::fleet::apply(store, fleet::fleet(), &Entropy::system(), clock.now())
-        .await?;
+    // The kiosks stood there before they sold anything.
+    let before = day.saturating_sub(i64::from(orders::DAYS).days());
+    let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
+    kiosque_server::ingest::fleet::apply(store, fleet::fleet(), &Entropy::system(), set_up).await?;
     let orders = orders::orders(store.zone(), day, until);
     let mut filling = Filling(ImportBar::new());
     let imported = import_orders(store, &clock, orders, &mut filling).await?;
@@ -123,10 +132,16 @@ fn print_calls(base: &str, identity: &Identity) -> anyhow::Result<()> {
 # paste these
 BASE={base}
 CERT='{cert}'
-call() {{ curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' -H "third-api-token: $TOKEN" "$BASE/$1" -d "$2"; echo; }}
-TOKEN=$(call platform-auth/auth/third-api/token '{{"username":"{login}","password":"{password}"}}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
-call 'third-center-web/openapi/v1/kioskDevice/devicePage?current=1&size=2' '{{}}'
-call 'third-center-web/openapi/v1/kioskOrder/queryOrderList?current=1&size=1' '{{"deviceCode":"{device}"}}'
+API=third-center-web/openapi/v1
+call() {{
+  curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' \
+    -H "third-api-token: $TOKEN" "$BASE/$1" -d "$2"; echo
+}}
+TOKEN=$(call platform-auth/auth/third-api/token \
+  '{{"username":"{login}","password":"{password}"}}' |
+  sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+call "$API/kioskDevice/devicePage?current=1&size=2" '{{}}'
+call "$API/kioskOrder/queryOrderList?current=1&size=1" '{{"deviceCode":"{device}"}}'
 "#,
         login = account.login_name,
         password = account.password,

@@ -35,7 +35,7 @@ pub(crate) async fn run(
         Some(mapping) => import_report(&store, &Clock::System, input, mapping, &mut told).await,
     };
     let told_all = told.finish();
-    let imported = imported?;
+    let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
     told_all?;
     Ok(if imported.rejected == 0 { Done::All } else { Done::InPart })
@@ -112,7 +112,7 @@ impl Watch for Told {
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()> {
         self.count += 1;
         if self.count <= TOLD_MAX {
-            self.bar.say(&format!("line {}: {}", rejected.line, rejected.reason));
+            self.bar.say(&rejected.told());
         }
         let file = match &mut self.file {
             Some(file) => file,

@@ -36,10 +36,23 @@ fn main() -> ExitCode {
         Ok(Done::All) => ExitCode::SUCCESS,
         Ok(Done::InPart) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("kiosque: {error:#}");
+            eprintln!("kiosque: {}", told(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes, on one line; some errors tell their cause already.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.is_empty() {
+            told = cause;
+        } else if !told.ends_with(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
 }
 
 fn run(cli: Cli) -> anyhow::Result<Done> {

@@ -143,10 +143,20 @@ pub(crate) fn settle(cli: &Cli) -> anyhow::Result<Settings> {
     };
     // What flags and variables say goes over what the file says.
     table.extend(toml::Table::try_from(given).context("the settings cannot be put together")?);
-    let settled = table.try_into::<Settings>();
+    let settled = table.clone().try_into::<Settings>();
     settled.map_err(|error| match &cli.config {
-        Some(path) => anyhow!("{}: {error}", path.display()),
+        Some(path) => anyhow!("{}: {}", path.display(), key_fault(table).unwrap_or(error)),
         None => anyhow!("{error}"),
+    })
+}
+
+/// The first key that cannot be what it says, named.
+fn key_fault(table: toml::Table) -> Option<toml::de::Error> {
+    use serde::de::Error;
+    table.into_iter().find_map(|(key, value)| {
+        let alone = toml::Table::from_iter([(key.clone(), value)]);
+        let fault = alone.try_into::<Settings>().err()?;
+        Some(toml::de::Error::custom(format!("{key}: {}", fault.to_string().trim_end())))
     })
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kiosque_model::{UnixMs, Zone};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// Where a certificate and its key are, both PEM.
@@ -91,14 +91,15 @@ fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
 /// # Errors
 /// The files cannot be read, or do not belong together.
 pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
-    let pem = |path: &Path| {
-        let path = path.to_owned();
-        move |error: rustls::pki_types::pem::Error| TlsError::Pem(path, error.to_string())
+    let chain: Result<Vec<CertificateDer<'static>>, PemError> =
+        CertificateDer::pem_file_iter(&identity.cert).and_then(Iterator::collect);
+    let chain = match chain {
+        Ok(chain) if chain.is_empty() => Err(PemError::NoItemsFound),
+        other => other,
     };
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&identity.cert)
-        .and_then(Iterator::collect)
-        .map_err(pem(&identity.cert))?;
-    let key = PrivateKeyDer::from_pem_file(&identity.key).map_err(pem(&identity.key))?;
+    let chain = chain.map_err(|error| unreadable(&identity.cert, "certificate", &error))?;
+    let key = PrivateKeyDer::from_pem_file(&identity.key);
+    let key = key.map_err(|error| unreadable(&identity.key, "private key", &error))?;
     let unusable = |error| TlsError::Config(identity.cert.clone(), error);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -111,4 +112,12 @@ pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError>
     // Tickets spare a returning caller most of the handshake.
     config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
     Ok(Arc::new(config))
+}
+
+fn unreadable(path: &Path, what: &str, error: &PemError) -> TlsError {
+    let said = match error {
+        PemError::NoItemsFound => format!("holds no {what} in PEM"),
+        other => other.to_string(),
+    };
+    TlsError::Pem(path.to_owned(), said)
 }

@@ -29,8 +29,7 @@ impl Db {
     pub(crate) fn open(opening: &Opening<'_>) -> Result<Db, Error> {
         let path = opening.folder.join(FILE);
         if opening.when_absent == WhenAbsent::Refuse && !path.is_file() {
-            let folder = opening.folder.display();
-            return Err(Error::Data(format!("{folder} holds no data; `kiosque apply` makes some")));
+            return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
         }
         let writer = connect(&path, OpenFlags::default(), opening.wait)?;
         writer.pragma_update(None, "journal_mode", "wal")?;

@@ -12,6 +12,8 @@ use kiosque_model::order::{
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 use serde::Deserialize;
 
+use super::rejected::MASKED_FIELDS;
+
 /// An order as a file gives it, in wire names.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -91,6 +93,10 @@ fn type_fault(text: &str) -> String {
     };
     let field = fault.path().to_string();
     let error = fault.into_inner();
+    if error.is_data() && MASKED_FIELDS.contains(&field.as_str()) {
+        // The parser would say what stands there.
+        return format!("{field}: is no text");
+    }
     if error.is_syntax() || error.is_eof() {
         return format!("no JSON: {error}");
     }
@@ -336,6 +342,10 @@ mod tests {
             "tradeStartTime: \"2026-02-30 03:04:05\" does not exist in the calendar"
         );
         assert_eq!(with("\"1\"", "\"a\\u0000b\""), "orderId: must not contain a NUL character");
+        assert_eq!(
+            with("\"totalAmount\":5", "\"cardNumber\":4111111111111234"),
+            "cardNumber: is no text"
+        );
         assert_eq!(with("{", ""), "no JSON object");
         assert_eq!(read("[1]").expect_err("a list"), "no JSON object");
         assert!(with("\"orderId\"", "orderId").starts_with("no JSON: "));

@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 use super::ndjson::RawLine;
 
 /// The fields that never leave unmasked.
-const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
+pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
 /// Digits in a row that may be a card or a phone number, in text that cannot be read.
 const DIGITS_SUSPECT: usize = 7;
+/// Digits in groups that may be a card number. A date and an hour beside it are ten.
+const GROUPED_SUSPECT: usize = 12;
 
 /// A line, or the rows of one order, that was not taken in.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,16 @@ impl Rejected {
         Rejected { line, order_id, reason, content }
     }
 
+    /// What people are told: which line or lines, and why.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self.content {
+            // Rows name their lines themselves: there may be several.
+            Content::Rows(_) => self.reason.clone(),
+            _ => format!("line {}: {}", self.line, self.reason),
+        }
+    }
+
     /// The line of a rejected file: what was wrong, and the order to mend and import again.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -87,25 +99,27 @@ impl Rejected {
     }
 }
 
-/// Masks the fields that need it, however deep they stand and whatever type they came in.
+/// Masks the fields that need it, however deep they stand and whatever they came as.
 fn mask_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 let secret = MASKED_FIELDS.contains(&name.as_str());
-                let hidden = match &*field {
-                    Value::String(text) if secret => masked(text),
-                    Value::Number(number) if secret => masked(&number.to_string()),
-                    _ => {
-                        mask_fields(field);
-                        continue;
-                    }
-                };
-                *field = hidden.into();
+                if secret { mask_all(field) } else { mask_fields(field) }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(mask_fields),
         _ => {}
+    }
+}
+
+fn mask_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = masked(text),
+        Value::Number(number) => *value = masked(&number.to_string()).into(),
+        Value::Array(items) => items.iter_mut().for_each(mask_all),
+        Value::Object(fields) => fields.values_mut().for_each(mask_all),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
@@ -124,21 +138,39 @@ fn masked_text(text: &str) -> String {
     mask_long_digits(&text)
 }
 
+/// Masks what may be a card or a phone number: many digits in a row, or in groups of which more
+/// than any time of day and its date have.
 fn mask_long_digits(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut digits = String::new();
-    for c in text.chars().chain(std::iter::once('\n')) {
-        if c.is_ascii_digit() {
-            digits.push(c);
-            continue;
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let (groups, after) = from.split_at(groups_end(from.as_bytes()));
+        out.push_str(before);
+        let digits = groups.bytes().filter(u8::is_ascii_digit).count();
+        let mut in_a_row = groups.split([' ', '-']);
+        if digits >= GROUPED_SUSPECT || in_a_row.any(|group| group.len() >= DIGITS_SUSPECT) {
+            out.push_str(&masked(groups));
+        } else {
+            out.push_str(groups);
         }
-        let suspect = digits.len() >= DIGITS_SUSPECT;
-        out.push_str(&if suspect { masked(&digits) } else { digits.clone() });
-        digits.clear();
-        out.push(c);
+        rest = after;
     }
-    out.pop();
+    out.push_str(rest);
     out
+}
+
+/// Where the digits at the beginning end, single spaces and dashes between them included.
+fn groups_end(text: &[u8]) -> usize {
+    let mut end = 0;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => end = at + 1,
+            b' ' | b'-' if end == at => {}
+            _ => break,
+        }
+    }
+    end
 }
 
 #[cfg(test)]
@@ -155,9 +187,17 @@ mod tests {
     fn numbers_are_masked_whatever_they_came_in() {
         assert_eq!(
             rejected(r#"{"orderId":"o","cardNumber":"4111111111111234","phone":33612345678}"#),
-            r#"{"line":7,"orderId":"o","reason":"why","order":{"orderId":"o","cardNumber":"************1234","phone":"*******5678"}}"#
+            concat!(
+                r#"{"line":7,"orderId":"o","reason":"why","order":{"orderId":"o","#,
+                r#""cardNumber":"************1234","phone":"*******5678"}}"#
+            )
         );
+        let nested =
+            rejected(r#"{"cardNumber":["4111111111111234"],"x":{"phone":{"y":336123456}}}"#);
+        let kept = r#"{"cardNumber":["************1234"],"x":{"phone":{"y":"*****3456"}}}"#;
+        assert!(nested.contains(kept), "{nested}");
         for secret in [
+            "seen at 2026-01-02 03:04:05: 4111-1111-1111-9876",
             r#"{"cardNumber":"4111111111119876","x"#,
             r#"{"phone" : +33 6 12 34 59 87 6, nonsense"#,
             "4111111111119876",
@@ -167,5 +207,7 @@ mod tests {
             assert!(!said.contains("4111"), "{said}");
             assert!(!said.contains("12 34 59"), "{said}");
         }
+        let harmless = "2026-01-02 03:04:05, 12345 of 678 - 9012";
+        assert!(rejected(harmless).contains(harmless));
     }
 }

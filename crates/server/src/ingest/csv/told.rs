@@ -101,7 +101,11 @@ impl RowReader<'_> {
                 let secret = way.columns().any(|c| mapping.columns.column(c).secret);
                 let fault =
                     if secret { format!("{:?} cannot be read", masked(&text)) } else { fault };
-                self.faults.push(format!("{}: {fault}", self.desk.place(way, source)));
+                let fault = format!("{}: {fault}", self.desk.place(way, source));
+                // One cell may give several fields.
+                if !self.faults.contains(&fault) {
+                    self.faults.push(fault);
+                }
                 None
             }
         }

@@ -1,0 +1,123 @@
+//! A caller: HTTP/1.1 over real TLS, on one connection, that trusts the one certificate.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use serde_json::Value;
+
+pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
+pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
+pub(crate) const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
+pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
+pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+
+/// One keep-alive connection.
+pub(crate) struct Caller(BufReader<StreamOwned<ClientConnection, TcpStream>>);
+
+/// An answer: its HTTP status and its envelope.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) json: Value,
+}
+
+impl Reply {
+    pub(crate) fn code(&self) -> i64 {
+        self.json["code"].as_i64().unwrap()
+    }
+
+    /// The data of an answer that is a success.
+    #[track_caller]
+    pub(crate) fn data(&self) -> &Value {
+        assert_eq!((self.status, self.code()), (200, 200), "{self:?}");
+        &self.json["data"]
+    }
+}
+
+impl Caller {
+    pub(crate) fn connect(address: SocketAddr, cert: &Path) -> Caller {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(cert).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from("localhost").unwrap();
+        let session = ClientConnection::new(Arc::new(config), name).unwrap();
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Caller(BufReader::new(StreamOwned::new(session, stream)))
+    }
+
+    /// A POST to a path under `/v8`.
+    pub(crate) fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
+        self.send(&request(path, token, body));
+        self.reply()
+    }
+
+    /// A POST of which a part is sent, then `meanwhile` happens, then the rest is sent.
+    pub(crate) fn call_while(
+        &mut self,
+        path: &str,
+        token: &str,
+        body: &str,
+        meanwhile: impl FnOnce(),
+    ) -> Reply {
+        let request = request(path, Some(token), body);
+        let (head, tail) = request.split_at(request.len() - body.len());
+        self.send(head);
+        // Long enough for the head to arrive before what happens now.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        meanwhile();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        self.send(tail);
+        self.reply()
+    }
+
+    fn send(&mut self, text: &str) {
+        let stream = self.0.get_mut();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.flush().unwrap();
+    }
+
+    /// Logs in, with success, and gives the token.
+    pub(crate) fn log_in(&mut self, username: &str, password: &str) -> String {
+        let body = format!(r#"{{"username":"{username}","password":"{password}"}}"#);
+        let reply = self.call(TOKEN_PATH, None, &body);
+        reply.data()["accessToken"].as_str().unwrap().to_owned()
+    }
+
+    fn reply(&mut self) -> Reply {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut size = 0;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            if name.eq_ignore_ascii_case("content-length") {
+                size = value.parse().unwrap();
+            }
+        }
+        let mut body = vec![0; size];
+        self.0.read_exact(&mut body).unwrap();
+        Reply { status, json: serde_json::from_slice(&body).unwrap() }
+    }
+}
+
+fn request(path: &str, token: Option<&str>, body: &str) -> String {
+    let token = token.map(|token| format!("third-api-token: {token}\r\n")).unwrap_or_default();
+    let size = body.len();
+    format!(
+        "POST /v8/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         {token}content-length: {size}\r\n\r\n{body}"
+    )
+}

@@ -1,0 +1,273 @@
+//! The commands beside import: what each does, what it refuses and in which words, and that stdout
+//! is data and stderr is talk.
+
+use serde_json::{Value, json};
+
+use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use crate::fleet::{FLEET, order_with};
+use crate::program::{House, Ran, kiosque};
+use crate::walk;
+
+fn house() -> House {
+    House::with(FLEET, "Europe/Paris")
+}
+
+#[test]
+fn openapi_prints_the_committed_document() {
+    let ran = Ran::of(kiosque().arg("openapi")).good();
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let committed = std::fs::read_to_string(committed).unwrap();
+    assert!(ran.stdout == committed, "run `cargo xtask openapi` and commit docs/openapi.json");
+    assert_eq!(ran.stderr, "");
+    let document: Value = serde_json::from_str(&committed).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
+    for path in [DEVICES_PATH, ORDERS_PATH, crate::caller::TOKEN_PATH] {
+        assert!(paths.iter().any(|known| known.ends_with(path)), "{path} is not in {paths:?}");
+    }
+}
+
+#[test]
+fn apply_says_what_it_did_and_again_does_nothing() {
+    let house = House::new();
+    let fleet = house.file("fleet.toml", FLEET);
+    let ran = house.run(&["apply", &fleet]).good();
+    assert_eq!(
+        ran.stdout,
+        "groups:   2 created, 0 changed, 0 unchanged\n\
+         accounts: 2 created, 0 changed, 0 unchanged\n\
+         products: 1 created, 0 changed, 0 unchanged\n\
+         devices:  2 created, 0 changed, 0 unchanged\n"
+    );
+    assert_eq!(ran.stderr, "");
+    let ran = house.run(&["apply", &fleet]).good();
+    assert_eq!(
+        ran.stdout,
+        "groups:   0 created, 0 changed, 2 unchanged\n\
+         accounts: 0 created, 0 changed, 2 unchanged\n\
+         products: 0 created, 0 changed, 1 unchanged\n\
+         devices:  0 created, 0 changed, 2 unchanged\n"
+    );
+    let json = json!({"device": [{"code": "D1", "name": "Renamed"}]}).to_string();
+    let json = house.file("fleet.json", json);
+    let ran = house.run(&["apply", &json]).good();
+    assert!(ran.stdout.contains("devices:  0 created, 1 changed, 0 unchanged"), "{}", ran.stdout);
+}
+
+#[test]
+fn apply_names_every_fault_and_applies_nothing() {
+    let house = house();
+    let faulty = "[[group]]\nid = \"east\"\nname = \"East\"\n\
+                  [[product]]\nid = \"tea\"\nname = \"Tea\"\ncurrency = \"ZZZ\"\n\
+                  [[device]]\ncode = \"D1\"\nname = \"a\\u0000b\"\n\
+                  [[device]]\ncode = \"D1\"\n";
+    let faulty = house.file("faulty.toml", faulty);
+    let ran = house.run(&["apply", &faulty]).bad();
+    assert_eq!(ran.stdout, "");
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "{faulty}: product tea: currency: ZZZ is no ISO 4217 code\n\
+             {faulty}: device D1: name: must not contain a NUL character\n\
+             {faulty}: device D1: stands more than once\n\
+             nothing was applied\n"
+        )
+    );
+    let unknown = "[[group]]\nid = \"east\"\nname = \"East\"\n\
+                   [[device]]\ncode = \"D3\"\nname = \"Third\"\ngroup = \"west\"\n";
+    let unknown = house.file("unknown.toml", unknown);
+    let ran = house.run(&["apply", &unknown]).bad();
+    let said =
+        format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
+    assert_eq!(ran.stderr, said);
+    // East is still new.
+    let east = house.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
+    let ran = house.run(&["apply", &east]).good();
+    assert!(ran.stdout.contains("groups:   1 created"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_wrong_input_is_named_with_its_file_and_key() {
+    let house = house();
+    house.file("fleet.csv", "");
+    house.file("half.toml", "[[device]\n");
+    house.file("typo.toml", "[[device]]\ncode = \"X\"\ncolour = \"red\"\n");
+    house.file("typo.json", r#"{"device":[{"code":"X","aisle":[{"code":1}]}]}"#);
+    house.file("map.toml", "x = 1\n");
+    let map = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\ndeviceCode = \"D1\"\n\
+               currency = \"EUR\"\ntotalAmount = \"{Total}\"\ntradeStartTime = \"{Time}\"\n";
+    house.file("good-map.toml", map);
+    house.file("report.csv", "Id,Time\n1,2\n");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
+        (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet is a .toml or a .json file"]),
+        (&["apply", "half.toml"], &["half.toml: ", "line 1", "nothing was applied"]),
+        (&["apply", "typo.toml"], &["typo.toml: ", "unknown field `colour`", "line 3"]),
+        (&["apply", "typo.json"], &["typo.json: device[0].aisle[0].code: ", "expected a string"]),
+        (&["import", "orders", "absent.ndjson"], &["kiosque: absent.ndjson: No such file"]),
+        (&["import", "orders", "."], &["kiosque: .: the file cannot be read: Is a directory"]),
+        (&["import", "orders", "report.csv", "--map", "none"], &["kiosque: none: No such file"]),
+        (
+            &["import", "orders", "report.csv", "--map", "map.toml"],
+            &["kiosque: map.toml:\n", "x: unknown key", "order.orderId: needed"],
+        ),
+        (
+            &["import", "orders", "report.csv", "--map", "good-map.toml"],
+            &["kiosque: report.csv: ", "Total"],
+        ),
+        (
+            &["archive", "--before", "yesterday"],
+            &["kiosque: --before: \"yesterday\" is no time; give RFC 3339"],
+        ),
+        (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30 00:00:00\" does not"]),
+        (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "happened twice"]),
+        (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is no time zone"]),
+        (&["serve", "--log", "a=b=c"], &["kiosque: log: \"a=b=c\" is no filter"]),
+        (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en and zh-CN"]),
+        (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
+    ];
+    for (args, wanted) in cases {
+        let ran = house.run(args).bad();
+        assert_eq!(ran.stdout, "", "{args:?}");
+        for part in *wanted {
+            assert!(ran.stderr.contains(part), "{args:?}: {:?} says no {part:?}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_explained_with_status_2() {
+    let house = house();
+    let cases: &[(&[&str], &str)] = &[
+        (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
+        (&["import", "rivers", "x"], "unrecognized subcommand 'rivers'"),
+        (&["verify", "--lissten", "x"], "unexpected argument '--lissten'"),
+        (&["apply"], "<FLEET>"),
+        (&["archive"], "--before <TIME>"),
+        (&["serve", "--listen", "8443"], "'--listen <ADDR>'"),
+        (&["serve", "--token-validity", "3x"], "write it like 250ms, 2s or 2h"),
+        (&["demo", "--today", "31.3.2026"], "'--today <DATE>'"),
+    ];
+    for (args, wanted) in cases {
+        let ran = house.run(args);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn commands_that_only_look_make_no_data() {
+    let house = House::new();
+    for args in [&["verify"][..], &["archive", "--before", "2026-01-01"]] {
+        let ran = house.run(args).bad();
+        let folder = house.data();
+        let said =
+            format!("kiosque: {}: holds no data; `kiosque apply` makes some\n", folder.display());
+        assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
+        assert!(!folder.exists());
+    }
+    let ran = Ran::of(kiosque().arg("verify")).bad();
+    assert!(ran.stderr.contains("--data DIR is needed"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
+    let house = House::new();
+    std::fs::create_dir_all(house.data().join("photos")).unwrap();
+    for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
+        house.file(name, "mine");
+    }
+    let fleet = house.file("fleet.toml", FLEET);
+    house.run(&["apply", &fleet]).good();
+    let orders = house.file("orders.ndjson", order_with("1", "D1", "D2"));
+    house.run(&["import", "orders", &orders]).good();
+    drop(house.serve());
+    for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
+        assert_eq!(house.read(name), "mine");
+    }
+    let entries = std::fs::read_dir(house.data()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| !name.starts_with("kiosque.db-"));
+    names.sort();
+    assert_eq!(names, ["kiosque.db", "kiosque.toml", "notes.txt", "photos", "tls"]);
+}
+
+#[test]
+fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
+    let house = house();
+    let days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"];
+    let orders: Vec<String> = days.iter().map(|day| order_with(day, "2026-01-02", day)).collect();
+    let orders = house.file("orders.ndjson", orders.join("\n"));
+    house.run(&["import", "orders", &orders]).good();
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in("walker", "secret");
+    let forms: [(&str, &str, usize); 5] = [
+        ("2026-01-01", "archived 0 orders of 0 devices\n", 4),
+        ("2026-01-02", "archived 1 orders of 1 devices\n", 3),
+        // 03:04:05 in Paris is not before itself.
+        ("2026-01-02 03:04:05", "archived 0 orders of 0 devices\n", 3),
+        ("2026-01-02T02:04:06Z", "archived 1 orders of 1 devices\n", 2),
+        ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\n", 0),
+    ];
+    for (before, said, current) in forms {
+        let ran = house.run(&["archive", "--before", before]).good();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (said, ""), "{before}");
+        assert_eq!(walk::current_orders(&mut caller, &token, "D1").len(), current, "{before}");
+        assert_eq!(walk::orders(&mut caller, &token, "D1").len(), 4, "{before}");
+    }
+    house.run(&["verify"]).good();
+}
+
+#[test]
+fn verify_names_a_difference_and_exits_with_1() {
+    let house = house();
+    assert!(!house.data().join("kiosque.db-wal").exists());
+    // The end of an ownership that goes on, as the file writes it, made a little earlier.
+    let path = house.data().join("kiosque.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let endless = i64::MAX.to_be_bytes();
+    let places: Vec<usize> =
+        (0..bytes.len() - 8).filter(|at| bytes[*at..at + 8] == endless).collect();
+    assert!(places.len() >= 2);
+    for at in places {
+        bytes[at + 7] = 0;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let ran = house.run(&["verify"]).bad();
+    assert_eq!(
+        ran.stdout,
+        "device D1: nobody owns it\ndevice D2: nobody owns it\n\
+         verified: 0 orders in 2 ledgers, 2 differences\n"
+    );
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
+    for signal in ["TERM", "INT"] {
+        let house = house();
+        let mut served = house.serve();
+        let mut caller = served.caller();
+        let token = caller.log_in("walker", "secret");
+        caller.call_while(DEVICES_PATH, &token, "{}", || served.signal(signal)).data();
+        let status = served.wait();
+        assert_eq!(status.code(), Some(0), "{}", served.stderr());
+        assert_eq!(served.stdout(), "");
+        assert!(served.stderr().contains("stopping"), "{}", served.stderr());
+        assert!(std::net::TcpStream::connect(served.address()).is_err());
+        // All is in the one file.
+        assert!(!house.data().join("kiosque.db-wal").exists());
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let house = house();
+    let served = house.serve();
+    let address = served.address().to_string();
+    let ran = house.run(&["serve", "--listen", &address]).bad();
+    let said = format!("kiosque: cannot listen on {address}: Address already in use");
+    assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
+}

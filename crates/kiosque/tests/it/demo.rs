@@ -1,0 +1,118 @@
+//! `kiosque demo`: what it prints works as printed, and it is the same each time.
+
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::caller::SWITCH_PATH;
+use crate::fleet::FLEET;
+use crate::program::{House, Served};
+use crate::walk;
+
+const TODAY: &str = "2026-03-31";
+
+fn demo(house: &House, today: &str) -> Served {
+    let args = ["demo", "--listen", "127.0.0.1:0", "--today", today];
+    Served::start(&mut house.command(&args), &house.data().join("tls/cert.pem"))
+}
+
+/// What is printed from "paste these" on, run by a shell as it stands.
+fn paste(served: &Served) -> Vec<Value> {
+    let said = served.stdout();
+    let (_, calls) = said.split_once("# paste these\n").unwrap();
+    let output = Command::new("bash").args(["-c", calls]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let answers = String::from_utf8(output.stdout).unwrap();
+    answers.lines().map(|answer| serde_json::from_str(answer).unwrap()).collect()
+}
+
+/// Every page of every group that the first account can select, as the server sends it.
+fn whole(served: &Served) -> Vec<Value> {
+    let mut caller = served.caller();
+    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
+    let reply = caller.call(crate::caller::TOKEN_PATH, None, login);
+    let mut token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+    let groups = reply.data()["switchableGroups"].as_array().unwrap().clone();
+    let mut all = Vec::new();
+    for group in &groups {
+        let body = format!(r#"{{"groupId":{}}}"#, group["groupId"]);
+        let reply = caller.call(SWITCH_PATH, Some(&token), &body);
+        token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+        all.push(group.clone());
+        all.extend(walk::devices(&mut caller, &token));
+        all.extend(walk::all_orders(&mut caller, &token).into_values().flatten());
+    }
+    all
+}
+
+#[test]
+fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
+    let house = House::new();
+    let begun = Instant::now();
+    let mut served = demo(&house, TODAY);
+    let made_in = begun.elapsed();
+    let said = served.stdout();
+    let head = format!("base URL   {}\naccount    demo  password kiosque-demo\n", served.base);
+    assert!(said.starts_with(&head), "{said}");
+    assert!(served.stderr().contains("made "), "{}", served.stderr());
+    let answers = paste(&served);
+    assert_eq!(answers.len(), 2);
+    for answer in &answers {
+        assert_eq!(answer["code"], 200, "{answer}");
+        assert!(!answer["data"]["records"].as_array().unwrap().is_empty(), "{answer}");
+    }
+    let first = whole(&served);
+    assert!(first.len() > 10_000, "{}", first.len());
+    check_dates(&first);
+
+    // Again in the same folder: nothing is made, all is as it was.
+    served.signal("TERM");
+    assert_eq!(served.wait().code(), Some(0));
+    let begun = Instant::now();
+    let served = demo(&house, TODAY);
+    println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
+    assert!(begun.elapsed() < made_in);
+    assert!(!served.stderr().contains("made "), "{}", served.stderr());
+    assert_eq!(paste(&served), answers);
+    drop(served);
+
+    // Elsewhere, on the same day: the same pages.
+    let elsewhere = House::new();
+    assert!(whole(&demo(&elsewhere, TODAY)) == first, "two demos of one day differ");
+    elsewhere.run(&["verify"]).good();
+}
+
+/// A kiosk is there before its first order, and the last order is of the last day.
+fn check_dates(all: &[Value]) {
+    let starts = all.iter().filter_map(|record| record["tradeStartTime"].as_str());
+    let (first, last) = (starts.clone().min().unwrap(), starts.max().unwrap());
+    assert!(first.starts_with("2026-01-31"), "{first}");
+    assert!(last.starts_with(TODAY), "{last}");
+    let made = all.iter().filter_map(|record| record["createTimestamp"].as_i64());
+    // 2026-01-31 00:00 UTC.
+    assert!(made.clone().count() > 20 && made.max() < Some(1_769_817_600_000));
+}
+
+#[test]
+fn another_day_is_made_anew_and_other_data_is_left_alone() {
+    let house = House::new();
+    drop(demo(&house, TODAY));
+    let served = demo(&house, "2026-04-02");
+    assert!(served.stderr().contains("the last on 2026-04-02"), "{}", served.stderr());
+    let answers = paste(&served);
+    let newest = &answers[1]["data"]["records"][0]["tradeStartTime"];
+    assert!(newest.as_str().unwrap().starts_with("2026-04-02"), "{newest}");
+    drop(served);
+
+    let house = House::with(FLEET, "UTC");
+    let before = std::fs::read(house.data().join("kiosque.db")).unwrap();
+    let ran = house.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).bad();
+    let folder = house.data();
+    let said =
+        format!("kiosque: {} holds data that no demo made; it is left alone\n", folder.display());
+    assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
+    assert!(std::fs::read(folder.join("kiosque.db")).unwrap() == before);
+    assert!(!folder.join("tls").exists());
+}

@@ -1,0 +1,37 @@
+//! `--help` of every command, whole: its flags, their defaults, its examples.
+
+use crate::program::{Ran, kiosque};
+
+const COMMANDS: [&[&str]; 9] = [
+    &[],
+    &["demo"],
+    &["serve"],
+    &["apply"],
+    &["import"],
+    &["import", "orders"],
+    &["archive"],
+    &["verify"],
+    &["openapi"],
+];
+
+#[test]
+fn help_explains_every_command() {
+    for command in COMMANDS {
+        let ran = Ran::of(kiosque().args(command).arg("--help")).good();
+        assert_eq!(ran.stderr, "");
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
+        if command != ["import"] {
+            let example = format!("\n  kiosque {}", command.join(" "));
+            assert!(ran.stdout.contains("\nExamples:\n"), "{}", ran.stdout);
+            assert!(ran.stdout.contains(&example), "{}", ran.stdout);
+        }
+        let name = ["help"].iter().chain(command).copied().collect::<Vec<_>>().join("_");
+        insta::assert_snapshot!(name, ran.stdout);
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let ran = Ran::of(kiosque().arg("--version")).good();
+    assert_eq!(ran.stdout, format!("kiosque {}\n", env!("CARGO_PKG_VERSION")));
+}

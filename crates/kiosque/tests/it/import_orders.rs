@@ -1,0 +1,260 @@
+//! `kiosque import orders`: what it reads, what it says, and what it leaves as it was.
+
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::bad_lines::check_nowhere;
+use crate::caller::{DETAIL_PATH, ORDERS_PATH};
+use crate::fleet::{CARD, FLEET, PHONE, order, order_with};
+use crate::program::{House, Ran};
+use crate::walk;
+
+fn house() -> House {
+    House::with(FLEET, "Europe/Paris")
+}
+
+fn shown(house: &House, group: &str, device: &str) -> Vec<Value> {
+    let served = house.serve();
+    let mut caller = served.caller();
+    let mut token = caller.log_in("walker", "secret");
+    if group != "north" {
+        let body = json!({"groupId": group}).to_string();
+        let reply = caller.call(crate::caller::SWITCH_PATH, Some(&token), &body);
+        token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+    }
+    walk::orders(&mut caller, &token, device)
+}
+
+#[test]
+fn an_empty_file_is_success() {
+    let house = house();
+    for (name, content) in [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")] {
+        let file = house.file(name, content);
+        let ran = house.run(&["import", "orders", &file]).good();
+        assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 0 rejected\n");
+        assert_eq!(ran.stderr, "");
+        assert!(!house.path(&format!("{name}.rejected.ndjson")).exists());
+    }
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
+    let house = house();
+    let file = format!("\u{feff}{}\r\n\r\n{}\r\n{}", order("1"), order("2"), order("3"));
+    let file = house.file("windows.ndjson", file);
+    let ran = house.run(&["import", "orders", &file]).good();
+    assert_eq!(ran.counts(), [3, 0, 0, 0]);
+}
+
+#[test]
+fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
+    let house = house();
+    let input = format!("{}\nnonsense {CARD}\n", order("1"));
+    let ran = house.run_with_input(&["import", "orders", "-"], input.as_bytes()).bad();
+    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\n");
+    assert_eq!(
+        ran.stderr,
+        "line 2: no JSON object\nwhat was rejected is in stdin.rejected.ndjson\n"
+    );
+    let set_aside = house.read("stdin.rejected.ndjson");
+    assert_eq!(
+        set_aside,
+        "{\"line\":2,\"orderId\":null,\"reason\":\"no JSON object\",\
+         \"text\":\"nonsense ************2222\"}\n"
+    );
+    // What an earlier import set aside is no longer true.
+    house.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).good();
+    assert!(!house.path("stdin.rejected.ndjson").exists());
+}
+
+#[test]
+fn a_key_that_means_nothing_is_warned_of_once() {
+    let house = house();
+    let line = |id: &str| {
+        let more = "totalAmount\":250,\"colour\":1,\"detailVOList\":\
+                    [{\"goodsId\":\"cola\",\"taste\":1},{\"goodsId\":\"cola\",\"taste\":2}]";
+        order_with(id, "totalAmount\":250", more)
+    };
+    let file: Vec<String> = (0..1_200).map(|at| line(&at.to_string())).collect();
+    let file = house.file("orders.ndjson", file.join("\n"));
+    let ran = house.run(&["import", "orders", &file]).good();
+    assert_eq!(ran.counts(), [1_200, 0, 0, 0]);
+    assert_eq!(
+        ran.stderr,
+        "warning: key colour means nothing here and was ignored\n\
+         warning: key detailVOList.taste means nothing here and was ignored\n"
+    );
+}
+
+#[test]
+fn what_is_rejected_a_thousand_times_is_told_in_part_and_set_aside_whole() {
+    let house = house();
+    let file = house.file("orders.ndjson", "nonsense\n".repeat(1_000));
+    let ran = house.run(&["import", "orders", &file]).bad();
+    assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\n");
+    assert_eq!(ran.stderr.lines().count(), 52);
+    assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
+    assert_eq!(house.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);
+}
+
+#[test]
+fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
+    let house = house();
+    let lines = "totalAmount\":250,\"tradeNo\":\"T1\",\"tradeNoIn\":\"I1\",\
+                 \"detailVOList\":[{\"goodsId\":\"cola\",\"salePrice\":250},{\"goodsId\":\"tea\",\
+                 \"goodsName\":\"Tea\"}]";
+    let first = order_with("1", "totalAmount\":250", lines);
+    let file = house.file("orders.ndjson", format!("{first}\n{}\n", order("2")));
+    let again = ["import", "orders", &file];
+    assert_eq!(house.run(&again).good().counts(), [2, 0, 0, 0]);
+    assert_eq!(house.run(&again).good().counts(), [0, 0, 2, 0]);
+    let before = shown(&house, "north", "D1");
+    assert_eq!(before[1]["detailVOList"][0]["goodsName"], "Cola");
+
+    // The whole order is told again, and only the internal number and names may be left out.
+    let update =
+        first.replace("\"tradeNoIn\":\"I1\",", "").replace(",\"goodsName\":\"Tea\"", "").replace(
+            "\"totalAmount\":250",
+            "\"totalAmount\":260,\"payEndTime\":\"2026-01-02 03:05:00\"",
+        );
+    let file = house.file("update.ndjson", update);
+    let ran = house.run(&["import", "orders", &file]).good();
+    assert_eq!(ran.stdout, "0 accepted, 1 updated, 0 unchanged, 0 rejected\n");
+    let after = shown(&house, "north", "D1");
+    let mut expected = before;
+    let changed = expected[1].as_object_mut().unwrap();
+    for (name, value) in [
+        ("totalAmount", json!(260)),
+        ("payAmount", json!(260)),
+        ("payStatus", json!(1)),
+        ("payEndTime", json!("2026-01-02 03:05:00")),
+        ("payEndDate", json!("2026-01-02 03:05:00")),
+    ] {
+        changed[name] = value;
+    }
+    assert_eq!(after, expected);
+}
+
+#[test]
+fn an_update_changes_neither_the_device_nor_the_owning_group() {
+    let house = house();
+    let file = house.file("orders.ndjson", format!("{}\n{}", order("1"), order("2")));
+    house.run(&["import", "orders", &file]).good();
+    let moved = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
+    let moved = house.file("moved.toml", moved);
+    house.run(&["apply", &moved]).good();
+    let before = shown(&house, "north", "D1");
+    let other_device = order_with("1", "D1", "D2");
+    let other_owner = order_with("2", "2026-01-02", "2026-02-02");
+    let file = house.file("updates.ndjson", format!("{other_device}\n{other_owner}"));
+    let ran = house.run(&["import", "orders", &file]).bad();
+    assert_eq!(ran.counts(), [0, 0, 0, 2]);
+    assert_eq!(
+        ran.stderr.lines().take(2).collect::<Vec<_>>(),
+        [
+            "line 1: deviceCode: order 1 is kept for device D1, not D2; \
+             an update may not change the device",
+            "line 2: tradeStartTime: order 2 is kept for group north, and by this time it would \
+             be group south's; an update may not change the owning group",
+        ]
+    );
+    assert_eq!(shown(&house, "north", "D1"), before);
+    assert_eq!(shown(&house, "south", "D1"), [] as [Value; 0]);
+    // A new order of a later time is the new owner's.
+    let file = house.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
+    house.run(&["import", "orders", &file]).good();
+    assert_eq!(shown(&house, "north", "D1"), before);
+    assert_eq!(shown(&house, "south", "D1").len(), 1);
+    check_nowhere_but(&house, &ran.stderr);
+}
+
+fn check_nowhere_but(house: &House, said: &str) {
+    for given in ["orders.ndjson", "updates.ndjson", "later.ndjson"] {
+        std::fs::remove_file(house.path(given)).unwrap();
+    }
+    check_nowhere(house, said.as_bytes(), "");
+}
+
+#[test]
+fn an_order_shows_every_field_as_told_in_list_and_detail() {
+    let house = house();
+    let told = json!({
+        "orderId": "O-1", "deviceCode": "D2", "currency": "JPY", "totalAmount": 480,
+        "tradeStartTime": "2026-07-01T00:30:00Z", "tradeNo": "T-1", "tradeNoIn": "I-1",
+        "payAmount": 450, "refundAmount": 30, "payEndTime": "2026-07-01 02:31:00",
+        "shipmentTime": "2026-07-01T02:32:00.999+02:00", "cardNumber": CARD, "phone": PHONE,
+        "payStatus": 3, "shipmentStatus": 4, "payChannelName": "card",
+        "detailVOList": [{"goodsId": "cola", "aisleCode": "11", "count": 2, "salePrice": 240,
+            "goodsPrice": 250, "payAmount": 450, "shipmentStatus": 3, "shipmentErrCode": 17,
+            "shipmentFailDesc": "jammed"}],
+    });
+    let file = house.file("orders.ndjson", told.to_string());
+    house.run(&["import", "orders", &file]).good();
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in("walker", "secret");
+    let listed = walk::current_orders(&mut caller, &token, "D2");
+    let detail = caller.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#);
+    insta::assert_json_snapshot!(json!({"listed": listed, "detail": detail.data()}));
+}
+
+#[test]
+fn logins_and_pages_go_on_beside_an_import() {
+    let house = house();
+    let file: String = (0..30_000)
+        .map(|at| format!("{}\n", order_with(&at.to_string(), "03:04", "04:05")))
+        .collect();
+    let file = house.file("orders.ndjson", file);
+    let served = house.serve();
+    let token = served.caller().log_in("walker", "secret");
+    let mut import = house.command(&["import", "orders", &file]);
+    let mut import = import.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (logins, grown) = thread::scope(|scope| {
+        let guest = scope.spawn(|| {
+            let mut caller = served.caller();
+            let mut logins = 0;
+            while import.try_wait().unwrap().is_none() {
+                caller.log_in("guest", "secret");
+                logins += 1;
+            }
+            logins
+        });
+        let mut caller = served.caller();
+        let mut grown = vec![0];
+        while !guest.is_finished() {
+            let total = check_page(&mut caller, &token, *grown.last().unwrap());
+            if Some(&total) != grown.last() {
+                grown.push(total);
+            }
+        }
+        (guest.join().unwrap(), grown)
+    });
+    println!("{logins} logins of {logins} succeeded, {} totals were seen", grown.len());
+    assert!(logins >= 3 && grown.len() > 3, "{logins} logins, totals {grown:?}");
+    let ran = Ran::from(import.wait_with_output().unwrap()).good();
+    assert_eq!(ran.counts(), [30_000, 0, 0, 0]);
+    assert_eq!(walk::orders(&mut served.caller(), &token, "D1").len(), 30_000);
+}
+
+/// The second page, while orders arrive: full, without a repetition, newest first, and its total
+/// never less than before.
+fn check_page(caller: &mut crate::caller::Caller, token: &str, before: u64) -> u64 {
+    let path = format!("{ORDERS_PATH}?current=2&size=100");
+    let reply = caller.call(&path, Some(token), r#"{"deviceCode":"D1"}"#);
+    let page = reply.data();
+    let total = page["total"].as_u64().unwrap();
+    assert!(total >= before, "{total} after {before}");
+    let ids: Vec<u64> = page["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|order| order["orderId"].as_str().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(ids.len() as u64, total.saturating_sub(100).min(100));
+    // All start at the same time, so that their lines decide, and those are dense.
+    assert!(ids.windows(2).all(|pair| pair[0] == pair[1] + 1), "{ids:?}");
+    assert!(ids.first().is_none_or(|first| first + 101 == total), "{ids:?} of {total}");
+    total
+}

@@ -1,0 +1,247 @@
+//! "Nothing lost": an import or a server that is killed at any moment, and what stands afterwards.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use crate::program::{House, Served};
+use crate::walk;
+
+/// Orders of the file that is imported.
+const ORDERS: usize = 6_000;
+const DEVICES: usize = 4;
+/// Less than what is written before the last of them is stored.
+const WRITTEN: u64 = 6_000_000;
+
+const FLEET: &str = r#"
+[[group]]
+id = "g"
+name = "Group"
+[[account]]
+login_name = "walker"
+display_name = "Walker"
+password = "secret"
+third_party_api = true
+groups = ["g"]
+[[device]]
+code = "D0"
+name = "D0"
+group = "g"
+[[device]]
+code = "D1"
+name = "D1"
+group = "g"
+[[device]]
+code = "D2"
+name = "D2"
+group = "g"
+[[device]]
+code = "D3"
+name = "D3"
+group = "g"
+"#;
+
+/// Orders in no order of time, some of them with a second, later version further down.
+fn file() -> String {
+    let mut file = String::new();
+    for at in 0..ORDERS {
+        let at = at * 2_531 % ORDERS;
+        put_order(&mut file, at, 0);
+    }
+    for at in (0..ORDERS).step_by(50) {
+        put_order(&mut file, at, 7);
+    }
+    file
+}
+
+fn put_order(file: &mut String, at: usize, refund: usize) {
+    let start = jiff::Timestamp::from_second(1_767_225_600).unwrap();
+    let start = start + jiff::SignedDuration::from_secs(60 * i64::try_from(at).unwrap());
+    let (device, total) = (at % DEVICES, 100 + at);
+    let order = json!({
+        "orderId": format!("K{at}"), "deviceCode": format!("D{device}"), "currency": "EUR",
+        "totalAmount": total, "refundAmount": refund,
+        "tradeStartTime": start.to_string(), "payEndTime": start.to_string(),
+        "detailVOList": [
+            {"goodsId": format!("g{device}"), "salePrice": total},
+            {"goodsId": "x", "goodsName": format!("x{at}")},
+        ],
+    });
+    writeln!(file, "{order}").unwrap();
+}
+
+type Pages = BTreeMap<String, Vec<Value>>;
+
+fn walked(house: &House) -> Pages {
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in("walker", "secret");
+    walk::all_orders(&mut caller, &token)
+}
+
+/// Every order once, each device's newest first, each as the file says.
+fn check_against_the_file(pages: &Pages) {
+    assert_eq!(pages.len(), DEVICES);
+    for (device, orders) in (0..DEVICES).zip(pages.values()) {
+        let expected = (0..ORDERS).rev().filter(|at| at % DEVICES == device);
+        assert_eq!(orders.len(), ORDERS / DEVICES);
+        for (at, order) in expected.zip(orders) {
+            assert_eq!(order["orderId"], format!("K{at}"));
+            assert_eq!(order["totalAmount"], 100 + at);
+            assert_eq!(order["refundAmount"], if at % 50 == 0 { 7 } else { 0 }, "{at}");
+            assert_eq!(order["detailVOList"][1]["goodsName"], format!("x{at}"));
+        }
+    }
+}
+
+/// A number that tells how a run went, so that it can be told again.
+fn seed() -> u64 {
+    let given = std::env::var("KIOSQUE_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| RandomState::new().build_hasher().finish())
+}
+
+/// A random number below `most`; splitmix64.
+fn random_below(state: &mut u64, most: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) % most
+}
+
+fn copy_data(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+}
+
+/// When an import is killed.
+#[derive(Clone, Copy)]
+enum When {
+    /// Some time after its start.
+    After(Duration),
+    /// Once it has written so many bytes.
+    Written(u64),
+}
+
+fn import_and_kill(house: &House, file: &str, when: When) {
+    let mut import = house.command(&["import", "orders", file]);
+    let mut child = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    match when {
+        When::After(time) => thread::sleep(time),
+        When::Written(bytes) => {
+            let log = house.data().join("kiosque.db-wal");
+            let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
+            while written() <= bytes && child.try_wait().unwrap().is_none() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
+    let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
+    let whole = House::with(FLEET, "UTC");
+    let fresh = House::new();
+    copy_data(&whole.data(), &fresh.data());
+    let file = whole.file("orders.ndjson", file());
+    let begun = Instant::now();
+    let ran = whole.run(&["import", "orders", &file]).good();
+    let takes = begun.elapsed();
+    assert_eq!(ran.counts(), [ORDERS, ORDERS / 50, 0, 0]);
+    let reference = walked(&whole);
+    check_against_the_file(&reference);
+
+    let seed = seed();
+    println!("kill_9: KIOSQUE_KILL_SEED={seed}, an import takes {takes:?}");
+    let mut state = seed;
+    let mut amid = 0;
+    for round in 0..rounds {
+        let house = House::new();
+        copy_data(&fresh.data(), &house.data());
+        // Every third import is killed twice.
+        for kill in 0..=usize::from(round % 3 == 2) {
+            let takes = u64::try_from(takes.as_micros()).unwrap();
+            let when = match (round + kill) % 2 {
+                0 => When::After(Duration::from_micros(random_below(&mut state, takes))),
+                _ => When::Written(random_below(&mut state, WRITTEN)),
+            };
+            import_and_kill(&house, &file, when);
+        }
+        amid += usize::from(check_after_kill(&house, &file, &reference, round));
+    }
+    println!("kill_9: {rounds} imports killed, {amid} of them with some orders stored");
+    assert!(amid * 5 >= rounds, "only {amid} of {rounds} kills met an import at work");
+}
+
+/// Imports again; whether some orders, but not all, had been stored before.
+fn check_after_kill(house: &House, file: &str, reference: &Pages, round: usize) -> bool {
+    let left = house.run(&["verify"]).good().stdout;
+    let kept: usize = left.split(' ').nth(1).unwrap().parse().unwrap();
+    let again = house.run(&["import", "orders", file]).good();
+    let [accepted, updated, unchanged, rejected] = again.counts();
+    assert_eq!(accepted + kept, ORDERS, "round {round}: {left}{}", again.stdout);
+    assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
+    assert_eq!(rejected, 0);
+    let verified = house.run(&["verify"]).good().stdout;
+    assert_eq!(verified, format!("verified: {ORDERS} orders in 4 ledgers, no difference\n"));
+    assert!(walked(house) == *reference, "round {round}: other pages");
+    0 < kept && kept < ORDERS
+}
+
+#[test]
+fn a_session_survives_kill_9_of_the_server() {
+    let house = House::with(FLEET, "UTC");
+    let mut served = house.serve();
+    let old = served.caller().log_in("walker", "secret");
+    let token = served.caller().log_in("walker", "secret");
+    served.kill_9();
+    let mut served = house.serve();
+    let code = |served: &Served, token: &str| {
+        served.caller().call(DEVICES_PATH, Some(token), "{}").json["code"].clone()
+    };
+    assert_eq!(code(&served, &token), 200);
+    assert_eq!(code(&served, &old), -4);
+    served.kill_9();
+    let served = house.serve();
+    assert_eq!(code(&served, &token), 200);
+}
+
+#[test]
+fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
+    let house = House::with(FLEET, "UTC");
+    let file = house.file("orders.ndjson", file());
+    let mut served = house.serve();
+    let token = served.caller().log_in("walker", "secret");
+    let mut import = house.command(&["import", "orders", &file]);
+    let mut import = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    // Each server is killed as soon as it has answered.
+    let mut kills = 0;
+    while import.try_wait().unwrap().is_none() {
+        let reply = served.caller().call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D0"}"#);
+        println!("{} orders are shown after {:?}", reply.data()["total"], begun.elapsed());
+        served.kill_9();
+        kills += 1;
+        served = house.serve();
+    }
+    assert!(import.wait().unwrap().success());
+    assert!(kills > 0);
+    drop(served);
+    house.run(&["verify"]).good();
+    check_against_the_file(&walked(&house));
+}

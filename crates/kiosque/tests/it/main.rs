@@ -1,0 +1,16 @@
+//! The program from outside: the real binary, its files, its exit status, and what it serves.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod bad_lines;
+mod caller;
+mod commands;
+mod demo;
+mod fleet;
+mod help;
+mod import_orders;
+mod kill_9;
+mod program;
+mod sales_report;
+mod settings;
+mod tls;
+mod walk;

@@ -1,0 +1,260 @@
+//! Runs the real program, to its end or as a server.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::caller::Caller;
+
+/// How long anything may take on a busy machine before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program, with a width of its own and without the settings of whoever runs the tests.
+pub(crate) fn kiosque() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kiosque"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("KIOSQUE_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("COLUMNS", "100").stdin(Stdio::null());
+    command
+}
+
+/// What a command that ended left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Ran {
+        Ran::from(command.output().unwrap())
+    }
+
+    pub(crate) fn from(output: Output) -> Ran {
+        Ran {
+            status: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The output of a command that did all it was asked.
+    #[track_caller]
+    pub(crate) fn good(self) -> Ran {
+        assert_eq!(self.status, 0, "{self:?}");
+        self
+    }
+
+    /// The numbers of an import's `… accepted, … updated, … unchanged, … rejected`.
+    #[track_caller]
+    pub(crate) fn counts(&self) -> [usize; 4] {
+        let mut numbers = self.stdout.split([' ', ',']).filter_map(|word| word.parse().ok());
+        [(); 4].map(|()| numbers.next().unwrap())
+    }
+
+    /// The complaint of a command that did not.
+    #[track_caller]
+    pub(crate) fn bad(self) -> Ran {
+        assert_eq!(self.status, 1, "{self:?}");
+        self
+    }
+}
+
+/// A folder of its own for one test: the data in `data`, files beside it.
+pub(crate) struct House {
+    pub(crate) folder: TempDir,
+}
+
+impl House {
+    pub(crate) fn new() -> House {
+        House { folder: TempDir::new().unwrap() }
+    }
+
+    /// A house to which a fleet was applied.
+    pub(crate) fn with(fleet: &str, zone: &str) -> House {
+        let house = House::new();
+        let fleet = house.file("fleet.toml", fleet);
+        house.run(&["apply", &fleet, "--timezone", zone]).good();
+        house
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and gives its path.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command, not started yet, with this house's data.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = kiosque();
+        command.args(args).arg("--data").arg(self.data()).current_dir(self.folder.path());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// Imports what is given through standard input.
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
+    /// Serves the data on a free port.
+    pub(crate) fn serve(&self) -> Served {
+        self.serve_with(&[])
+    }
+
+    pub(crate) fn serve_with(&self, more: &[&str]) -> Served {
+        let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
+        args.extend_from_slice(more);
+        Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
+    }
+
+    /// Every byte of every file in the house, by path.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push((path.clone(), std::fs::read(path).unwrap()));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A program that runs until it is told to stop; killed when dropped.
+pub(crate) struct Served {
+    child: Child,
+    stdout: Heard,
+    stderr: Heard,
+    cert: PathBuf,
+    pub(crate) base: String,
+}
+
+impl Served {
+    /// Starts a server and waits until it says where it listens.
+    pub(crate) fn start(command: &mut Command, cert: &Path) -> Served {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = Heard::from(child.stdout.take().unwrap());
+        let stderr = Heard::from(child.stderr.take().unwrap());
+        let mut served =
+            Served { child, stdout, stderr, cert: cert.to_owned(), base: String::new() };
+        let begun = Instant::now();
+        loop {
+            let said = format!("{}\n{}", served.stdout.text(), served.stderr.text());
+            if let Some((_, rest)) = said.split_once("https://")
+                && let Some((address, _)) = rest.split_once("/v8\n")
+            {
+                served.base = format!("https://{address}/v8");
+                return served;
+            }
+            assert!(served.child.try_wait().unwrap().is_none(), "it ended: {said}");
+            assert!(begun.elapsed() < PATIENCE, "no address: {said}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        let address = self.base.strip_prefix("https://").unwrap();
+        address.strip_suffix("/v8").unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::connect(self.address(), &self.cert)
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// Sends SIGKILL.
+    pub(crate) fn kill_9(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends a signal by name, such as TERM.
+    pub(crate) fn signal(&self, name: &str) {
+        let mut kill = Command::new("kill");
+        let sent = kill.arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it goes on: {}", self.stderr());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // One that has ended already is nothing to complain of.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a program has said so far.
+struct Heard(Arc<Mutex<String>>);
+
+impl Heard {
+    fn from(mut source: impl Read + Send + 'static) -> Heard {
+        let heard = Arc::new(Mutex::new(String::new()));
+        let hears = Arc::clone(&heard);
+        thread::spawn(move || {
+            let mut chunk = [0; 4_096];
+            while let Ok(size @ 1..) = source.read(&mut chunk) {
+                hears.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..size]));
+            }
+        });
+        Heard(heard)
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}

@@ -1,0 +1,223 @@
+//! The worked examples: each order that is served is held against the report, read by other code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::program::House;
+use crate::walk;
+
+/// Where the real report lies; `cargo xtask test` sets it.
+const SETTING: &str = "KIOSQUE_SALES_REPORT";
+
+fn example(name: &str) -> String {
+    format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Applies and imports as the example's README says; the account can log in afterwards.
+fn brought_in(example_name: &str, zone: &[&str], report: &str) -> House {
+    let house = House::new();
+    let fleet = example(&format!("{example_name}/fleet.toml"));
+    let mut apply = vec!["apply", &fleet];
+    apply.extend_from_slice(zone);
+    house.run(&apply).good();
+    let mapping = example(&format!("{example_name}/mapping.toml"));
+    // What is set aside goes beside the report, so this one is a copy.
+    let report = house.file("report.csv", std::fs::read(report).unwrap());
+    let import = ["import", "orders", &report, "--map", &mapping];
+    let ran = house.run(&import).good();
+    let [accepted, updated, unchanged, rejected] = ran.counts();
+    assert_eq!((updated, unchanged, rejected), (0, 0, 0), "{ran:?}");
+    assert_eq!(house.run(&import).good().counts(), [0, 0, accepted, 0]);
+    assert!(!house.path("report.csv.rejected.ndjson").exists());
+    house.run(&["verify"]).good();
+    house
+}
+
+fn served(house: &House, account: &str, password: &str) -> (Vec<Value>, Vec<Value>) {
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in(account, password);
+    let devices = walk::devices(&mut caller, &token);
+    let orders = walk::all_orders(&mut caller, &token).into_values().flatten().collect();
+    (devices, orders)
+}
+
+/// Cents of a decimal number of dollars, by hand.
+fn cents(dollars: &str) -> i64 {
+    let (whole, fraction) = dollars.split_once('.').unwrap_or((dollars, ""));
+    whole.parse::<i64>().unwrap() * 100 + format!("{fraction:0<2}").parse::<i64>().unwrap()
+}
+
+/// Midnight of a date that Americans write.
+fn midnight(date: &str) -> String {
+    let parts: Vec<u32> = date.split('/').map(|part| part.parse().unwrap()).collect();
+    format!("{:04}-{:02}-{:02} 00:00:00", parts[2], parts[0], parts[1])
+}
+
+type Row = BTreeMap<String, String>;
+
+fn rows(report: &str) -> Vec<Row> {
+    let text = std::fs::read_to_string(report).unwrap();
+    let mut reader = csv::Reader::from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// The orders that the rows tell, by transaction, as they should be served.
+fn expected(rows: &[Row]) -> BTreeMap<String, Value> {
+    let mut orders: BTreeMap<String, Value> = BTreeMap::new();
+    for row in rows {
+        let id = &row["Transaction"];
+        let (day, total) = (midnight(&row["TransDate"]), cents(&row["TransTotal"]));
+        let order = orders.entry(id.clone()).or_insert_with(|| {
+            json!({
+                "tradeNo": id, "tradeNoIn": format!("oid:{id}"), "orderId": id,
+                "deviceCode": row["Device ID"], "currency": "USD", "totalAmount": total,
+                "payAmount": total, "refundAmount": 0, "payStatus": 1, "shipmentStatus": 0,
+                "payChannelName": row["Type"], "tradeStartTime": day, "payEndTime": day,
+                "payEndDate": day, "shipmentTime": null, "cardNumber": null, "phone": null,
+                "detailVOList": [],
+            })
+        });
+        let (name, list) = (row["Product"].trim(), row["MPrice"].as_str());
+        let line = json!({
+            "goodsId": if name.is_empty() { "unnamed" } else { &row["Product"] },
+            "goodsName": row["Product"], "aisleCode": row["RCoil"],
+            "count": row["RQty"].parse::<i64>().unwrap(),
+            "goodsPrice": cents(if list.is_empty() { &row["RPrice"] } else { list }),
+            "salePrice": cents(&row["RPrice"]), "payAmount": cents(&row["LineTotal"]),
+            "shipmentStatus": 0, "shipmentErrCode": 0, "shipmentFailDesc": null,
+        });
+        order["detailVOList"].as_array_mut().unwrap().push(line);
+    }
+    orders
+}
+
+/// What was compared: orders, lines, devices, product names, kinds of payment.
+fn compare(report: &str) -> [usize; 5] {
+    let house = brought_in("sales-report", &["--timezone", "America/New_York"], report);
+    let (devices, orders) = served(&house, "sales-report", "read-the-report");
+    let rows = rows(report);
+    let mut expected = expected(&rows);
+    let (mut lines, mut names) = (0, BTreeSet::new());
+    for order in &orders {
+        let told = expected.remove(order["orderId"].as_str().unwrap());
+        assert_eq!(Some(order), told.as_ref());
+        for line in order["detailVOList"].as_array().unwrap() {
+            names.insert(line["goodsName"].as_str().unwrap().to_owned());
+            lines += 1;
+        }
+    }
+    assert_eq!(expected.len(), 0, "{expected:?}");
+    assert_eq!(lines, rows.len());
+    assert!(names.contains(""));
+    for device in &devices {
+        let row = rows.iter().find(|row| row["Device ID"] == device["deviceCode"]).unwrap();
+        assert_eq!(device["deviceName"], row["Machine"]);
+        assert_eq!(device["address"], row["Location"]);
+        assert_eq!(device["groupId"], "vending-route");
+    }
+    let kinds: BTreeSet<_> = orders.iter().map(|order| order["payChannelName"].as_str()).collect();
+    [orders.len(), lines, devices.len(), names.len(), kinds.len()]
+}
+
+#[test]
+fn each_order_of_the_sales_report_is_served_as_the_report_says() {
+    let Some(report) = std::env::var_os(SETTING) else {
+        let said = format!("the sales report is absent: {SETTING} says where it is");
+        assert!(std::env::var_os("CI").is_none(), "{said}, and CI skips no test");
+        println!("{said}");
+        return;
+    };
+    let compared = compare(Path::new(&report).to_str().unwrap());
+    println!("compared {} orders of {} lines with the report", compared[0], compared[1]);
+    assert_eq!(compared, [9_116, 9_617, 5, 185, 2]);
+}
+
+#[test]
+fn each_order_of_the_sample_is_served_as_the_sample_says() {
+    let compared = compare(&example("sales-report/sample.csv"));
+    assert_eq!(compared[..2], [22, 29]);
+    assert_eq!(compared[4], 2);
+}
+
+/// One row of the coffee machine's export, as it should be served.
+fn cup(row: &csv::StringRecord) -> Value {
+    let cell = |at: usize| row.get(at).unwrap().trim();
+    let price = cell(3).trim_end_matches('€').trim().replace(',', ".");
+    let date: Vec<&str> = cell(0).split('.').collect();
+    let clock = format!("{:0<8}", format!("{}:00", cell(1)).get(..8).unwrap());
+    let start = format!("{}-{}-{} {clock}", date[2], date[1], date[0]);
+    let failed = cell(6) == "Fehler";
+    let text = |cell: &str| if cell.is_empty() { Value::Null } else { cell.into() };
+    let card = cell(5).chars().rev().enumerate();
+    let card = card.map(|(at, c)| if at >= 4 && c.is_alphanumeric() { '*' } else { c });
+    let card: String = card.collect::<Vec<_>>().into_iter().rev().collect();
+    let id = format!("foyer {} {}", cell(0), cell(1));
+    json!({
+        "tradeNo": "", "tradeNoIn": format!("oid:{id}"), "orderId": id,
+        "deviceCode": "coffee-foyer", "currency": "EUR", "totalAmount": cents(&price),
+        "payAmount": cents(&price), "refundAmount": 0, "payStatus": 1,
+        "shipmentStatus": if failed { 3 } else { 1 },
+        "payChannelName": if cell(4) == "Karte" { "card" } else { "cash" },
+        "tradeStartTime": start, "payEndTime": start, "payEndDate": start, "shipmentTime": null,
+        "cardNumber": text(&card), "phone": null,
+        "detailVOList": [{
+            "goodsId": cell(2), "goodsName": cell(2), "aisleCode": "", "count": 1,
+            "goodsPrice": cents(&price), "salePrice": cents(&price), "payAmount": cents(&price),
+            "shipmentStatus": if failed { 3 } else { 1 }, "shipmentErrCode": 0,
+            "shipmentFailDesc": text(cell(7)),
+        }],
+    })
+}
+
+#[test]
+fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
+    let report = example("coffee-machine/sample.csv");
+    let house = brought_in("coffee-machine", &["--timezone", "Europe/Vienna"], &report);
+    let (devices, orders) = served(&house, "coffee-machine", "read-the-coffee");
+    assert_eq!(devices.len(), 1);
+    assert_eq!(devices[0]["deviceName"], "Coffee machine, foyer");
+    let text = std::fs::read_to_string(&report).unwrap();
+    let (_, text) = text.split_once('\n').unwrap();
+    let mut reader = csv::ReaderBuilder::new().delimiter(b';').from_reader(text.as_bytes());
+    let rows = reader.records().map(|row| row.unwrap());
+    let sold = rows.filter(|row| &row[4] != "Service" && &row[0] != "Summe");
+    let mut expected: BTreeMap<String, Value> =
+        sold.map(|row| (cup(&row)["orderId"].as_str().unwrap().to_owned(), cup(&row))).collect();
+    assert_eq!((orders.len(), expected.len()), (38, 38));
+    let mut total = 0;
+    for order in &orders {
+        let told = expected.remove(order["orderId"].as_str().unwrap());
+        assert_eq!(Some(order), told.as_ref());
+        total += order["totalAmount"].as_i64().unwrap();
+    }
+    assert_eq!(total, 6_350);
+}
+
+#[test]
+fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
+    let house = House::new();
+    let fleet = example("coffee-machine/fleet.toml");
+    let mapping = example("coffee-machine/mapping.toml");
+    house.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).good();
+    let report = "Kaffeeautomat\n\
+        Datum;Uhrzeit;Getränk;Preis;Zahlung;Karte;Ausgabe;Hinweis\n\
+        02.11.2026;07:19:18.865;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
+        02.11.2026;07:20;Mokka;1,505 €;Karte;4929-0000-1111-2222;ok;\n\
+        31.11.2026;07:21;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
+        25.10.2026;02:30;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
+        29.03.2026;02:30;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
+        02.11.2026;07:22;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok\n\
+        02.11.2026;07:23;Mokka;1,50 €;Karte;4929-0000-1111-2222;vielleicht;\n\
+        02.11.2026;07:24;Mokka;2,00 €;Service;;ok;\n\
+        02.11.2026;07:25;Mokka;1,50 €;Bar;;ok;\n";
+    let report = house.file("report.csv", report);
+    let ran = house.run(&["import", "orders", &report, "--map", &mapping]).bad();
+    assert_eq!(ran.counts(), [2, 0, 0, 6]);
+    let said = ran.stderr.replace(house.folder.path().to_str().unwrap(), "DIR");
+    let set_aside = house.read("report.csv.rejected.ndjson");
+    insta::assert_snapshot!(format!("{said}\n{set_aside}"));
+    crate::bad_lines::check_nowhere(&house, said.as_bytes(), "report.csv");
+}

@@ -1,0 +1,140 @@
+//! Settings: a flag before a variable before the file, wherever they stand.
+
+use crate::caller::{DEVICES_PATH, TOKEN_PATH};
+use crate::fleet::FLEET;
+use crate::program::{House, Ran, Served, kiosque};
+
+/// Largest page size that a server grants, as its refusal names it.
+fn largest_page(served: &Served) -> String {
+    let mut caller = served.caller();
+    let token = caller.log_in("walker", "secret");
+    let path = format!("{DEVICES_PATH}?size=999999");
+    let reply = caller.call(&path, Some(&token), "{}");
+    assert_eq!(reply.code(), -1);
+    let said = reply.json["data"][0].as_str().unwrap();
+    said.split(|c: char| !c.is_ascii_digit()).rfind(|word| !word.is_empty()).unwrap().to_owned()
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_and_that_before_the_file() {
+    let house = House::with(FLEET, "UTC");
+    let file = house.file("kiosque.toml", "page_size_max = 11\nlisten = \"127.0.0.1:0\"\n");
+    let cert = house.data().join("tls/cert.pem");
+    let serve = |flag: Option<&str>, variable: Option<&str>| {
+        let mut command = house.command(&["serve", "--config", &file]);
+        command.args(flag.iter().flat_map(|flag| ["--page-size-max", flag]));
+        command.envs(variable.map(|variable| ("KIOSQUE_PAGE_SIZE_MAX", variable)));
+        Served::start(&mut command, &cert)
+    };
+    assert_eq!(largest_page(&serve(None, None)), "11");
+    assert_eq!(largest_page(&serve(None, Some("12"))), "12");
+    assert_eq!(largest_page(&serve(Some("13"), Some("12"))), "13");
+    assert_eq!(largest_page(&serve(Some("13"), None)), "13");
+    assert_eq!(largest_page(&house.serve()), "1000");
+}
+
+#[test]
+fn a_file_and_the_environment_can_say_where_the_data_is() {
+    let house = House::with(FLEET, "Europe/Paris");
+    let data = house.data().to_str().unwrap().to_owned();
+    let file =
+        house.file("kiosque.toml", format!("data = {data:?}\ntimezone = \"Europe/Paris\"\n"));
+    Ran::of(kiosque().args(["verify", "--config", &file])).good();
+    Ran::of(kiosque().arg("verify").env("KIOSQUE_CONFIG", &file)).good();
+    Ran::of(kiosque().arg("verify").env("KIOSQUE_DATA", &data)).good();
+    let ran = Ran::of(kiosque().args(["verify", "--data", "elsewhere", "--config", &file])).bad();
+    assert!(ran.stderr.starts_with("kiosque: elsewhere: "), "{}", ran.stderr);
+}
+
+#[test]
+fn common_flags_may_stand_before_or_after_the_arguments() {
+    let house = House::with(FLEET, "Europe/Paris");
+    let data = house.data().to_str().unwrap().to_owned();
+    let orders = house.file("orders.ndjson", "");
+    let config = house.file("kiosque.toml", "");
+    let common = ["--data", &data, "--timezone", "Europe/Paris", "--config", &config];
+    let mut places = 0;
+    for words in [&["import", "orders", &orders][..], &["archive", "--before", "2026-01-01"]] {
+        for at in 0..=words.len() {
+            // A flag's value stands beside it.
+            if at > 0 && words[at - 1] == "--before" {
+                continue;
+            }
+            let mut args = words.to_vec();
+            args.splice(at..at, common);
+            Ran::of(kiosque().args(&args)).good();
+            places += 1;
+        }
+    }
+    assert_eq!(places, 7);
+}
+
+#[test]
+fn a_wrong_configuration_file_is_named_with_its_key() {
+    let house = House::with(FLEET, "UTC");
+    for (content, wanted) in [
+        ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
+        ("listen = \"8443\"\n", "listen: invalid socket address syntax\n"),
+        ("listen = 8443\n", "listen: invalid type: integer `8443`"),
+        ("token_validity = \"3x\"\n", "token_validity: \"3x\" is no duration; write it like"),
+        ("hash_slots = -1\n", "hash_slots: invalid value: integer `-1`"),
+        ("listen = \n", "line 1"),
+    ] {
+        let file = house.file("kiosque.toml", content);
+        let ran = house.run(&["verify", "--config", &file]).bad();
+        assert!(ran.stderr.starts_with(&format!("kiosque: {file}: ")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(wanted), "{content}: {}", ran.stderr);
+    }
+    let ran = house.run(&["verify", "--config", "absent.toml"]).bad();
+    assert!(ran.stderr.starts_with("kiosque: absent.toml: No such file"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_unknown_variable_is_a_warning_and_no_more() {
+    let house = House::with(FLEET, "UTC");
+    let mut command = house.command(&["verify"]);
+    let ran =
+        Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).good();
+    assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is no setting of kiosque\n");
+    assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers, no difference\n");
+}
+
+#[test]
+fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
+    let house = House::with(FLEET, "Europe/Paris");
+    house.run(&["verify"]).good();
+    house.run(&["verify", "--timezone", "Europe/Paris"]).good();
+    let said = "the time zone of this data is Europe/Paris, not Asia/Tokyo";
+    for args in [
+        &["verify"][..],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["apply", "fleet.toml"],
+        &["import", "orders", "fleet.toml"],
+        &["archive", "--before", "2026-01-01"],
+        &["demo", "--listen", "127.0.0.1:0"],
+    ] {
+        let mut args = args.to_vec();
+        args.extend(["--timezone", "Asia/Tokyo"]);
+        let ran = house.run(&args).bad();
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+    }
+    // Nobody named one: it is UTC, and that is recorded too.
+    let plain = House::new();
+    let fleet = plain.file("fleet.toml", FLEET);
+    plain.run(&["apply", &fleet]).good();
+    plain.run(&["verify", "--timezone", "UTC"]).good();
+    let ran = plain.run(&["verify", "--timezone", "Europe/Paris"]).bad();
+    assert!(ran.stderr.contains("is UTC, not Europe/Paris"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_server_speaks_its_default_locale() {
+    let house = House::with(FLEET, "UTC");
+    let served = house.serve_with(&["--default-locale", "zh-CN"]);
+    let body = r#"{"username":"walker","password":"wrong"}"#;
+    let reply = served.caller().call(TOKEN_PATH, None, body);
+    assert_eq!(reply.code(), -2);
+    assert_eq!(reply.json["enMsg"], "User name or password is wrong.");
+    assert!(!reply.json["msg"].as_str().unwrap().is_ascii(), "{reply:?}");
+}

@@ -1,0 +1,95 @@
+//! HTTPS only: the certificate that is made, the one that is given, and plain HTTP.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::caller::TOKEN_PATH;
+use crate::fleet::FLEET;
+use crate::program::{House, Served};
+
+#[test]
+fn a_certificate_is_made_once_and_curl_takes_it() {
+    let house = House::with(FLEET, "UTC");
+    let served = house.serve();
+    let cert = house.data().join("tls/cert.pem");
+    let key = house.data().join("tls/key.pem");
+    let mode = std::fs::metadata(&key).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let login = r#"{"username":"walker","password":"secret"}"#;
+    for (host, version) in [("127.0.0.1", "--http1.1"), ("localhost", "--http2")] {
+        let url = format!("{}/{TOKEN_PATH}", served.base.replace("127.0.0.1", host));
+        let output = Command::new("curl")
+            .args(["--silent", "--show-error", "--fail", version, "-d", login, "--cacert"])
+            .arg(&cert)
+            .arg(&url)
+            .output()
+            .unwrap();
+        let answer = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(answer.starts_with(r#"{"code":200,"#), "{answer}");
+    }
+    drop(served);
+    let before = (std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap());
+    house.serve().caller().log_in("walker", "secret");
+    assert_eq!((std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap()), before);
+}
+
+#[test]
+fn a_certificate_that_is_given_is_the_one_shown() {
+    let other = House::with(FLEET, "UTC");
+    drop(other.serve());
+    let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
+    let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
+    let house = House::with(FLEET, "UTC");
+    let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", &cert, "--tls-key", &key];
+    let served = Served::start(&mut house.command(&args), cert.as_ref());
+    served.caller().log_in("walker", "secret");
+    assert!(!house.data().join("tls").exists());
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named() {
+    let house = House::with(FLEET, "UTC");
+    drop(house.serve());
+    let other = House::with(FLEET, "UTC");
+    drop(other.serve());
+    let path = |house: &House, name: &str| house.data().join(name).to_str().unwrap().to_owned();
+    let (cert, key) = (path(&house, "tls/cert.pem"), path(&house, "tls/key.pem"));
+    let foreign = path(&other, "tls/key.pem");
+    let empty = house.file("empty.pem", "");
+    let absent = path(&house, "absent.pem");
+    let refused = |cert: &str, key: &str| {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
+        house.run(&args).bad().stderr
+    };
+    let holds_none = format!("kiosque: {empty}: holds no certificate in PEM\n");
+    assert_eq!(refused(&empty, &key), holds_none);
+    let holds_none = format!("kiosque: {empty}: holds no private key in PEM\n");
+    assert_eq!(refused(&cert, &empty), holds_none);
+    let said = refused(&cert, &foreign);
+    assert!(said.contains(&cert) && said.contains("KeyMismatch"), "{said}");
+    for said in [refused(&absent, &key), refused(&cert, &absent)] {
+        assert!(said.contains(&absent) && said.contains("No such file"), "{said}");
+    }
+    let ran = house.run(&["serve", "--tls-cert", &cert]).bad();
+    assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key go together\n");
+}
+
+#[test]
+fn plain_http_is_not_answered() {
+    let house = House::with(FLEET, "UTC");
+    let served = house.serve();
+    let mut stream = TcpStream::connect(served.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let request =
+        format!("POST /v8/{TOKEN_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // Closed, or reset, and not one byte of HTTP.
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
+    served.caller().log_in("walker", "secret");
+}

@@ -1,0 +1,58 @@
+//! Walks pages to their end, as an integrator does.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::caller::{Caller, DEVICES_PATH, ORDERS_PATH};
+
+/// Every record of a paginated call, and whether the pages agree with their own totals.
+pub(crate) fn pages(
+    caller: &mut Caller,
+    path: &str,
+    token: &str,
+    body: &Value,
+    size: usize,
+) -> Vec<Value> {
+    let mut all = Vec::new();
+    for current in 1.. {
+        let path = format!("{path}?current={current}&size={size}");
+        let reply = caller.call(&path, Some(token), &body.to_string());
+        let page = reply.data();
+        let records = page["records"].as_array().unwrap();
+        if records.is_empty() {
+            assert_eq!(page["total"], all.len(), "{path} {body}");
+            break;
+        }
+        all.extend(records.iter().cloned());
+    }
+    all
+}
+
+/// The devices of the selected group.
+pub(crate) fn devices(caller: &mut Caller, token: &str) -> Vec<Value> {
+    pages(caller, DEVICES_PATH, token, &json!({}), 1_000)
+}
+
+/// All orders of a device, newest first.
+pub(crate) fn orders(caller: &mut Caller, token: &str, device: &str) -> Vec<Value> {
+    let body = json!({"deviceCode": device, "includeHistory": true});
+    pages(caller, ORDERS_PATH, token, &body, 1_000)
+}
+
+/// The orders of a device that are not archived, newest first.
+pub(crate) fn current_orders(caller: &mut Caller, token: &str, device: &str) -> Vec<Value> {
+    pages(caller, ORDERS_PATH, token, &json!({"deviceCode": device}), 1_000)
+}
+
+/// Every order of every device of the selected group, by device.
+pub(crate) fn all_orders(caller: &mut Caller, token: &str) -> BTreeMap<String, Vec<Value>> {
+    let devices = devices(caller, token);
+    let codes = devices.iter().map(|device| device["deviceCode"].as_str().unwrap().to_owned());
+    codes
+        .map(|code| {
+            let orders = orders(caller, token, &code);
+            (code, orders)
+        })
+        .collect()
+}
