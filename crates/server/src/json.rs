@@ -111,6 +111,8 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
+        // An object is a level even when it is empty, as an array is.
+        self.deeper::<A::Error>()?;
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
             if !names.insert(name.clone()) {
@@ -151,6 +153,13 @@ mod tests {
             "the body is not UTF-8 at byte 6"
         );
         assert!(parse_object(deep(31).as_bytes(), 32).is_ok());
+        // The deepest level may be empty, whatever it is made of; one more is too many.
+        for empty in ["[]", "{}"] {
+            let body = |levels: usize| deep(levels).replace('1', empty);
+            assert!(parse_object(body(30).as_bytes(), 32).is_ok(), "{empty}");
+            let said = parse_object(body(31).as_bytes(), 32).expect_err("too deep");
+            assert!(said.starts_with("nested deeper than 32 levels"), "{empty}: {said}");
+        }
     }
 
     #[test]
