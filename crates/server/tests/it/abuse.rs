@@ -4,10 +4,10 @@
 mod bodies;
 mod framing;
 mod headers;
-mod http2;
+pub(crate) mod http2;
 mod noise;
 mod paths;
-mod slow_clients;
+pub(crate) mod slow_clients;
 mod stalled_clients;
 mod tls;
 pub(crate) mod wire;

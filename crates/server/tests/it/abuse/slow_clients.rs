@@ -128,7 +128,7 @@ async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_say_nothing_are_closed() {
+pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
     let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let start = Instant::now();
@@ -140,7 +140,7 @@ async fn slow_clients_that_say_nothing_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
+pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
     let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let mut hello = super::tls::client_hello(&door).into_iter();
@@ -153,7 +153,7 @@ async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
+pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
     let house = house(|limits| limits.first_byte_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let start = Instant::now();
@@ -165,7 +165,7 @@ async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_dribble_headers_are_closed() {
+pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
     let house = house(|limits| limits.header_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
@@ -178,7 +178,7 @@ async fn slow_clients_that_dribble_headers_are_closed() {
 
 /// The deadline for headers holds for the second request of a connection, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_dribble_later_headers_are_closed() {
+pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
     let house = house(|limits| limits.header_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let mut wire = door.open().await;
@@ -192,7 +192,7 @@ async fn slow_clients_that_dribble_later_headers_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
+pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
     let house = house(|limits| limits.body_deadline = DEADLINE).await;
     suffer(&house, |door, token| {
         let head = format!(
@@ -215,7 +215,7 @@ async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_that_rest_too_long_are_closed() {
+pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
     let house = house(|limits| limits.idle_deadline = DEADLINE).await;
     suffer(&house, |door, _| async move {
         let mut wire = door.open().await;
@@ -229,7 +229,7 @@ async fn slow_clients_that_rest_too_long_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
+pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
     let house = house(|limits| limits.header_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
     let http2_door = Door::with(&house, &versions, b"h2");
@@ -249,7 +249,7 @@ async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
+pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
     let house = house(|limits| limits.idle_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
     let http2_door = Door::with(&house, &versions, b"h2");
