@@ -84,7 +84,11 @@ struct Outcome {
 
 fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     let limit = format!("-max_total_time={seconds}");
-    let mut command = cargo(["fuzz", "run", "--fuzz-dir", "fuzz", target, "--", &limit])?;
+    // What is found goes into the first folder; the second is only read, and is committed.
+    let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+    fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
+    let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];
+    let mut command = cargo(call)?;
     // The sanitizer's flags belong to nightly compilers; this lets the stable one take them.
     command.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
     eprintln!("$ {}", show(&command));

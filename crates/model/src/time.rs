@@ -118,6 +118,10 @@ impl Zone {
     /// What is wrong with the text.
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match shape(text) {
+            // The calendar would take it for second 59; which leap second is meant, no clock says.
+            Some(Shape::Local) if text.ends_with(":60") => {
+                Err(TimeFault::Impossible(text.to_owned()))
+            }
             Some(Shape::Local) => {
                 let civil: DateTime = DateTime::strptime("%Y-%m-%d %H:%M:%S", text)
                     .map_err(|_| TimeFault::Impossible(text.to_owned()))?;
@@ -237,6 +241,7 @@ mod tests {
             ("2022-01-03", None),
             ("2022-02-30 10:00:00", None),
             ("2022-01-03 24:00:00", None),
+            ("2022-01-03 23:59:60", None),
             ("2022-01-03T09:00:00+0800", None),
             ("1969-12-31T23:59:59Z", None),
             ("0000-00-00 00:00:00", None),

@@ -1,9 +1,10 @@
 //! One request, as handlers see it.
 
-use http::HeaderMap;
+use bytes::Bytes;
 use http::request::Parts;
+use http::{HeaderMap, Method, Request};
 use hyper::body::Incoming;
-use kiosque_model::{Limits, Presented, Refusal, UnixMs};
+use kiosque_model::{Presented, Refusal, UnixMs};
 use kiosque_wire::{LOCALE_HEADER, TOKEN_HEADER};
 
 use crate::answer::Failure;
@@ -18,16 +19,24 @@ pub(crate) struct Call<'a> {
     pub(crate) app: &'a App,
     pub(crate) now: UnixMs,
     head: Parts,
-    body: Incoming,
+    body: Result<Bytes, String>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(app: &'a App, head: Parts, body: Incoming) -> Call<'a> {
+    /// Takes the request in, whole, whatever will be answered: a connection that ends while its
+    /// caller is still sending takes the answer with it.
+    pub(crate) async fn receive(app: &'a App, request: Request<Incoming>) -> Call<'a> {
+        let (head, body) = request.into_parts();
+        let body = body::read(body, &app.settings.limits).await;
         Call { app, now: app.clock.now(), head, body }
     }
 
-    fn limits(&self) -> &'a Limits {
-        &self.app.settings.limits
+    pub(crate) fn method(&self) -> &Method {
+        &self.head.method
+    }
+
+    pub(crate) fn path(&self) -> String {
+        self.head.uri.path().to_owned()
     }
 
     /// The query string, without its question mark.
@@ -47,18 +56,11 @@ impl<'a> Call<'a> {
     }
 
     /// Reads the body into a form.
-    pub(crate) async fn form(self) -> Result<Form, Refusal> {
-        let limits = self.limits();
-        let body = body::read(self.body, limits).await.map_err(Refusal::Unreadable)?;
-        let fields = json::parse_object(&body, limits.json_max_depth);
+    pub(crate) fn form(self) -> Result<Form, Refusal> {
+        let max_depth = self.app.settings.limits.json_max_depth;
+        let body = self.body.map_err(Refusal::Unreadable)?;
+        let fields = json::parse_object(&body, max_depth);
         fields.map(Form::new).map_err(Refusal::Unreadable)
-    }
-
-    /// Takes a body in where none is asked for, so that the connection can be used again.
-    pub(crate) async fn ignore_body(self) {
-        let limits = self.limits();
-        // Whatever is wrong with a body that nobody reads is nobody's concern.
-        let _ = body::read(self.body, limits).await;
     }
 }
 

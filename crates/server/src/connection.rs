@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
@@ -22,17 +23,24 @@ use crate::router;
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
+/// How often a connection on which something is under way looks whether it still is.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Serves a connection to its end. What goes wrong with it concerns nobody else.
 pub(crate) async fn serve(
     app: Arc<App>,
     acceptor: TlsAcceptor,
     stream: TcpStream,
-    stopping: Stopping,
+    mut stopping: Stopping,
 ) {
     let deadline = app.settings.limits.tls_handshake_deadline;
-    let Ok(Ok(stream)) = tokio::time::timeout(deadline, acceptor.accept(stream)).await else {
-        return;
+    let stream = tokio::select! {
+        greeted = tokio::time::timeout(deadline, acceptor.accept(stream)) => match greeted {
+            Ok(Ok(stream)) => stream,
+            _ => return,
+        },
+        // Nothing has been asked yet.
+        () = stopping.wait() => return,
     };
     let protocol = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => Protocol::Http2,
@@ -106,22 +114,40 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
 }
 
 /// Ready once the deadline has passed. The alarm is moved only when it would ring too late, or has
-/// rung too early: most requests come and go without touching it.
+/// rung too early: most requests come and go without touching it. It never stays silent: on HTTP/2
+/// a request can end without this task hearing of it.
 fn overdue(
     mut alarm: Pin<&mut Sleep>,
     context: &mut std::task::Context<'_>,
     deadline: impl Fn() -> Option<std::time::Instant>,
 ) -> Poll<()> {
     loop {
-        let Some(deadline) = deadline().map(Instant::from_std) else { return Poll::Pending };
-        if Instant::now() >= deadline {
+        let now = Instant::now();
+        let deadline = deadline().map(Instant::from_std);
+        if deadline.is_some_and(|deadline| now >= deadline) {
             return Poll::Ready(());
         }
-        if deadline < alarm.deadline() || alarm.is_elapsed() {
-            alarm.as_mut().reset(deadline);
+        let look = deadline.unwrap_or(now + LOOK_AGAIN);
+        if alarm.is_elapsed() || (deadline.is_some() && look < alarm.deadline()) {
+            alarm.as_mut().reset(look);
         }
         if alarm.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_deadline_that_comes_back_unheard_is_kept() {
+        let start = Instant::now();
+        // Something is under way when the alarm rings, and ends without a sound.
+        let deadline = || (start.elapsed() > Duration::from_millis(100)).then(|| start.into_std());
+        let mut alarm = pin!(sleep_until(start + Duration::from_millis(10)));
+        let overdue = poll_fn(|context| overdue(alarm.as_mut(), context, deadline));
+        tokio::time::timeout(LOOK_AGAIN * 10, overdue).await.expect("the deadline has passed");
     }
 }

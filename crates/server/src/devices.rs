@@ -11,7 +11,7 @@ use crate::call::{Call, after_session};
 pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = device_ask(call).await;
+    let asked = device_ask(call);
     let ask = after_session(app, now, &presented, asked)?;
 
     let (page, online) = (ask.page, app.online_since(now));
@@ -24,9 +24,9 @@ pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
     })
 }
 
-async fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
+fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
     let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
-    let mut form = call.form().await?;
+    let mut form = call.form()?;
     let page = form.page(&query, size_max);
     let group = form.text("groupId").map(GroupId::parse);
     let code = form.text("deviceCode");

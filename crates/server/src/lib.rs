@@ -31,6 +31,6 @@ pub use listener::{Listener, Stop};
 /// The doors that fuzzing knocks at; the service itself enters by them, too.
 pub mod doors {
     pub use crate::form::Form;
-    pub use crate::json::{Fields, parse_object};
+    pub use crate::json::{Fields, Json, parse_object};
     pub use crate::query::page_of;
 }

@@ -12,7 +12,7 @@ use crate::ingest::record;
 pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = order_ask(call).await;
+    let asked = order_ask(call);
     let ask = after_session(app, now, &presented, asked)?;
 
     let page = ask.page;
@@ -49,9 +49,9 @@ impl Records {
     }
 }
 
-async fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
+fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
     let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
-    let mut form = call.form().await?;
+    let mut form = call.form()?;
     let page = form.page(&query, size_max);
     let device = form.required_text("deviceCode");
     let history = match form.flag("includeHistory") {
@@ -91,7 +91,7 @@ fn page_of_ready_records(total: i64, page: PageAsk, records: &Records) -> Data {
 pub(crate) async fn order_detail(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = numbers_asked(call).await;
+    let asked = numbers_asked(call);
     let numbers = after_session(app, now, &presented, asked)?;
 
     let detail = app.store.order_detail(&presented, now, &numbers, |ready| {
@@ -102,8 +102,8 @@ pub(crate) async fn order_detail(call: Call<'_>) -> Result<Data, Failure> {
     Ok(Data(detail))
 }
 
-async fn numbers_asked(call: Call<'_>) -> Result<TradeNumbers, Refusal> {
-    let mut form = call.form().await?;
+fn numbers_asked(call: Call<'_>) -> Result<TradeNumbers, Refusal> {
+    let mut form = call.form()?;
     let out = form.text("tradeNoOut").filter(|number| !number.trim().is_empty());
     let inner = form.text("tradeNoIn").filter(|number| !number.trim().is_empty());
     let numbers = TradeNumbers { out, inner };

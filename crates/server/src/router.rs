@@ -23,12 +23,11 @@ pub(crate) async fn answer(app: &App, request: Request<Incoming>) -> Response<Fu
 }
 
 async fn route(app: &App, request: Request<Incoming>) -> Result<Data, Failure> {
-    let (head, body) = request.into_parts();
-    if head.method != Method::POST {
+    let call = Call::receive(app, request).await;
+    if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());
     }
-    let path = head.uri.path().to_owned();
-    let call = Call::new(app, head, body);
+    let path = call.path();
     match path.as_str() {
         "/v8/platform-auth/auth/third-api/token" => auth::log_in(call).await,
         "/v8/platform-auth/auth/third-api/switchGroup" => auth::switch_group(call).await,

@@ -87,7 +87,9 @@ impl Db {
         E: From<Error> + Send + 'static,
     {
         let db = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || db.write_here(change)).await;
+        // Waiting for a thread and for earlier writes counts, too.
+        let patience_ends = Instant::now() + self.wait;
+        let done = tokio::task::spawn_blocking(move || db.write_until(patience_ends, change)).await;
         done.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
@@ -97,9 +99,17 @@ impl Db {
         &self,
         change: impl FnOnce(&Write<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.write_until(Instant::now() + self.wait, change)
+    }
+
+    fn write_until<T, E: From<Error>>(
+        &self,
+        patience_ends: Instant,
+        change: impl FnOnce(&Write<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let connection = lock(&self.writer);
         let write = Write { read: Read { connection: &connection } };
-        self.begin(&write).map_err(E::from)?;
+        self.begin(&write, patience_ends).map_err(E::from)?;
         let done = change(&write).and_then(|done| {
             write.run(&COMMIT).map_err(E::from)?;
             Ok(done)
@@ -110,8 +120,7 @@ impl Db {
         done
     }
 
-    fn begin(&self, write: &Write<'_>) -> Result<(), Error> {
-        let patience_ends = Instant::now() + self.wait;
+    fn begin(&self, write: &Write<'_>, patience_ends: Instant) -> Result<(), Error> {
         loop {
             match write.run(&BEGIN_WRITE) {
                 Err(Error::Engine(error)) if is_busy(&error) => {}

@@ -230,7 +230,7 @@ impl Reply {
         &self.json["data"]
     }
 
-    async fn of(response: http::Response<hyper::body::Incoming>) -> Reply {
+    pub(crate) async fn of(response: http::Response<hyper::body::Incoming>) -> Reply {
         let (head, body) = response.into_parts();
         let text = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(text.to_vec()).unwrap();

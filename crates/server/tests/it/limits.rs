@@ -1,1 +1,84 @@
-//! To be written.
+//! "Limits: one table in the code, each a setting", each hit by a test.
+
+mod connections;
+mod logins;
+mod requests;
+mod shutdown;
+
+use std::time::Duration;
+
+use kiosque_model::Limits;
+
+use crate::abuse::slow_clients;
+
+/// A limit without a test does not compile: whoever adds one names its test here.
+#[test]
+fn every_limit_is_hit_by_a_test() {
+    let Limits {
+        body_max_bytes: _,
+        json_max_depth: _,
+        page_size_max: _,
+        header_max_bytes: _,
+        connections_max: _,
+        http2_streams_max: _,
+        tls_handshake_deadline: _,
+        first_byte_deadline: _,
+        header_deadline: _,
+        body_deadline: _,
+        idle_deadline: _,
+        hash_slots: _,
+        hash_queue: _,
+        hash_wait: _,
+        store_wait: _,
+        shutdown_deadline: _,
+    } = Limits::for_cores(1);
+    let hit_by: [(&str, fn()); 16] = [
+        ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
+        ("json_max_depth", requests::json_nests_up_to_its_limit),
+        ("page_size_max", requests::a_page_is_as_large_as_its_limit),
+        ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
+        ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
+        ("http2_streams_max", connections::one_stream_too_many_is_refused),
+        ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
+        (
+            "first_byte_deadline",
+            slow_clients::slow_clients_that_fall_silent_after_the_handshake_are_closed,
+        ),
+        ("header_deadline", slow_clients::slow_clients_that_dribble_headers_are_closed),
+        ("body_deadline", slow_clients::slow_clients_that_dribble_a_body_are_told_and_closed),
+        ("idle_deadline", slow_clients::slow_clients_that_rest_too_long_are_closed),
+        ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
+        ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
+        ("hash_wait", logins::a_login_waits_for_its_turn_up_to_its_limit),
+        ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
+        ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
+    ];
+    assert!(hit_by.iter().all(|(limit, _)| !limit.is_empty()));
+}
+
+/// The design's section on limits, number by number.
+#[test]
+fn the_limits_are_what_the_design_says() {
+    let seconds = Duration::from_secs;
+    for (cores, hash_slots) in [(0, 1), (1, 1), (2, 1), (8, 7)] {
+        let expected = Limits {
+            body_max_bytes: 1_048_576,
+            json_max_depth: 32,
+            page_size_max: 1_000,
+            header_max_bytes: 32_768,
+            connections_max: 10_000,
+            http2_streams_max: 64,
+            tls_handshake_deadline: seconds(10),
+            first_byte_deadline: seconds(10),
+            header_deadline: seconds(10),
+            body_deadline: seconds(15),
+            idle_deadline: seconds(75),
+            hash_slots,
+            hash_queue: 64,
+            hash_wait: seconds(5),
+            store_wait: seconds(5),
+            shutdown_deadline: seconds(10),
+        };
+        assert_eq!(Limits::for_cores(cores), expected);
+    }
+}

@@ -1,0 +1,196 @@
+//! Bodies that are meant to hurt.
+
+use http_body_util::Full;
+
+use super::wire::{Wire, post};
+use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
+use crate::harness::{self, DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, Reply, TOKEN_PATH};
+
+/// What a body is answered with.
+enum Want {
+    /// Code 500 and a diagnostic that says this.
+    Unreadable(&'static str),
+    /// Code -1 and exactly these violations.
+    Invalid(&'static [&'static str]),
+    /// Code -1 "not within your permission scope".
+    OutOfScope,
+    /// Code 200.
+    Success,
+}
+
+use Want::{Invalid, OutOfScope, Success, Unreadable};
+
+#[track_caller]
+fn assert_answer(reply: &Reply, want: &Want) {
+    assert_envelope(reply);
+    assert_eq!(reply.status, 200, "{reply:?}");
+    match want {
+        Unreadable(said) => assert_unreadable(reply, said),
+        Invalid(violations) => {
+            assert_eq!(reply.code(), -1, "{reply:?}");
+            assert_eq!(reply.data(), &serde_json::json!(violations), "{reply:?}");
+        }
+        OutOfScope => {
+            assert_eq!(reply.code(), -1, "{reply:?}");
+            let said = "Requested device/group is not within your permission scope";
+            assert_eq!(reply.json["msg"], said);
+        }
+        Success => assert_eq!(reply.code(), 200, "{reply:?}"),
+    }
+}
+
+async fn ask(house: &House, token: &str, body: Vec<u8>) -> Reply {
+    let request = harness::post(&format!("/v8/{ORDERS_PATH}")).header("third-api-token", token);
+    let request = request.body(Full::from(body)).unwrap();
+    house.caller().await.send(request).await
+}
+
+/// "A body is a JSON object": whatever else comes, and however deep, is told and does no harm.
+#[tokio::test]
+async fn hostile_json_gets_an_envelope() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let too_deep = "nested deeper than 32 levels";
+    let nested = |open: &str, inner: &str, close: &str, levels: usize| {
+        let (open, close) = (open.repeat(levels), close.repeat(levels));
+        format!(r#"{{"deviceCode":"D1","x":{open}{inner}{close}}}"#)
+    };
+    let with = |value: &str| format!(r#"{{"deviceCode":"D1","startTimestamp":{value}}}"#);
+    let cases: Vec<(String, Want)> = vec![
+        ("[".repeat(100_000), Unreadable(too_deep)),
+        ("{\"a\":".repeat(100_000), Unreadable(too_deep)),
+        (nested("[", "", "]", 100_000), Unreadable(too_deep)),
+        (nested("{\"a\":", "1", "}", 50_000), Unreadable(too_deep)),
+        (nested("[", "1", "]", 31), Success),
+        (format!("{{{}", "\"a\":1,".repeat(100_000)), Unreadable("stands twice")),
+        (with("1e400"), Unreadable("number out of range")),
+        (with(&"9".repeat(1_000)), Unreadable("number out of range")),
+        (with(&"9".repeat(300)), Invalid(&["startTimestamp must be an integer"])),
+        (with("18446744073709551616"), Invalid(&["startTimestamp must be an integer"])),
+        (with("9223372036854775807"), Success),
+        (with("-9223372036854775808"), Success),
+        (with("1.0"), Invalid(&["startTimestamp must be an integer"])),
+        (with("1e-999999"), Invalid(&["startTimestamp must be an integer"])),
+        (with("NaN"), Unreadable("expected value")),
+        (with("0x10"), Unreadable("at line 1")),
+        (with("01"), Unreadable("invalid number")),
+        (with("\"1\""), Invalid(&["startTimestamp must be an integer"])),
+        (r#"{"deviceCode":"\ud800"}"#.to_owned(), Unreadable("hex escape")),
+        (r#"{"deviceCode":"\udc00\ud800"}"#.to_owned(), Unreadable("surrogate")),
+        (r#"{"deviceCode":"D1\u0000"}"#.to_owned(), OutOfScope),
+        ("{\"deviceCode\":\"D\u{0}1\"}".to_owned(), Unreadable("control character")),
+        (format!(r#"{{"deviceCode":"{}"}}"#, "é".repeat(400_000)), OutOfScope),
+        ("\u{feff}{\"deviceCode\":\"D1\"}".to_owned(), Unreadable("expected value")),
+        ("{\"deviceCode\":\"D1\"}\u{0}".to_owned(), Unreadable("trailing characters")),
+        ("{\"deviceCode\":\"D1\"}{}".to_owned(), Unreadable("trailing characters")),
+        ("{'deviceCode':'D1'}".to_owned(), Unreadable("key must be a string")),
+        ("{\"deviceCode\":\"D1\",}".to_owned(), Unreadable("trailing comma")),
+        ("{\"deviceCode\":\"D1\"".to_owned(), Unreadable("EOF")),
+        ("deviceCode=D1".to_owned(), Unreadable("expected value")),
+        (" \r\n\t".to_owned(), Unreadable("EOF")),
+        (String::new(), Unreadable("the body is empty")),
+        ("null".to_owned(), Unreadable("the body is null")),
+        ("[]".to_owned(), Unreadable("no JSON object")),
+        ("\"{}\"".to_owned(), Unreadable("no JSON object")),
+        ("0".to_owned(), Unreadable("no JSON object")),
+        ("{\"__proto__\":{\"x\":1},\"deviceCode\":\"D1\"}".to_owned(), Success),
+        ("\r\n {\"deviceCode\" : \"D1\"} \r\n".to_owned(), Success),
+    ];
+    for (body, want) in cases {
+        let shown: String = body.chars().take(80).collect();
+        println!("{shown}");
+        assert_answer(&ask(&house, &token, body.into_bytes()).await, &want);
+    }
+    assert_serves(&house, &token).await;
+}
+
+/// Bytes that are no UTF-8 are told with their place; other encodings are no JSON here.
+#[tokio::test]
+async fn other_encodings_are_told() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let text = r#"{"deviceCode":"D1"}"#;
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16_marked = [b"\xff\xfe", utf16.as_slice()].concat();
+    let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00".to_vec();
+    for (body, said) in [
+        (b"{\"deviceCode\":\"\xff\"}".to_vec(), "not UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xc3\x28\"}".to_vec(), "not UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xed\xa0\x80\"}".to_vec(), "not UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xf0\x9f".to_vec(), "not UTF-8 at byte 15"),
+        (utf16, "at line 1"),
+        (utf16_marked, "not UTF-8 at byte 0"),
+        (gzip, "not UTF-8 at byte 1"),
+    ] {
+        assert_answer(&ask(&house, &token, body).await, &Unreadable(said));
+    }
+}
+
+/// Without a live session nobody is told what is wrong with a body, however wrong it is.
+#[tokio::test]
+async fn a_hostile_body_without_a_session_is_a_refused_token() {
+    let house = House::with(FLEET).await;
+    for body in ["[".repeat(100_000), String::new(), "x".repeat(2 << 20)] {
+        for path in [DEVICES_PATH, ORDERS_PATH] {
+            assert_eq!(house.call(path, None, &body).await.code(), -4);
+            assert_eq!(house.call(path, Some("x"), &body).await.code(), -4);
+        }
+        assert_eq!(house.call(LOGOUT_PATH, None, &body).await.code(), -3);
+    }
+}
+
+/// "A body where none is allowed is ignored", and the connection goes on after it.
+#[tokio::test]
+async fn a_body_that_nobody_asked_for_is_ignored() {
+    let house = House::with(FLEET).await;
+    for body in ["[[[".to_owned(), "x".repeat(2 << 20), "{\"a\":1,\"a\":2}".to_owned()] {
+        let token = house.log_in("ops").await.token;
+        let mut caller = house.caller().await;
+        let reply = caller.call(LOGOUT_PATH, Some(&token), &body).await;
+        assert_eq!((reply.code(), reply.data()), (200, &serde_json::Value::Null));
+        assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").await.code(), -4);
+    }
+}
+
+/// Names and passwords that are meant to be something else are just wrong.
+#[tokio::test]
+async fn hostile_credentials_are_wrong_ones() {
+    let house = House::with(FLEET).await;
+    let long = "x".repeat(900_000);
+    for name in ["ops' or '1'='1", "ops\\u0000", "OPS", " ops", "o\\u006fps", "%6fps", &long] {
+        let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
+        let reply = house.call(TOKEN_PATH, None, &body).await;
+        assert_envelope(&reply);
+        assert_eq!(reply.code(), -2, "{name:.40}");
+    }
+    for password in ["", " ", "secret ", "SECRET", "secret\\u0000", &long] {
+        let body = format!(r#"{{"username":"ops","password":"{password}"}}"#);
+        let reply = house.call(TOKEN_PATH, None, &body).await;
+        let blank = password.trim().is_empty();
+        assert_eq!(reply.code(), if blank { -1 } else { -2 }, "{password:.40}");
+    }
+}
+
+/// "Content type absent or another: accepted if the body parses."
+#[tokio::test]
+async fn the_content_type_decides_nothing() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Wire::open(&house).await;
+    let kinds: [&[&str]; 7] = [
+        &[],
+        &["text/plain"],
+        &["application/x-www-form-urlencoded"],
+        &["application/json; charset=utf-16"],
+        &["nonsense;;;"],
+        &[""],
+        &["application/json", "application/xml"],
+    ];
+    for kinds in kinds {
+        let mut headers = vec![("third-api-token", token.as_str())];
+        headers.extend(kinds.iter().map(|kind| ("Content-Type", *kind)));
+        let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
+        assert_answer(&reply, &Success);
+        assert_unreadable(&wire.ask(post(DEVICES_PATH, &headers, "x=1")).await, "expected value");
+    }
+}

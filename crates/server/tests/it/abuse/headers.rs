@@ -1,0 +1,101 @@
+//! Headers that come twice, wrongly, or not at all.
+
+use super::wire::{Wire, post};
+use super::{FLEET, assert_envelope, assert_serves};
+use crate::harness::{DEVICES_PATH, House, SWITCH_PATH};
+
+/// "Every other token fault (unknown, replaced, expired, altered, Bearer …, sent twice): -4."
+#[tokio::test]
+async fn a_token_is_sent_once_and_exactly() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let bearer = format!("Bearer {token}");
+    let list = format!("{token},{token}");
+    let quoted = format!("\"{token}\"");
+    let padded = format!("{token}==");
+    let lower = token.to_ascii_lowercase();
+    let long = "A".repeat(20_000);
+    let cases: [(&[&str], i64); 12] = [
+        (&[&token], 200),
+        (&[&token, &token], -4),
+        (&[&token, ""], -4),
+        (&["", &token], -4),
+        (&[&bearer], -4),
+        (&[&list], -4),
+        (&[&quoted], -4),
+        (&[&padded], -4),
+        (&[&lower], -4),
+        (&[&long], -4),
+        (&["\u{e9}\u{20ac}"], -4),
+        (&[""], -4),
+    ];
+    let mut wire = Wire::open(&house).await;
+    for (tokens, code) in cases {
+        let headers: Vec<_> = tokens.iter().map(|one| ("Third-API-Token", *one)).collect();
+        let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
+        assert_envelope(&reply);
+        assert_eq!(reply.code(), code, "{tokens:?}");
+    }
+    // White space around a header's value is HTTP's, not the token's.
+    let spaced = format!("  {token}\t");
+    let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", &spaced)], "{}")).await;
+    assert_eq!(reply.code(), 200);
+    let twice = [("third-api-token", token.as_str()); 2];
+    assert_eq!(wire.ask(post(SWITCH_PATH, &twice, r#"{"groupId":"g1"}"#)).await.code(), -4);
+    assert_serves(&house, &token).await;
+}
+
+/// "X-Locale: best match; unknown or absent: the server's default."
+#[tokio::test]
+async fn languages_that_make_no_sense_are_the_default() {
+    let house = House::with(FLEET).await;
+    let mut wire = Wire::open(&house).await;
+    let (en, zh) = ("Token is incorrect or invalid,please login again", "token 错误或已失效");
+    let many = "fr,".repeat(5_000);
+    let cases: [(&[&str], &str); 9] = [
+        (&[], en),
+        (&["", "zh-CN"], en),
+        (&["zh-CN", "en"], zh),
+        (&["zh-CN;q=nan"], en),
+        (&["zh-CN;q=1;q=1"], en),
+        (&["\u{4e2d}\u{6587}"], en),
+        (&[",;,;=,zh"], zh),
+        (&[&many], en),
+        (&["EN_us_posix"], en),
+    ];
+    for (languages, msg) in cases {
+        let headers: Vec<_> = languages.iter().map(|one| ("X-Locale", *one)).collect();
+        let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
+        assert_envelope(&reply);
+        let said = reply.json["msg"].as_str().unwrap();
+        assert!(said.starts_with(msg), "{languages:?}: {said}");
+        assert_eq!(reply.json["enMsg"], en);
+    }
+}
+
+/// What HTTP itself forbids is refused before it is a request, and the connection ends.
+#[tokio::test]
+async fn what_is_no_http_is_refused_by_http() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let start = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");
+    for headers in [
+        "Content-Length: 2\r\nContent-Length: 3\r\n",
+        "Content-Length: 2, 3\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: 99999999999999999999\r\n",
+        "Transfer-Encoding: gzip\r\n",
+        "third-api-token : x\r\n",
+        "third-api\u{0}token: x\r\n",
+        "third-api-token: a\u{0}b\r\n",
+        "third-api-token: x\r\n  folded\r\n",
+        ": nameless\r\n",
+    ] {
+        let mut wire = Wire::open(&house).await;
+        wire.say(format!("{start}{headers}\r\n{{}}")).await;
+        let reply = wire.answer().await.unwrap_or_else(|| panic!("no answer to {headers:?}"));
+        assert_eq!((reply.status, reply.text.as_str()), (400, ""), "{headers:?}");
+        assert!(wire.is_closed().await, "{headers:?}");
+    }
+    assert_serves(&house, &token).await;
+}

@@ -1,0 +1,181 @@
+//! Random bytes over the wire: requests that were good before something fell on them. The seed is
+//! printed; each round can be run again by it.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::AsyncWriteExt;
+
+use super::wire::{Door, parsed, post};
+use super::{FLEET, assert_envelope, assert_serves, http2};
+use crate::harness::{
+    DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, size,
+};
+
+/// SplitMix64: small, and the same everywhere.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
+    }
+
+    fn byte(&mut self) -> u8 {
+        // Half of them mean something to HTTP or JSON.
+        const TELLING: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
+        if self.below(2) == 0 {
+            TELLING[self.below(TELLING.len())]
+        } else {
+            self.next().to_le_bytes()[0]
+        }
+    }
+
+    /// Lets something fall on `bytes`.
+    fn spoil(&mut self, bytes: &mut Vec<u8>) {
+        for _ in 0..1 + self.below(4) {
+            let at = self.below(bytes.len());
+            match self.below(5) {
+                0 => bytes[at] = self.byte(),
+                1 => bytes.insert(at, self.byte()),
+                2 => drop(bytes.remove(at)),
+                3 => {
+                    let end = (at + self.below(40)).min(bytes.len());
+                    let copy = bytes[at..end].to_vec();
+                    let to = self.below(bytes.len());
+                    bytes.splice(to..to, copy);
+                }
+                _ => {
+                    let noise: Vec<u8> = (0..self.below(30)).map(|_| self.byte()).collect();
+                    bytes.splice(at..at, noise);
+                }
+            }
+            if bytes.is_empty() {
+                bytes.push(self.byte());
+            }
+        }
+    }
+}
+
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts panics from now on, those of other tests too: any is one too many.
+fn count_panics() -> usize {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.fetch_add(1, Ordering::SeqCst);
+            shown(panic);
+        }));
+    });
+    PANICS.load(Ordering::SeqCst)
+}
+
+/// What an answer to noise may be: an envelope, or HTTP's own refusal without a body.
+fn check(mut heard: &[u8], seed: u64) -> usize {
+    let mut answers = 0;
+    while let Some((reply, length)) = parsed(heard, "POST") {
+        match reply.status {
+            100 => {}
+            400 | 414 | 431 | 501 | 505 => assert_eq!(reply.text, "", "seed {seed}"),
+            // A spoiled method may have become HEAD, whose answers have no body.
+            404 if heard.len() == length - reply.text.len() => {}
+            _ => assert_envelope(&reply),
+        }
+        answers += 1;
+        heard = &heard[length..];
+    }
+    assert!(heard.is_empty(), "seed {seed}: {:?}", String::from_utf8_lossy(heard));
+    answers
+}
+
+/// A process that has had enough of a request ends it; this caller hangs up after what it said.
+async fn outcome(door: &Door, bytes: &[u8]) -> Vec<u8> {
+    let mut wire = door.open().await;
+    wire.say(bytes).await;
+    let _ = wire.stream.shutdown().await;
+    wire.rest().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spoiled_requests_get_an_envelope_or_a_refusal() {
+    let panics = count_panics();
+    let house = House::with(FLEET).await;
+    let door = Door::of(&house);
+    let token = house.log_in("ops").await.token;
+    let with = [("third-api-token", token.as_str()), ("X-Locale", "zh-CN"), ("Expect", "x")];
+    let good = [
+        post(DEVICES_PATH, &with[..1], r#"{"deviceCode":"D1","isOnline":1}"#),
+        post(&format!("{ORDERS_PATH}?current=1&size=2"), &with, r#"{"deviceCode":"D1"}"#),
+        post(SWITCH_PATH, &with[1..2], r#"{"groupId":"g1"}"#),
+        post(LOGOUT_PATH, &[], ""),
+        post(TOKEN_PATH, &with[1..2], r#"{"username":"","password":"x"}"#),
+    ];
+    let first = 0x006b_696f_7371_7565;
+    println!("seeds from {first}");
+    let (mut answers, rounds) = (0, size(400, 10_000));
+    for seed in (first..).take(rounds) {
+        let mut chance = Chance(seed);
+        let mut bytes = good[chance.below(good.len())].clone();
+        chance.spoil(&mut bytes);
+        answers += check(&outcome(&door, &bytes).await, seed);
+    }
+    println!("{rounds} rounds, {answers} answers");
+    assert!(answers > rounds / 2, "the noise was too loud: {answers} answers");
+    assert_serves(&house, &token).await;
+    assert_eq!(count_panics(), panics, "something panicked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spoiled_frames_of_http2_end_their_connection_at_most() {
+    let panics = count_panics();
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let door = Door::with(&house, &[&rustls::version::TLS13], b"h2");
+    let path = format!("/v8/{DEVICES_PATH}");
+    let first = 0x0068_7474_7032;
+    println!("seeds from {first}");
+    for seed in (first..).take(size(200, 5_000)) {
+        let mut chance = Chance(seed);
+        let mut frames = http2::request(1, &path, &[("third-api-token", &token)]);
+        frames.extend(http2::begun(3, &path, &[("third-api-token", &token)]));
+        frames.extend(http2::frame(0, 1, 3, b"{}"));
+        chance.spoil(&mut frames);
+        let mut bytes = http2::preface(&[]);
+        bytes.extend(frames);
+        outcome(&door, &bytes).await;
+    }
+    assert_serves(&house, &token).await;
+    assert_eq!(count_panics(), panics, "something panicked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spoiled_handshakes_end_their_connection() {
+    let panics = count_panics();
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let door = Door::of(&house);
+    let first = 0x0074_6c73;
+    println!("seeds from {first}");
+    for seed in (first..).take(size(200, 5_000)) {
+        let mut chance = Chance(seed);
+        let mut hello = super::tls::client_hello(&door);
+        chance.spoil(&mut hello);
+        let mut stream = door.tcp().await;
+        let _ = stream.write_all(&hello).await;
+        let _ = stream.shutdown().await;
+        let mut heard = Vec::new();
+        let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut heard).await;
+        // An alert (21), or the server's side of a handshake (22) that goes no further.
+        assert!(heard.is_empty() || [21, 22].contains(&heard[0]), "seed {seed}: {heard:?}");
+    }
+    assert_serves(&house, &token).await;
+    assert_eq!(count_panics(), panics, "something panicked");
+}

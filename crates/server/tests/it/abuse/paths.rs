@@ -1,0 +1,119 @@
+//! Everything that is no path of the contract: "unknown path or wrong method: HTTP 404, code 0".
+
+use super::wire::{Wire, post};
+use super::{FLEET, assert_envelope, assert_serves};
+use crate::harness::{DEVICES_PATH, House, Reply, TOKEN_PATH};
+
+#[track_caller]
+fn assert_not_found(reply: &Reply, what: &str) {
+    assert_envelope(reply);
+    assert_eq!((reply.status, reply.code()), (404, 0), "{what}: {reply:?}");
+    assert_eq!(reply.data(), &serde_json::Value::Null, "{what}");
+}
+
+/// A request line, and as few headers as may be.
+fn request(line: &str, token: &str) -> String {
+    format!(
+        "{line}\r\nHost: localhost\r\nthird-api-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}"
+    )
+}
+
+#[tokio::test]
+async fn other_methods_are_not_found() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Wire::open(&house).await;
+    let methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "post", "PROPFIND", "M!"];
+    for method in methods {
+        let line = format!("{method} /v8/{DEVICES_PATH} HTTP/1.1");
+        assert_not_found(&wire.ask(request(&line, &token)).await, method);
+    }
+    // A HEAD is answered without the body that says so.
+    let line = format!("HEAD /v8/{DEVICES_PATH} HTTP/1.1");
+    wire.say(request(&line, &token)).await;
+    let reply = wire.answer_to("HEAD").await.unwrap();
+    assert_eq!((reply.status, reply.text.as_str()), (404, ""));
+    assert!(!reply.headers["x-request-id"].is_empty());
+    // The next one shows that nothing was left over.
+    assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
+    assert_serves(&house, &token).await;
+    // A tunnel is refused; what follows it would be the tunnel's.
+    let mut wire = Wire::open(&house).await;
+    wire.say("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n").await;
+    assert_eq!(wire.answer().await.unwrap().status, 404);
+}
+
+/// "The prefix appears exactly once, with no trailing slash."
+#[tokio::test]
+async fn paths_are_taken_as_they_are_written() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Wire::open(&house).await;
+    let long = "x".repeat(10_000);
+    for path in [
+        "/",
+        "/v8",
+        "/v8/",
+        &format!("/{DEVICES_PATH}"),
+        &format!("//v8/{DEVICES_PATH}"),
+        &format!("/v8//{DEVICES_PATH}"),
+        &format!("/v8/v8/{DEVICES_PATH}"),
+        &format!("/V8/{DEVICES_PATH}"),
+        &format!("/v9/{DEVICES_PATH}"),
+        &format!("/v8/{DEVICES_PATH}/"),
+        &format!("/v8/{DEVICES_PATH};x=1"),
+        &format!("/v8/{DEVICES_PATH}%3Fsize=1"),
+        &format!("/v8/{DEVICES_PATH}%00"),
+        &format!("/v8/{}", DEVICES_PATH.replace("kiosk", "%6biosk")),
+        &format!("/v8/{}", DEVICES_PATH.to_ascii_lowercase()),
+        &format!("/v8/./{DEVICES_PATH}"),
+        &format!("/v8/x/../{DEVICES_PATH}"),
+        "/v8/third-center-web/openapi/v1/kioskDevice",
+        "/livez",
+        "/operator/v1/audit",
+        &format!("/{long}"),
+    ] {
+        let line = format!("POST {path} HTTP/1.1");
+        assert_not_found(&wire.ask(request(&line, &token)).await, path);
+    }
+    assert_serves(&house, &token).await;
+}
+
+/// The same request in the other forms that HTTP knows is the same request.
+#[tokio::test]
+async fn other_forms_of_the_same_request_are_answered_alike() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Wire::open(&house).await;
+    let plain = wire.ask(request(&format!("POST /v8/{DEVICES_PATH} HTTP/1.1"), &token)).await;
+    assert_eq!(plain.code(), 200);
+    for line in [
+        format!("POST https://localhost/v8/{DEVICES_PATH} HTTP/1.1"),
+        format!("POST http://elsewhere:1/v8/{DEVICES_PATH} HTTP/1.1"),
+        format!("POST /v8/{DEVICES_PATH}? HTTP/1.1"),
+        format!("POST /v8/{DEVICES_PATH}?&&=&x HTTP/1.1"),
+    ] {
+        let reply = wire.ask(request(&line, &token)).await;
+        assert_envelope(&reply);
+        assert_eq!(reply.text, plain.text, "{line}");
+    }
+    // HTTP/1.0 knows no keep-alive unless it is asked for.
+    let old = format!("POST /v8/{DEVICES_PATH} HTTP/1.0");
+    let reply = wire.ask(request(&old, &token)).await;
+    assert_eq!(reply.text, plain.text);
+    assert!(wire.is_closed().await);
+    // Neither does it know of a host.
+    let mut wire = Wire::open(&house).await;
+    let hostless = format!("{old}\r\nthird-api-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}");
+    assert_eq!(wire.ask(hostless).await.text, plain.text);
+}
+
+/// `Connection: close` closes after the answer.
+#[tokio::test]
+async fn a_caller_may_ask_for_the_end() {
+    let house = House::with(FLEET).await;
+    let mut wire = Wire::open(&house).await;
+    let reply = wire.ask(post(TOKEN_PATH, &[("Connection", "close")], "{}")).await;
+    assert_eq!(reply.code(), -1);
+    assert!(wire.is_closed().await);
+}

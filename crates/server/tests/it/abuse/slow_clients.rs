@@ -1,0 +1,271 @@
+//! Slow and silent callers: each phase of a connection has a deadline of its own, and good callers
+//! are served all along. A hundred callers of each kind; a thousand under the soak switch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use kiosque_model::Limits;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::task::JoinSet;
+
+use super::wire::{Door, Wire, parsed, post};
+use super::{FLEET, assert_unreadable, http2};
+use crate::harness::{DEVICES_PATH, House, size};
+
+/// The deadline that a test is about.
+const DEADLINE: Duration = Duration::from_millis(1_000);
+/// Every other one: nothing in these tests lasts so long.
+const FAR: Duration = Duration::from_secs(300);
+/// Between two bytes of a caller that dribbles.
+const DRIP: Duration = Duration::from_millis(100);
+
+/// A house in which one deadline is short and all others are far.
+async fn house(shorten: impl FnOnce(&mut Limits)) -> House {
+    let wanted = 8_000;
+    let files = rlimit::increase_nofile_limit(wanted).unwrap();
+    assert!(files >= wanted, "these tests need {wanted} open files and may have {files}");
+    House::set(FLEET, |settings| {
+        let limits = &mut settings.limits;
+        limits.tls_handshake_deadline = FAR;
+        limits.first_byte_deadline = FAR;
+        limits.header_deadline = FAR;
+        limits.body_deadline = FAR;
+        limits.idle_deadline = FAR;
+        shorten(limits);
+    })
+    .await
+}
+
+/// Sends many slow callers at once. Each says how long it was suffered; none may be cut off before
+/// the deadline, or kept much longer, or keep good callers waiting.
+async fn suffer<S, F>(house: &House, slow: S)
+where
+    S: Fn(Door, String) -> F,
+    F: Future<Output = Duration> + Send + 'static,
+{
+    let token = house.log_in("ops").await.token;
+    let door = Door::of(house);
+    let over = Arc::new(AtomicBool::new(false));
+    let mut good = JoinSet::new();
+    good.spawn(steady(door.clone(), token.clone(), Arc::clone(&over)));
+    good.spawn(fresh(door.clone(), token.clone(), Arc::clone(&over)));
+
+    let count = size(100, 1_000);
+    let mut callers = JoinSet::new();
+    for _ in 0..count {
+        callers.spawn(slow(door.clone(), token.clone()));
+    }
+    let mut suffered = callers.join_all().await;
+    over.store(true, Ordering::SeqCst);
+    suffered.sort();
+    let (first, last) = (suffered[0], suffered[count - 1]);
+    println!("{count} slow callers, closed after {first:?} to {last:?}");
+    assert!(first >= DEADLINE, "closed after {first:?}, before the deadline");
+    let late = DEADLINE + Duration::from_secs(if count > 100 { 10 } else { 4 });
+    assert!(last < late, "closed after {last:?}, long after the deadline");
+
+    for (served, slowest) in good.join_all().await {
+        println!("a good caller: {served} calls, the slowest {slowest:?}");
+        assert!(served >= 3, "a good caller was served {served} times");
+        assert!(slowest < Duration::from_secs(5), "a good caller waited for {slowest:?}");
+    }
+}
+
+/// A good caller on one connection; says how many calls were served and how long one took at most.
+async fn steady(door: Door, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+    let mut wire = door.open().await;
+    let (mut served, mut slowest) = (0, Duration::ZERO);
+    while !over.load(Ordering::SeqCst) {
+        let start = Instant::now();
+        served_once(&mut wire, &token).await;
+        slowest = slowest.max(start.elapsed());
+        served += 1;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    (served, slowest)
+}
+
+/// A good caller with a new connection for each call.
+async fn fresh(door: Door, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+    let (mut served, mut slowest) = (0, Duration::ZERO);
+    while !over.load(Ordering::SeqCst) {
+        let start = Instant::now();
+        served_once(&mut door.open().await, &token).await;
+        slowest = slowest.max(start.elapsed());
+        served += 1;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    (served, slowest)
+}
+
+async fn served_once(wire: &mut Wire, token: &str) {
+    let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", token)], "{}")).await;
+    assert_eq!(reply.code(), 200, "{reply:?}");
+}
+
+/// Dribbles what `drip` gives, or nothing, until the server hangs up; says what it heard.
+async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    mut drip: impl FnMut() -> Option<u8>,
+) -> Vec<u8> {
+    let mut heard = Vec::new();
+    loop {
+        tokio::select! {
+            read = stream.read_buf(&mut heard) => match read {
+                Ok(1..) => {}
+                _ => return heard,
+            },
+            () = tokio::time::sleep(DRIP) => {
+                let Some(byte) = drip() else { continue };
+                let said = stream.write_all(&[byte]).await.is_ok();
+                if !said || stream.flush().await.is_err() {
+                    return heard;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
+    let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let start = Instant::now();
+        let heard = until_closed(&mut door.tcp().await, || None).await;
+        assert_eq!(heard, b"");
+        start.elapsed()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
+    let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let mut hello = super::tls::client_hello(&door).into_iter();
+        let start = Instant::now();
+        let heard = until_closed(&mut door.tcp().await, || hello.next()).await;
+        assert_eq!(heard, b"");
+        start.elapsed()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
+    let house = house(|limits| limits.first_byte_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let start = Instant::now();
+        let heard = until_closed(&mut door.open().await.stream, || None).await;
+        assert_eq!(heard, b"");
+        start.elapsed()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
+    let house = house(|limits| limits.header_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
+        let start = Instant::now();
+        until_closed(&mut door.open().await.stream, || request.next()).await;
+        start.elapsed()
+    })
+    .await;
+}
+
+/// The deadline for headers holds for the second request of a connection, too.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
+    let house = house(|limits| limits.header_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let mut wire = door.open().await;
+        assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
+        let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
+        let start = Instant::now();
+        until_closed(&mut wire.stream, || request.next()).await;
+        start.elapsed()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
+    let house = house(|limits| limits.body_deadline = DEADLINE).await;
+    suffer(&house, |door, token| {
+        let head = format!(
+            "POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n\
+             third-api-token: {token}\r\nContent-Length: 4000\r\n\r\n"
+        );
+        async move {
+            let mut wire = door.open().await;
+            let start = Instant::now();
+            wire.say(head).await;
+            let heard = until_closed(&mut wire.stream, || Some(b' ')).await;
+            let suffered = start.elapsed();
+            let (reply, length) = parsed(&heard, "POST").expect("an answer");
+            assert_unreadable(&reply, "the body did not arrive within 1s");
+            assert_eq!(length, heard.len());
+            suffered
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
+    let house = house(|limits| limits.idle_deadline = DEADLINE).await;
+    suffer(&house, |door, _| async move {
+        let mut wire = door.open().await;
+        let start = Instant::now();
+        assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
+        let heard = until_closed(&mut wire.stream, || None).await;
+        assert_eq!(heard, b"");
+        start.elapsed()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
+    let house = house(|limits| limits.header_deadline = DEADLINE).await;
+    let versions = [&rustls::version::TLS13];
+    let http2_door = Door::with(&house, &versions, b"h2");
+    suffer(&house, |_, _| {
+        let door = http2_door.clone();
+        async move {
+            let mut wire = door.open().await;
+            let start = Instant::now();
+            wire.say(http2::preface(&[])).await;
+            // Pings are no requests.
+            let mut pings = http2::frame(6, 0, 0, &[0; 8]).into_iter().cycle();
+            until_closed(&mut wire.stream, || pings.next()).await;
+            start.elapsed()
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
+    let house = house(|limits| limits.idle_deadline = DEADLINE).await;
+    let versions = [&rustls::version::TLS13];
+    let http2_door = Door::with(&house, &versions, b"h2");
+    suffer(&house, |_, _| {
+        let door = http2_door.clone();
+        async move {
+            let mut wire = door.open().await;
+            let start = Instant::now();
+            wire.say(http2::preface(&[])).await;
+            wire.say(http2::request(1, "/v8/nowhere", &[])).await;
+            // Headers that never end are no activity, either.
+            let headers = http2::frame(1, 0, 3, &http2::field("x-long", &"x".repeat(1_000)));
+            let mut headers = headers.into_iter();
+            until_closed(&mut wire.stream, || headers.next()).await;
+            start.elapsed()
+        }
+    })
+    .await;
+}

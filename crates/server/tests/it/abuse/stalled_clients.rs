@@ -1,0 +1,91 @@
+//! Callers that ask and do not take the answers: "an answer that the caller does not take" holds
+//! its connection for the idle deadline and no longer.
+
+use std::time::{Duration, Instant};
+
+use super::wire::{Door, Wire, post};
+use super::{FLEET, assert_serves, http2};
+use crate::harness::{DEVICES_PATH, House, ORDERS_PATH};
+
+const DEADLINE: Duration = Duration::from_millis(1_000);
+const LATE: Duration = Duration::from_secs(5);
+
+/// A house with a device that has three hundred large orders.
+async fn house() -> House {
+    let house = House::set(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
+    let name = "x".repeat(2_000);
+    let orders: String = (0..300)
+        .map(|number| {
+            format!(
+                "{{\"orderId\":\"o{number}\",\"deviceCode\":\"D1\",\"currency\":\"EUR\",\
+                 \"totalAmount\":1,\"tradeStartTime\":\"2026-03-01 10:00:00\",\
+                 \"payChannelName\":\"{name}\"}}\n"
+            )
+        })
+        .collect();
+    house.orders(orders).await;
+    house
+}
+
+/// Says a little from time to time until the server has hung up; says how long that took.
+async fn until_gone(wire: &mut Wire, word: &[u8]) -> Duration {
+    let start = Instant::now();
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let said = tokio::io::AsyncWriteExt::write_all(&mut wire.stream, word);
+        if !matches!(tokio::time::timeout(LATE, said).await, Ok(Ok(()))) || start.elapsed() > LATE {
+            return start.elapsed();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_takes_no_answer_is_closed() {
+    let house = house().await;
+    let token = house.log_in("ops").await.token;
+    let path = format!("{ORDERS_PATH}?size=300");
+    let ask = post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#);
+    let mut wire = Door::of(&house).narrow().await;
+    // More than any buffer on the way takes.
+    for _ in 0..40 {
+        wire.say(&ask).await;
+    }
+    let gone = until_gone(&mut wire, b"P").await;
+    assert!(gone > DEADLINE / 2 && gone < LATE, "gone after {gone:?}");
+    assert_serves(&house, &token).await;
+}
+
+/// A caller that takes its answer slowly, but takes it, within the deadline gets all of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_takes_its_answer_slowly_gets_it() {
+    let house = house().await;
+    let token = house.log_in("ops").await.token;
+    let path = format!("{ORDERS_PATH}?size=300");
+    let mut wire = Door::of(&house).narrow().await;
+    wire.say(post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#)).await;
+    for _ in 0..10 {
+        tokio::time::sleep(DEADLINE / 20).await;
+        assert!(wire.more().await);
+    }
+    let reply = wire.answer().await.expect("the whole answer");
+    assert_eq!(reply.data()["records"].as_array().unwrap().len(), 300);
+}
+
+/// HTTP/2 lets a caller forbid the server to send; that is no way to hold a connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_of_http2_that_opens_no_window_is_closed() {
+    let house = house().await;
+    let token = house.log_in("ops").await.token;
+    let door = Door::with(&house, &[&rustls::version::TLS13], b"h2");
+    let mut wire = door.open().await;
+    const INITIAL_WINDOW_SIZE: u16 = 4;
+    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
+    let path = format!("/v8/{DEVICES_PATH}");
+    for stream in [1, 3, 5] {
+        wire.say(http2::begun(stream, &path, &[("third-api-token", &token)])).await;
+        wire.say(http2::frame(0, 1, stream, b"{}")).await;
+    }
+    let gone = until_gone(&mut wire, &http2::frame(6, 0, 0, &[0; 8])).await;
+    assert!(gone > DEADLINE / 2 && gone < LATE, "gone after {gone:?}");
+    assert_serves(&house, &token).await;
+}

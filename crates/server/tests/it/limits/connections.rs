@@ -1,0 +1,98 @@
+//! How many connections and streams there may be at a time.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::abuse::wire::{Door, Wire, post};
+use crate::abuse::{FLEET, http2};
+use crate::harness::{DEVICES_PATH, House};
+
+/// "Connections at a time; more wait in the listener's backlog."
+#[tokio::test]
+pub(super) async fn one_connection_too_many_waits_for_its_turn() {
+    let house = House::set(FLEET, |settings| settings.limits.connections_max = 3).await;
+    let token = house.log_in("ops").await.token;
+    let door = Door::of(&house);
+    let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
+    // Whatever a connection does, it takes a place: silent, resting or asking.
+    let silent = door.tcp().await;
+    let mut resting = door.open().await;
+    assert_eq!(resting.ask(&ask).await.code(), 200);
+    let mut asking = door.open().await;
+    assert_eq!(asking.ask(&ask).await.code(), 200);
+
+    let patient = {
+        let (door, ask) = (door.clone(), ask.clone());
+        tokio::spawn(async move { door.open().await.ask(ask).await.code() })
+    };
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!patient.is_finished(), "a fourth connection was let in");
+    assert_eq!(asking.ask(&ask).await.code(), 200, "the third goes on meanwhile");
+    drop(silent);
+    assert_eq!(timeout(Duration::from_secs(10), patient).await.unwrap().unwrap(), 200);
+    // Its place is free again, and so is each that is left.
+    for _ in 0..10 {
+        assert_eq!(door.open().await.ask(&ask).await.code(), 200);
+    }
+    assert_eq!(resting.ask(&ask).await.code(), 200);
+}
+
+/// The frames that came: kind, stream and payload.
+fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
+    let mut frames = Vec::new();
+    while let Some((head, rest)) = bytes.split_at_checked(9) {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let stream = u32::from_be_bytes(head[5..9].try_into().unwrap());
+        let Some((payload, rest)) = rest.split_at_checked(length.try_into().unwrap()) else {
+            break;
+        };
+        frames.push((head[3], stream, payload.to_vec()));
+        bytes = rest;
+    }
+    frames
+}
+
+/// Reads until a frame comes of this kind on this stream.
+async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u8> {
+    loop {
+        let found = frames(&wire.seen).into_iter().find(|(k, s, _)| (*k, *s) == (kind, stream));
+        if let Some((_, _, payload)) = found {
+            return payload;
+        }
+        assert!(wire.more().await, "closed before a frame {kind} of stream {stream}");
+    }
+}
+
+const DATA: u8 = 0;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+
+/// "HTTP/2 streams a connection": the caller is told how many, and one more is refused in a way
+/// that lets it try again.
+#[tokio::test]
+pub(super) async fn one_stream_too_many_is_refused() {
+    let house = House::set(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(http2::preface(&[])).await;
+    let settings = await_frame(&mut wire, SETTINGS, 0).await;
+    const MAX_CONCURRENT_STREAMS: [u8; 6] = [0, 3, 0, 0, 0, 2];
+    assert!(settings.chunks(6).any(|setting| setting == MAX_CONCURRENT_STREAMS), "{settings:?}");
+
+    let path = format!("/v8/{DEVICES_PATH}");
+    for stream in [1, 3, 5] {
+        wire.say(http2::begun(stream, &path, &[("third-api-token", &token)])).await;
+    }
+    const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+    assert_eq!(await_frame(&mut wire, RST_STREAM, 5).await, REFUSED_STREAM);
+    for stream in [1, 3] {
+        wire.say(http2::frame(DATA, 1, stream, b"{}")).await;
+        let data = await_frame(&mut wire, DATA, stream).await;
+        assert!(data.starts_with(b"{\"code\":200,"), "{data:?}");
+    }
+    // There is room again.
+    wire.say(http2::begun(7, &path, &[("third-api-token", &token)])).await;
+    wire.say(http2::frame(DATA, 1, 7, b"{}")).await;
+    await_frame(&mut wire, DATA, 7).await;
+}

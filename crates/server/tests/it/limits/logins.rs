@@ -1,0 +1,154 @@
+//! Logins: how many are hashed, how many wait, and for how long; and what else goes on meanwhile.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::abuse::{FLEET, assert_envelope, assert_serves};
+use crate::harness::{House, Reply, SWITCH_PATH, TOKEN_PATH};
+
+/// An account whose hash is so costly that a login holds its slot for the rest of a test's steps.
+const COSTLY: &str = "
+    [[account]]
+    login_name = 'costly'
+    password_hash = '$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
+                     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    third_party_api = true
+    groups = ['g1']
+";
+/// Far longer than any test.
+const FAR: Duration = Duration::from_secs(300);
+
+async fn house(slots: usize, queue: usize, wait: Duration) -> House {
+    House::set(&format!("{FLEET}{COSTLY}"), |settings| {
+        settings.limits.hash_slots = slots;
+        settings.limits.hash_queue = queue;
+        settings.limits.hash_wait = wait;
+    })
+    .await
+}
+
+/// A login that goes on beside the test.
+async fn begin(house: &House, name: &str) -> tokio::task::JoinHandle<Reply> {
+    let mut caller = house.caller().await;
+    let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
+    let login = tokio::spawn(async move { caller.call(TOKEN_PATH, None, &body).await });
+    // Time enough to reach its place.
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    login
+}
+
+/// "Login queue full: HTTP 500, code 500, Retry-After where it helps, data a short diagnostic with
+/// the request id."
+#[track_caller]
+fn assert_busy(reply: &Reply, said: &str) {
+    assert_envelope(reply);
+    assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
+    assert_eq!(reply.json["msg"], "system error");
+    assert_eq!(reply.headers["retry-after"], "1");
+    let data = reply.data().as_str().unwrap();
+    let id = &reply.headers["x-request-id"];
+    assert_eq!(data, format!("{said} (request {id})"));
+}
+
+const TOO_MANY: &str = "too many logins at a time; try again";
+const TOO_LATE: &str = "the login waited too long for its turn; try again";
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
+    let house = house(2, 0, FAR).await;
+    let token = house.log_in("ops").await.token;
+    let first = begin(&house, "costly").await;
+    // There is a second slot, and no third.
+    let session = house.log_in("ops").await;
+    let second = begin(&house, "costly").await;
+    assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
+    assert_busy(&begin(&house, "ops").await.await.unwrap(), TOO_MANY);
+    // A refused login ends no session, and nobody else waits.
+    assert_serves(&house, &session.token).await;
+    assert_eq!(house.code_of(&token).await, -4);
+    for costly in [first, second] {
+        assert_eq!(costly.await.unwrap().code(), -2);
+    }
+    house.log_in("ops").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn a_login_beyond_the_queue_is_refused_at_once() {
+    let house = house(1, 2, FAR).await;
+    let costly = begin(&house, "costly").await;
+    let waiting = [begin(&house, "ops").await, begin(&house, "nobody").await];
+    let start = Instant::now();
+    for name in ["ops", "nobody"] {
+        assert_busy(&begin(&house, name).await.await.unwrap(), TOO_MANY);
+    }
+    assert!(!costly.is_finished(), "refused at once, not after {:?}", start.elapsed());
+    assert_eq!(costly.await.unwrap().code(), -2);
+    let [known, unknown] = waiting;
+    assert_eq!(known.await.unwrap().code(), 200);
+    assert_eq!(unknown.await.unwrap().code(), -2);
+    house.log_in("ops").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
+    let wait = Duration::from_millis(300);
+    let house = house(1, 64, wait).await;
+    let token = house.log_in("ops").await.token;
+    let costly = begin(&house, "costly").await;
+    let start = Instant::now();
+    let late = begin(&house, "ops").await.await.unwrap();
+    assert_busy(&late, TOO_LATE);
+    assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
+    assert!(!costly.is_finished(), "refused while the slot was still taken");
+    assert_serves(&house, &token).await;
+    // Who has waited in vain has left no place taken.
+    assert_eq!(costly.await.unwrap().code(), -2);
+    house.log_in("ops").await;
+}
+
+/// Takes the turn to write from everyone else, until dropped.
+fn hold(connection: &mut Connection) -> rusqlite::Transaction<'_> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap()
+}
+
+/// "How long a request waits for the store": also when many wait at once. Pages are read meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
+    let wait = Duration::from_millis(600);
+    let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let token = house.log_in("ops").await.token;
+    let mut elsewhere = Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+    let held = hold(&mut elsewhere);
+
+    let start = Instant::now();
+    let mut logins = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let mut caller = house.caller().await;
+        let body = r#"{"username":"ops","password":"secret"}"#;
+        logins.spawn(async move { caller.call(TOKEN_PATH, None, body).await });
+    }
+    let switch = r#"{"groupId":"g1"}"#;
+    let mut switcher = house.caller().await;
+    let asked = token.clone();
+    let switching =
+        tokio::spawn(async move { switcher.call(SWITCH_PATH, Some(&asked), switch).await });
+    while !logins.is_empty() {
+        assert_serves(&house, &token).await;
+        while let Some(reply) = logins.try_join_next() {
+            assert_busy(&reply.unwrap(), "the store is busy; try again");
+            assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
+        }
+    }
+    assert_busy(&switching.await.unwrap(), "the store is busy; try again");
+    // Each waited beside the others, not after them.
+    assert!(start.elapsed() < wait * 4, "the last was refused after {:?}", start.elapsed());
+
+    // What was refused has changed nothing, and a short wait ends well.
+    drop(held);
+    assert_serves(&house, &token).await;
+    let held = hold(&mut elsewhere);
+    let patient = begin(&house, "ops").await;
+    drop(held);
+    assert_eq!(patient.await.unwrap().code(), 200);
+}

@@ -1,0 +1,177 @@
+//! How large a request may be, and what it may ask for.
+
+use serde_json::json;
+
+use crate::abuse::wire::{Door, Wire, post};
+use crate::abuse::{FLEET, assert_envelope, assert_serves, assert_unreadable, http2};
+use crate::harness::{self, DEVICES_PATH, House, ORDERS_PATH, Reply, TOKEN_PATH};
+
+/// A JSON object of exactly so many bytes.
+fn body_of(length: usize) -> String {
+    let body = format!(r#"{{"x":"{}"}}"#, "x".repeat(length - 8));
+    assert_eq!(body.len(), length);
+    body
+}
+
+async fn over_http2(house: &House, token: &str, body: String) -> Reply {
+    let mut sender = harness::http2(house.address, house.folder.path()).await;
+    let request = http::Request::post(format!("https://localhost/v8/{DEVICES_PATH}"));
+    let request = request.header("third-api-token", token);
+    let body = http_body_util::Full::from(body);
+    Reply::of(sender.send_request(request.body(body).unwrap()).await.unwrap()).await
+}
+
+/// "Over the body limit: code 500, system error, a diagnostic string that says what is wrong."
+#[tokio::test]
+pub(super) async fn a_body_is_taken_up_to_its_limit() {
+    let house = House::set(FLEET, |settings| settings.limits.body_max_bytes = 1_000).await;
+    let token = house.log_in("ops").await.token;
+    let headers = [("third-api-token", token.as_str())];
+    let too_large = "the body is larger than 1000 bytes";
+
+    let mut wire = Wire::open(&house).await;
+    assert_eq!(wire.ask(post(DEVICES_PATH, &headers, &body_of(1_000))).await.code(), 200);
+    // Up to eight times the limit is heard out, so that the caller hears why it was in vain.
+    for length in [1_001, 8_000] {
+        let reply = wire.ask(post(DEVICES_PATH, &headers, &body_of(length))).await;
+        assert_unreadable(&reply, too_large);
+    }
+    for (length, code) in [(1_000, 200), (1_001, 500)] {
+        assert_eq!(over_http2(&house, &token, body_of(length)).await.code(), code);
+    }
+    // In chunks, whose number and size mean nothing.
+    for (length, code) in [(1_000, 200), (1_001, 500)] {
+        let chunks: String = body_of(length).chars().map(|c| format!("1\r\n{c}\r\n")).collect();
+        let head = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");
+        let more = format!("third-api-token: {token}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let reply = wire.ask(format!("{head}{more}{chunks}0\r\n\r\n")).await;
+        assert_eq!(reply.code(), code, "{reply:?}");
+    }
+
+    // Who sends still more is told without being heard out, and the connection ends.
+    let endless = post(DEVICES_PATH, &headers, &body_of(50_000));
+    wire.say(&endless[..20_000]).await;
+    assert_unreadable(&wire.answer().await.expect("an answer"), too_large);
+    assert!(wire.is_closed().await);
+    // So is who does that without a token, or elsewhere.
+    for (path, code) in [(DEVICES_PATH, -4), ("nowhere", 0), (TOKEN_PATH, 500)] {
+        let mut wire = Wire::open(&house).await;
+        wire.say(&post(path, &[], &body_of(50_000))[..20_000]).await;
+        assert_eq!(wire.answer().await.expect("an answer").code(), code, "{path}");
+        assert!(wire.is_closed().await);
+    }
+    assert_serves(&house, &token).await;
+}
+
+#[tokio::test]
+pub(super) async fn json_nests_up_to_its_limit() {
+    let house = House::set(FLEET, |settings| settings.limits.json_max_depth = 3).await;
+    let token = house.log_in("ops").await.token;
+    let ask = async |body| house.call(DEVICES_PATH, Some(&token), body).await;
+    for body in ["{}", r#"{"x":[[1]]}"#, r#"{"x":{"y":{}}}"#, r#"{"x":[{}],"y":{"z":[]}}"#] {
+        assert_eq!(ask(body).await.code(), 200, "{body}");
+    }
+    for body in [r#"{"x":[[[]]]}"#, r#"{"x":[[{}]]}"#, r#"{"x":{"y":{"z":{}}}}"#] {
+        assert_unreadable(&ask(body).await, "nested deeper than 3 levels");
+    }
+}
+
+/// "`size` over the limit is a violation that names the limit."
+#[tokio::test]
+pub(super) async fn a_page_is_as_large_as_its_limit() {
+    let house = House::set(FLEET, |settings| settings.limits.page_size_max = 7).await;
+    let token = house.log_in("ops").await.token;
+    for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"D1"}"#)] {
+        let ask =
+            async |query: &str| house.call(&format!("{path}?{query}"), Some(&token), body).await;
+        assert_eq!(ask("size=7").await.data()["size"], json!(7));
+        for query in ["size=8", "size=9223372036854775807"] {
+            let reply = ask(query).await;
+            assert_eq!(reply.code(), -1, "{reply:?}");
+            assert_eq!(reply.data(), &json!(["size must be at most 7"]));
+        }
+    }
+}
+
+/// The bytes of a request whose headers take exactly so many, its request line included.
+fn headers_of(length: usize, token: &str) -> Vec<u8> {
+    let bare = post(DEVICES_PATH, &[("third-api-token", token), ("x", "")], "{}");
+    let padding = "x".repeat(length + 2 - bare.len());
+    post(DEVICES_PATH, &[("third-api-token", token), ("x", &padding)], "{}")
+}
+
+/// "Header block 32 KiB (431, closed)."
+#[tokio::test]
+pub(super) async fn headers_are_taken_up_to_their_limit() {
+    let house = House::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Wire::open(&house).await;
+    assert_eq!(wire.ask(headers_of(2_000, &token)).await.code(), 200);
+    let refused = wire.ask(headers_of(2_001, &token)).await;
+    assert_eq!((refused.status, refused.text.as_str()), (431, ""));
+    assert!(wire.is_closed().await);
+
+    // Headers without an end need not come to one, and a path is a part of them.
+    let endless = |start: &str| format!("{start}{}", "x".repeat(3_000));
+    for start in ["POST /v8/a HTTP/1.1\r\nx: ", "POST /v8/", "POST"] {
+        let mut wire = Wire::open(&house).await;
+        wire.say(endless(start)).await;
+        let refused = wire.answer().await.unwrap_or_else(|| panic!("no answer to {start:?}"));
+        assert!([400, 431].contains(&refused.status), "{start:?}: {refused:?}");
+        assert!(wire.is_closed().await);
+    }
+    assert_serves(&house, &token).await;
+}
+
+#[tokio::test]
+async fn headers_are_a_hundred_at_most() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    for (count, status) in [(100, 200), (101, 431), (5_000, 431)] {
+        // Host, the token and the length are three of them.
+        let mut headers = vec![("x", "y"); count - 3];
+        headers.push(("third-api-token", &token));
+        let reply = Wire::open(&house).await.ask(post(DEVICES_PATH, &headers, "{}")).await;
+        assert_eq!(reply.status, status, "{count} headers");
+    }
+}
+
+/// HTTP/2 counts a header's name, its value and 32 bytes; a stream that goes over is refused, and
+/// the connection ends with one that goes far over.
+#[tokio::test]
+async fn headers_of_http2_are_taken_up_to_their_limit() {
+    let house = House::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+    let token = house.log_in("ops").await.token;
+    let path = format!("https://localhost/v8/{DEVICES_PATH}");
+    let ask = async |padding: usize| {
+        let mut sender = harness::http2(house.address, house.folder.path()).await;
+        let request = http::Request::post(&path).header("third-api-token", &token);
+        let request = request.header("x", "x".repeat(padding));
+        let body = http_body_util::Full::from("{}");
+        sender.send_request(request.body(body).unwrap()).await.map(|reply| reply.status().as_u16())
+    };
+    assert_eq!(ask(1_000).await.unwrap(), 200);
+    let refused = ask(2_000).await;
+    assert!(refused.as_ref().map_or(true, |status| *status == 431), "{refused:?}");
+
+    // Headers that go on and on, each frame within the rules.
+    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(http2::preface(&[])).await;
+    let field = http2::field("x", &"x".repeat(15_000));
+    wire.say(http2::frame(1, 0, 1, &field)).await;
+    for _ in 0..1_000 {
+        wire.say(http2::frame(9, 0, 1, &field)).await;
+    }
+    wire.rest().await;
+    assert_serves(&house, &token).await;
+}
+
+/// No limit is one that a good request meets by chance.
+#[tokio::test]
+async fn a_long_login_is_within_every_limit() {
+    let house = House::with(FLEET).await;
+    let body = format!(r#"{{"username":"ops","password":"{}"}}"#, "x".repeat(1_000_000));
+    let reply = house.call(TOKEN_PATH, None, &body).await;
+    assert_envelope(&reply);
+    assert_eq!(reply.code(), -2);
+}

@@ -1,0 +1,118 @@
+//! "Graceful shutdown: what is under way is answered", for as long as the limits allow.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::abuse::wire::{Door, Wire, post};
+use crate::abuse::{FLEET, assert_envelope, http2};
+use crate::harness::{DEVICES_PATH, House};
+
+/// Far longer than any test.
+const FAR: Duration = Duration::from_secs(300);
+/// Longer than anything that is done at once takes on a busy machine.
+const SOON: Duration = Duration::from_secs(5);
+
+async fn house(shutdown_deadline: Duration) -> House {
+    House::set(FLEET, |settings| {
+        settings.limits.shutdown_deadline = shutdown_deadline;
+        settings.limits.tls_handshake_deadline = FAR;
+        settings.limits.first_byte_deadline = FAR;
+        settings.limits.header_deadline = FAR;
+        settings.limits.body_deadline = FAR;
+        settings.limits.idle_deadline = FAR;
+    })
+    .await
+}
+
+/// A connection with a request whose body has begun and not ended, and the rest of that body.
+async fn begun(door: &Door, token: &str) -> (Wire, &'static [u8]) {
+    let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
+    let mut wire = door.open().await;
+    wire.say(&request[..request.len() - 1]).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    (wire, b"}")
+}
+
+/// Tells the server to stop; says when it has.
+fn stop(mut house: House) -> tokio::task::JoinHandle<House> {
+    tokio::spawn(async move {
+        house.stop().await;
+        house
+    })
+}
+
+#[tokio::test]
+async fn a_stop_answers_what_is_under_way() {
+    let house = house(FAR).await;
+    let token = house.log_in("ops").await.token;
+    let door = Door::of(&house);
+    let mut resting = door.open().await;
+    let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
+    assert_eq!(resting.ask(&ask).await.code(), 200);
+    let (mut slow, rest) = begun(&door, &token).await;
+    let mut silent = door.open().await;
+    let mut greeting = door.tcp().await;
+    let mut crowd = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    crowd.say(http2::preface(&[])).await;
+    let path = format!("/v8/{DEVICES_PATH}");
+    crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+
+    let stopping = stop(house);
+    // Who rests, has said nothing, or is not even in, has nothing to wait for.
+    assert!(timeout(SOON, resting.is_closed()).await.expect("a resting connection is closed"));
+    assert!(timeout(SOON, silent.is_closed()).await.expect("a silent connection is closed"));
+    let greeted = timeout(SOON, greeting.read_u8()).await.expect("a handshake is broken off");
+    assert!(greeted.is_err());
+    TcpStream::connect(door.address).await.expect_err("new connections are refused");
+    assert!(!stopping.is_finished(), "two requests are under way");
+
+    slow.say(rest).await;
+    let reply = slow.answer().await.expect("what was under way is answered");
+    assert_envelope(&reply);
+    assert_eq!(reply.code(), 200);
+    assert!(slow.is_closed().await);
+
+    crowd.say(http2::frame(0, 1, 1, b"{}")).await;
+    // An answer to the server's ping, which asks whether all that was sent has come.
+    while !crowd.seen.windows(12).any(|part| part == b"{\"code\":200,") {
+        assert!(crowd.more().await, "closed before the answer");
+        acknowledge_ping(&mut crowd).await;
+    }
+    while crowd.more().await {
+        acknowledge_ping(&mut crowd).await;
+    }
+    timeout(SOON, stopping).await.expect("it stops when all are answered").unwrap();
+}
+
+/// Sends the last ping that came back, as every library does.
+async fn acknowledge_ping(wire: &mut Wire) {
+    const PING: [u8; 9] = [0, 0, 8, 6, 0, 0, 0, 0, 0];
+    let Some(at) = wire.seen.windows(9).rposition(|head| head == PING) else { return };
+    let Some(payload) = wire.seen.get(at + 9..at + 17).map(<[u8]>::to_vec) else { return };
+    wire.say(http2::frame(6, 1, 0, &payload)).await;
+    wire.seen[at + 4] = 1;
+}
+
+#[tokio::test]
+pub(super) async fn a_stop_waits_up_to_its_limit() {
+    let deadline = Duration::from_millis(700);
+    let house = house(deadline).await;
+    let token = house.log_in("ops").await.token;
+    let (_slow, _) = begun(&Door::of(&house), &token).await;
+    let start = Instant::now();
+    timeout(SOON, stop(house)).await.expect("it does not wait for ever").unwrap();
+    assert!(start.elapsed() >= deadline, "stopped after {:?}", start.elapsed());
+}
+
+/// A server that nobody is connected to stops at once, and its data can be served again.
+#[tokio::test]
+async fn a_stop_without_callers_is_immediate() {
+    let mut house = house(FAR).await;
+    let token = house.log_in("ops").await.token;
+    timeout(SOON, house.restart()).await.expect("nothing is under way");
+    assert_eq!(house.code_of(&token).await, 200);
+}

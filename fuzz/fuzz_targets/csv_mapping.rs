@@ -1,0 +1,96 @@
+//! A mapping, a line of three equals signs, a report: no row is lost silently and none is taken
+//! twice, however the bytes come in.
+#![no_main]
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::{self, Read};
+
+use kiosque_model::Zone;
+use kiosque_server::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
+use kiosque_server::ingest::line;
+use kiosque_server::ingest::rejected::Rejected;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+const BORDER: &str = "\n===\n";
+
+fuzz_target!(|data: &[u8]| {
+    let border = data.windows(BORDER.len()).position(|part| part == BORDER.as_bytes());
+    let (mapping, report) = match border {
+        Some(at) => (&data[..at], &data[at + BORDER.len()..]),
+        None => (data, &b""[..]),
+    };
+    let Ok(text) = std::str::from_utf8(mapping) else { return };
+    let mapping = match Mapping::parse(text) {
+        Ok(mapping) => mapping,
+        Err(faults) => return assert!(told(&faults)),
+    };
+    let whole = outcome(report, &mapping);
+    let in_drops = outcome(Drops(report), &mapping);
+    assert_eq!(whole, in_drops, "how the bytes come in means nothing");
+    if let Ok(items) = whole {
+        items.iter().for_each(one);
+    }
+});
+
+fn told(faults: &[String]) -> bool {
+    !faults.is_empty() && faults.iter().all(|fault| !fault.is_empty())
+}
+
+type Item = Result<MappedOrder, RejectedRows>;
+
+fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String>> {
+    let zone = Zone::utc();
+    let mut reading = match csv::read(report, mapping, &zone) {
+        Ok(reading) => reading,
+        Err(faults) => {
+            assert!(told(&faults));
+            return Err(faults);
+        }
+    };
+    let items: Vec<Item> = reading.by_ref().collect();
+    assert!(reading.next().is_none(), "what has ended stays ended");
+    let lines = items.iter().flat_map(|item| match item {
+        Ok(order) => &order.lines,
+        Err(rejected) => &rejected.lines,
+    });
+    let lines: Vec<u64> = lines.copied().collect();
+    let distinct: HashSet<u64> = lines.iter().copied().collect();
+    assert_eq!(distinct.len(), lines.len(), "a row is told once");
+    let left_out: u64 = reading.left_out().iter().map(|(_, count)| count).sum();
+    assert_eq!(lines.len() as u64 + left_out, reading.rows(), "every row is told of");
+    Ok(items)
+}
+
+fn one(item: &Item) {
+    match item {
+        Ok(mapped) => {
+            assert_eq!(mapped.lines.iter().min(), Some(&mapped.first_line));
+            let order = Value::Object(mapped.order.clone());
+            let text = order.to_string();
+            if let Err(reason) = line::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new()) {
+                assert!(!reason.starts_with("no JSON"), "{reason}: {text}");
+                let rejected = Rejected::mapped(mapped.first_line, order, reason);
+                assert!(rejected.to_json().is_object());
+            }
+        }
+        Err(rejected) => {
+            assert!(rejected.reason.starts_with("line"), "{}", rejected.reason);
+            assert_eq!(rejected.rows.len(), rejected.lines.len());
+        }
+    }
+}
+
+/// Gives one byte at a time.
+struct Drops<'a>(&'a [u8]);
+
+impl Read for Drops<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let (Some((first, rest)), Some(place)) = (self.0.split_first(), into.first_mut()) else {
+            return Ok(0);
+        };
+        *place = *first;
+        self.0 = rest;
+        Ok(1)
+    }
+}

@@ -1,0 +1,61 @@
+//! `third-api-token`, a line feed, `X-Locale`: a token has exactly one text, and a language is
+//! taken only from those that were asked for.
+#![no_main]
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use kiosque_model::{AccountNo, GroupNo, Presented, Session, SessionRow, Token, UnixMs};
+use kiosque_server::locale::Locale;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+    token(&data[..end]);
+    if let Ok(text) = std::str::from_utf8(data.get(end + 1..).unwrap_or_default()) {
+        locale(text);
+    }
+});
+
+fn token(header: &[u8]) {
+    let Some(presented) = Presented::read(header) else {
+        return;
+    };
+    let bytes: [u8; 48] =
+        URL_SAFE_NO_PAD.decode(header).expect("base64url").try_into().expect("48 bytes");
+    let number = |at: usize| i64::from_be_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    let random = bytes[16..].try_into().expect("32 bytes");
+    let minted = Token::mint(AccountNo(number(0)), GroupNo(number(8)), random);
+    assert_eq!(minted.reveal().as_bytes(), header, "two texts of one token");
+    assert_eq!(presented.account_hint(), AccountNo(number(0)));
+    assert_eq!(presented.digest(), &minted.digest());
+
+    let row = SessionRow {
+        account: presented.account_hint(),
+        group: GroupNo(1),
+        token_digest: minted.digest().as_str().to_owned(),
+        expires_at: UnixMs(1_000),
+    };
+    assert!(Session::prove(&presented, Some(&row), UnixMs(999)).is_some());
+    assert!(Session::prove(&presented, Some(&row), UnixMs(1_000)).is_none());
+    let mut altered = header.to_vec();
+    altered[20] = if altered[20] == b'A' { b'B' } else { b'A' };
+    let altered = Presented::read(&altered).expect("base64url all the same");
+    assert!(Session::prove(&altered, Some(&row), UnixMs(0)).is_none());
+}
+
+fn locale(header: &str) {
+    let found = Locale::best_match(header);
+    if let Some(locale) = found {
+        let language = &locale.tag()[..2];
+        assert!(header.to_ascii_lowercase().contains(language), "{locale:?} was not asked for");
+        assert_eq!(Locale::best_match(locale.tag()), found);
+        assert_eq!(Locale::tagged(locale.tag()), found);
+    }
+    // A language that is not spoken here, and the case of letters, change nothing.
+    assert_eq!(Locale::best_match(&format!("fr,{header}")), found);
+    assert_eq!(Locale::best_match(&format!("{header},fr;q=1")), found);
+    let tags_alone = !header.contains(';');
+    if tags_alone {
+        assert_eq!(Locale::best_match(&header.to_ascii_uppercase()), found);
+    }
+}

@@ -1,0 +1,100 @@
+//! An order file: every line is numbered, and is either an order that is rendered as the contract
+//! has it or rejected with its secrets masked.
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use kiosque_model::Zone;
+use kiosque_model::mask::masked;
+use kiosque_model::order::Order;
+use kiosque_server::ingest::line;
+use kiosque_server::ingest::ndjson::{LineSize, RawLines};
+use kiosque_server::ingest::record::{self, ProductNames};
+use kiosque_server::ingest::rejected::{Content, Rejected};
+use kiosque_store::{Kept, Record};
+use kiosque_wire::OrderRecord;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|file: &[u8]| {
+    let mut last = 0;
+    for raw in RawLines::new(file) {
+        let raw = raw.expect("memory can be read");
+        assert!(raw.number > last, "lines are numbered upwards");
+        last = raw.number;
+        assert_eq!(raw.size, LineSize::Whole);
+        assert!(!raw.text.contains(&b'\n'));
+        let mut unknown = BTreeSet::new();
+        match line::parse(&raw.text, &Zone::utc(), &mut unknown) {
+            Ok(order) => taken(order),
+            Err(reason) => {
+                assert!(!reason.is_empty());
+                refused(&Rejected::line(&raw, reason));
+            }
+        }
+    }
+    let lines = file.split(|byte| *byte == b'\n').count();
+    assert!(last <= lines as u64);
+});
+
+fn rendered(order: Order) -> Record {
+    let rendered = record::incoming(order, &Zone::utc(), &ProductNames::new());
+    rendered.expect("a checked order renders").record
+}
+
+fn listed(record: &Record) -> String {
+    format!("{},\"detailVOList\":{}}}", record.head, record.lines)
+}
+
+fn taken(order: Order) {
+    for secret in [&order.card_number, &order.phone].into_iter().flatten() {
+        assert_eq!(&masked(secret), secret, "masked twice is masked once");
+    }
+    let incoming = record::incoming(order, &Zone::utc(), &ProductNames::new()).expect("renders");
+    let text = listed(&incoming.record);
+    let read: OrderRecord = serde_json::from_str(&text).expect("the contract's order record");
+    assert_eq!(serde_json::to_string(&read).expect("renders"), text);
+    assert!(!holds_nul(&serde_json::from_str(&text).expect("JSON")));
+    assert!(read.head.total_amount >= 0 && read.head.pay_amount >= 0);
+    assert!(!read.head.trade_no_in.is_empty());
+
+    // What is sent out can be taken in again, and is the same order.
+    let again = line::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
+    let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
+    assert_eq!(again, incoming.record);
+    let kept = Kept { trade_no_in: None, record: again };
+    assert_eq!(record::settle(&incoming, &kept).expect("settles"), incoming.record);
+}
+
+fn refused(rejected: &Rejected) {
+    let json = rejected.to_json();
+    let text = json.to_string();
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), json);
+    if let Content::Order(order) = &rejected.content {
+        assert!(secrets_are_masked(order), "{text}");
+    }
+}
+
+fn secrets_are_masked(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().all(|(name, field)| {
+            let is_secret = ["cardNumber", "phone"].contains(&name.as_str());
+            match field {
+                Value::String(text) if is_secret => &masked(text) == text,
+                Value::Number(_) => !is_secret,
+                _ => secrets_are_masked(field),
+            }
+        }),
+        Value::Array(items) => items.iter().all(secrets_are_masked),
+        _ => true,
+    }
+}
+
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_nul),
+        Value::Object(fields) => fields.values().any(holds_nul),
+        _ => false,
+    }
+}
