@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -315,6 +316,13 @@ pub(crate) async fn tls_stream(
     stream.set_nodelay(true).unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+}
+
+/// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.
+pub(crate) fn cheap_hash(password: &str) -> String {
+    let params = Params::new(8, 1, 1, None).unwrap();
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_with_salt(password.as_bytes(), b"salt-of-a-test").unwrap().to_string()
 }
 
 /// A number from the environment's soak switch: the full size there, a small one elsewhere.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 
 mod abuse;
+mod chance;
 mod devices;
 mod fixture;
 mod harness;

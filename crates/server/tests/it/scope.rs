@@ -1,1 +1,226 @@
-//! To be written.
+//! "All queries are scoped to the account's currently selected Group": nothing of another group
+//! shows, not even that it exists.
+
+mod moves;
+mod requests;
+mod wandering;
+
+use serde_json::json;
+
+use crate::chance::{self, Chance};
+use crate::harness::{
+    Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply, TOKEN_PATH, cheap_hash,
+    size,
+};
+use requests::Request;
+
+/// Stands in every value of a group that may be its own.
+const NORTH: &str = "NORTH7";
+const SOUTH: &str = "SOUTH9";
+const KIOSKS: usize = 4;
+const ORDERS: usize = 40;
+
+fn device(mark: &str, number: usize) -> String {
+    format!("{number}-{mark}")
+}
+
+/// A group, an account for it alone, and kiosks that are called as those of any other group.
+fn fleet_of(mark: &str) -> String {
+    let hash = cheap_hash("secret");
+    let mut fleet = format!(
+        "[[group]]\nid = \"g-{mark}\"\nname = \"Group {mark}\"\n\
+         [[account]]\nlogin_name = \"{mark}\"\npassword_hash = \"{hash}\"\n\
+         third_party_api = true\ngroups = [\"g-{mark}\"]\n"
+    );
+    for number in 0..KIOSKS {
+        let code = device(mark, number);
+        let enabled = number > 0;
+        fleet += &format!(
+            "[[device]]\ncode = \"{code}\"\nname = \"Kiosk {number}\"\ngroup = \"g-{mark}\"\n\
+             model = \"M {mark}\"\naddress = \"{mark} street\"\nenabled = {enabled}\n"
+        );
+    }
+    fleet
+}
+
+/// The same order ids and trade numbers in every group; some are one group's alone.
+fn orders_of(mark: &str) -> String {
+    let mut orders = String::new();
+    for number in 0..ORDERS {
+        let alone = number % 7 == 0;
+        let id = if alone { format!("o{number}-{mark}") } else { format!("o{number}") };
+        let start = format!("2026-03-0{} 0{}:00:00", 1 + number % 2, number % 10);
+        let mut order = json!({
+            "orderId": id, "deviceCode": device(mark, number % KIOSKS), "currency": "EUR",
+            "totalAmount": 250, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
+            "detailVOList": [{
+                "goodsId": "p1", "goodsName": format!("Cola {mark}"), "salePrice": 250,
+                "shipmentStatus": 3, "shipmentErrCode": 7, "shipmentFailDesc": format!("jam {mark}"),
+            }],
+        });
+        if number % 3 > 0 {
+            let shared = format!("T{}", number % 20);
+            order["tradeNo"] = json!(if alone { format!("{shared}-{mark}") } else { shared });
+        }
+        if number % 2 > 0 {
+            order["tradeNoIn"] =
+                json!(if alone { format!("I{number}-{mark}") } else { format!("I{number}") });
+        }
+        orders += &format!("{order}\n");
+    }
+    orders
+}
+
+/// A house with these groups, and their older orders archived.
+async fn house_of(marks: &[&str]) -> House {
+    let house = House::with("").await;
+    for mark in marks {
+        house.apply(&fleet_of(mark)).await.unwrap();
+        house.orders(orders_of(mark)).await;
+    }
+    house.store.archive(house.now().plus_ms(-20 * 3_600_000)).await.unwrap();
+    house
+}
+
+/// A connection with a session.
+struct Worker {
+    caller: Caller,
+    token: String,
+}
+
+impl Worker {
+    async fn of(house: &House, username: &str) -> Worker {
+        let mut caller = house.caller().await;
+        let body = json!({"username": username, "password": "secret"}).to_string();
+        let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
+        Worker { caller, token }
+    }
+
+    async fn ask(&mut self, path: &str, body: &serde_json::Value) -> Reply {
+        self.caller.call(path, Some(&self.token), &body.to_string()).await
+    }
+}
+
+/// Whatever a group asks, it is answered as in a house that has nobody else: so no answer can
+/// carry a byte of another group, and what is foreign looks like what does not exist.
+#[tokio::test]
+async fn every_answer_is_that_of_a_house_without_the_other_group() {
+    let (seed, requests) = (chance::seed(), size(600, 20_000));
+    println!("{requests} requests of each group from seed {seed}");
+    let shared = house_of(&[NORTH, SOUTH]).await;
+    let mut chance = Chance::seeded(seed);
+    for (own, other) in [(NORTH, SOUTH), (SOUTH, NORTH)] {
+        let alone = house_of(&[own]).await;
+        let mut in_shared = Worker::of(&shared, own).await;
+        let mut in_alone = Worker::of(&alone, own).await;
+        let (mut answered, mut with_own) = (0, 0);
+        for _ in 0..requests {
+            let Request { path, body } = Request::any(&mut chance, own, other);
+            let reply = in_shared.ask(&path, &body).await;
+            let expected = in_alone.ask(&path, &body).await;
+            assert_eq!(reply.text, expected.text, "{path} {body}");
+            assert!(!reply.text.contains(other), "{path} {body}: {}", reply.text);
+            answered += usize::from(reply.code() == 200);
+            with_own += usize::from(reply.text.contains(own));
+        }
+        println!("{own}: {answered} answered, {with_own} of them with something of its own");
+        assert!(with_own * 6 > requests, "the requests find too little to show anything");
+    }
+}
+
+/// One account of two groups sees one at a time; a `groupId` filter shows the other's devices, and
+/// those alone.
+#[tokio::test]
+async fn an_account_of_two_groups_sees_the_selected_one_alone() {
+    let (seed, requests) = (chance::seed(), size(400, 10_000));
+    println!("{requests} requests from seed {seed}");
+    let house = house_of(&[NORTH, SOUTH]).await;
+    let hash = cheap_hash("secret");
+    let account = format!(
+        "[[account]]\nlogin_name = \"both\"\npassword_hash = \"{hash}\"\n\
+         third_party_api = true\ngroups = [\"g-{NORTH}\", \"g-{SOUTH}\"]\n"
+    );
+    house.apply(&account).await.unwrap();
+    let mut chance = Chance::seeded(seed);
+    let mut worker = Worker::of(&house, "both").await;
+    let (mut selected, mut other) = (NORTH, SOUTH);
+    for _ in 0..requests {
+        if chance.once_in(20) {
+            (selected, other) = (other, selected);
+            worker.token = house.switch(&worker.token, &format!("g-{selected}")).await.token;
+        }
+        let Request { path, body } = Request::any(&mut chance, selected, other);
+        let reply = worker.ask(&path, &body).await;
+        let filtered = path.starts_with(DEVICES_PATH) && body["groupId"] == format!("g-{other}");
+        let hidden = if filtered { selected } else { other };
+        assert!(!reply.text.contains(hidden), "{path} {body}: {}", reply.text);
+    }
+    for (filter, group) in
+        [(json!({"groupId": format!("g-{other}")}), other), (json!({}), selected)]
+    {
+        let page = worker.ask(DEVICES_PATH, &filter).await;
+        assert_eq!(page.data()["total"], KIOSKS - 1, "{filter}");
+        assert_eq!(page.data()["records"][0]["groupId"], format!("g-{group}"), "{filter}");
+    }
+}
+
+/// "Requests for a device or Group outside the account's scope return a business error": the same
+/// bytes, whether it exists elsewhere or nowhere.
+#[tokio::test]
+async fn foreign_and_unknown_are_answered_alike() {
+    let house = house_of(&[NORTH, SOUTH]).await;
+    let closed = "[[group]]\nid = \"closed\"\nname = \"Closed\"\nactive = false\n\
+                  [[account]]\nlogin_name = \"NORTH7\"\ngroups = [\"g-NORTH7\", \"closed\"]\n";
+    house.apply(closed).await.unwrap();
+    let mut north = Worker::of(&house, NORTH).await;
+    let out_of_scope = "Requested device/group is not within your permission scope";
+    let not_there = "Order does not exist";
+    let both_numbers = json!({"tradeNoOut": "T0-SOUTH9", "tradeNoIn": "I7-SOUTH9"});
+    let cases = [
+        (DEVICES_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "nowhere"}), out_of_scope),
+        (DEVICES_PATH, json!({"groupId": "closed"}), json!({"groupId": "a\0"}), out_of_scope),
+        (
+            ORDERS_PATH,
+            json!({"deviceCode": "1-SOUTH9"}),
+            json!({"deviceCode": "nowhere"}),
+            out_of_scope,
+        ),
+        (
+            ORDERS_PATH,
+            json!({"deviceCode": "1-SOUTH9", "includeHistory": true, "startTimestamp": 0}),
+            json!({"deviceCode": "x".repeat(999), "startTimestamp": 0}),
+            out_of_scope,
+        ),
+        (
+            DETAIL_PATH,
+            json!({"tradeNoOut": "T14-SOUTH9"}),
+            json!({"tradeNoOut": "no\0where"}),
+            not_there,
+        ),
+        (DETAIL_PATH, json!({"tradeNoIn": "I7-SOUTH9"}), json!({"tradeNoIn": "I999"}), not_there),
+        (
+            DETAIL_PATH,
+            json!({"tradeNoIn": "oid:o0-SOUTH9"}),
+            json!({"tradeNoIn": "oid:nowhere"}),
+            not_there,
+        ),
+        (DETAIL_PATH, both_numbers, json!({"tradeNoOut": "T1", "tradeNoIn": "I3"}), not_there),
+    ];
+    for (path, foreign, unknown, msg) in cases {
+        let of_foreign = north.ask(path, &foreign).await;
+        let of_unknown = north.ask(path, &unknown).await;
+        assert_eq!(of_foreign.json["msg"], msg, "{path} {foreign}");
+        assert_eq!(of_foreign.text, of_unknown.text, "{path} {foreign}");
+        let headers = |reply: &Reply| {
+            let mut headers = reply.headers.clone();
+            headers.retain(|name, _| name != "x-request-id" && name != "date");
+            headers
+        };
+        assert_eq!(headers(&of_foreign), headers(&of_unknown), "{path} {foreign}");
+    }
+    // What was foreign to the north is there for the south.
+    let mut south = Worker::of(&house, SOUTH).await;
+    for body in [json!({"tradeNoOut": "T14-SOUTH9"}), json!({"tradeNoIn": "oid:o0-SOUTH9"})] {
+        assert_eq!(south.ask(DETAIL_PATH, &body).await.code(), 200, "{body}");
+    }
+}

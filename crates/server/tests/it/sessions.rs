@@ -1,1 +1,269 @@
-//! To be written.
+//! The session promise: one token stands, however many ask at once, and once an answer is sent no
+//! request that starts later is accepted with an older one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Barrier, RwLock};
+use tokio::task::JoinSet;
+
+use crate::harness::{
+    Caller, DEVICES_PATH, House, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash,
+    size,
+};
+
+const AT_ONCE: usize = 8;
+const ROUNDS: usize = 20;
+const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
+
+/// A house with eight groups of a device each, all of them the account's.
+async fn house() -> House {
+    let hash = cheap_hash("secret");
+    let mut fleet = String::new();
+    for group in 0..AT_ONCE {
+        fleet += &format!(
+            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
+             [[device]]\ncode = \"d{group}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n"
+        );
+    }
+    let groups: Vec<_> = (0..AT_ONCE).map(|group| format!("g{group}")).collect();
+    fleet += &format!(
+        "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
+         third_party_api = true\ngroups = {groups:?}\n"
+    );
+    House::with(&fleet).await
+}
+
+async fn callers(house: &House, count: usize) -> Vec<Caller> {
+    let mut callers = Vec::new();
+    for _ in 0..count {
+        callers.push(house.caller().await);
+    }
+    callers
+}
+
+fn switch_to(group: usize) -> String {
+    format!(r#"{{"groupId":"g{group}"}}"#)
+}
+
+/// The same call on every connection in the same moment, with a body of its own each.
+async fn all_at_once(
+    callers: &mut Vec<Caller>,
+    path: &'static str,
+    token: Option<&str>,
+    body: impl Fn(usize) -> String,
+) -> Vec<Reply> {
+    let gate = Arc::new(Barrier::new(callers.len()));
+    let mut calls = JoinSet::new();
+    for (number, mut caller) in callers.drain(..).enumerate() {
+        let (gate, token, body) = (Arc::clone(&gate), token.map(str::to_owned), body(number));
+        calls.spawn(async move {
+            gate.wait().await;
+            let reply = caller.call(path, token.as_deref(), &body).await;
+            (number, caller, reply)
+        });
+    }
+    let mut done = calls.join_all().await;
+    done.sort_by_key(|(number, ..)| *number);
+    let mut replies = Vec::new();
+    for (_, caller, reply) in done {
+        callers.push(caller);
+        replies.push(reply);
+    }
+    replies
+}
+
+/// "Accounts that share one login share one session": of all who replace it at once, one does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
+    let house = house().await;
+    let mut callers = callers(&house, AT_ONCE).await;
+    let mut token = house.log_in("ops").await.token;
+    let mut winners = Vec::new();
+    for round in 0..ROUNDS {
+        let replies = all_at_once(&mut callers, SWITCH_PATH, Some(&token), switch_to).await;
+        let won: Vec<usize> = (0..AT_ONCE).filter(|one| replies[*one].code() == 200).collect();
+        let [winner] = won[..] else { panic!("round {round}: {won:?} won") };
+        let lost = replies.iter().filter(|reply| reply.code() == -4).count();
+        assert_eq!(lost, AT_ONCE - 1, "round {round}");
+
+        let switched = LoggedIn::of(&replies[winner]);
+        assert_eq!(switched.group, format!("g{winner}"));
+        assert_eq!(house.code_of(&token).await, -4, "round {round}");
+        let page = house.call(DEVICES_PATH, Some(&switched.token), "{}").await;
+        assert_eq!(page.data()["records"][0]["groupId"], switched.group.as_str());
+        token = switched.token;
+        winners.push(winner);
+    }
+    println!("who won: {winners:?}");
+}
+
+/// "A new login replaces the earlier session."
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
+    let house = house().await;
+    let mut callers = callers(&house, AT_ONCE).await;
+    let mut earlier = Vec::new();
+    for round in 0..ROUNDS {
+        let replies = all_at_once(&mut callers, TOKEN_PATH, None, |_| LOG_IN.to_owned()).await;
+        let mut living = 0;
+        for reply in &replies {
+            let token = LoggedIn::of(reply).token;
+            match callers[0].call(DEVICES_PATH, Some(&token), "{}").await.code() {
+                200 => living += 1,
+                code => assert_eq!(code, -4),
+            }
+            earlier.push(token);
+        }
+        assert_eq!(living, 1, "round {round}");
+    }
+    let mut living = 0;
+    for token in &earlier {
+        living += usize::from(callers[0].call(DEVICES_PATH, Some(token), "{}").await.code() == 200);
+    }
+    assert_eq!(living, 1, "of {} tokens", earlier.len());
+}
+
+/// A log out and a switch of the same token at once: one of them finds it gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
+    let house = house().await;
+    let (mut one, mut other) = (house.caller().await, house.caller().await);
+    for round in 0..ROUNDS {
+        let token = LoggedIn::of(&one.call(TOKEN_PATH, None, LOG_IN).await).token;
+        let group = switch_to(round % AT_ONCE);
+        let (out, switched) = tokio::join!(
+            one.call(LOGOUT_PATH, Some(&token), ""),
+            other.call(SWITCH_PATH, Some(&token), &group),
+        );
+        let mut codes = [out.code(), switched.code()];
+        codes.sort_unstable();
+        assert_eq!(codes, [-4, 200], "round {round}");
+        assert_eq!(house.code_of(&token).await, -4);
+        if switched.code() == 200 {
+            assert_eq!(house.code_of(&LoggedIn::of(&switched).token).await, 200);
+        }
+    }
+}
+
+/// Others call all the while on connections of their own. A token whose successor (or end) has
+/// been answered before their call starts is -4, without exception.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token() {
+    let house = house().await;
+    let ended = Arc::new(RwLock::new(Vec::<String>::new()));
+    let over = Arc::new(AtomicBool::new(false));
+    let mut others = JoinSet::new();
+    for caller in callers(&house, 4).await {
+        others.spawn(try_ended_tokens(caller, Arc::clone(&ended), Arc::clone(&over)));
+    }
+    let mut caller = house.caller().await;
+    let mut token = LoggedIn::of(&caller.call(TOKEN_PATH, None, LOG_IN).await).token;
+    let rounds = size(150, 1_500);
+    for round in 0..rounds {
+        let successor = match round % 5 {
+            0 => {
+                let reply = caller.call(LOGOUT_PATH, Some(&token), "").await;
+                assert_eq!((reply.code(), reply.data().is_null()), (200, true));
+                ended.write().await.push(token);
+                LoggedIn::of(&caller.call(TOKEN_PATH, None, LOG_IN).await).token
+            }
+            1 => {
+                let reply = caller.call(TOKEN_PATH, None, LOG_IN).await;
+                ended.write().await.push(token);
+                LoggedIn::of(&reply).token
+            }
+            group => {
+                let reply = caller.call(SWITCH_PATH, Some(&token), &switch_to(group)).await;
+                ended.write().await.push(token);
+                LoggedIn::of(&reply).token
+            }
+        };
+        token = successor;
+        assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").await.code(), 200);
+    }
+    over.store(true, Ordering::SeqCst);
+    let tried: usize = others.join_all().await.into_iter().sum();
+    println!("{rounds} tokens ended while others made {tried} calls with those that had");
+    assert!(tried > rounds);
+}
+
+/// Calls with the token that ended last, mostly as soon as it has.
+async fn try_ended_tokens(
+    mut caller: Caller,
+    ended: Arc<RwLock<Vec<String>>>,
+    over: Arc<AtomicBool>,
+) -> usize {
+    let (mut tried, mut path) = (0, [DEVICES_PATH, SWITCH_PATH, LOGOUT_PATH].into_iter().cycle());
+    while !over.load(Ordering::SeqCst) {
+        let last = ended.read().await.last().cloned();
+        let Some(token) = last else {
+            tokio::task::yield_now().await;
+            continue;
+        };
+        let reply = caller.call(path.next().unwrap(), Some(&token), &switch_to(0)).await;
+        assert_eq!(reply.code(), -4, "call {tried}: {reply:?}");
+        tried += 1;
+    }
+    tried
+}
+
+/// "`expiresIn`: absolute expiry as Unix timestamp in milliseconds"; a restart changes
+/// neither the session nor its end.
+#[tokio::test]
+async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
+    let mut house = house().await;
+    let first = house.log_in("ops").await;
+    house.pass(Duration::from_secs(60));
+    let session = house.switch(&first.token, "g5").await;
+    assert_eq!(session.expires_in, house.now().0 + 7_200_000);
+
+    house.restart().await;
+    assert_eq!(house.code_of(&first.token).await, -4);
+    let page = house.call(DEVICES_PATH, Some(&session.token), "{}").await;
+    assert_eq!(page.data()["records"][0]["groupId"], "g5");
+
+    house.pass(Duration::from_millis(7_199_999));
+    assert_eq!(house.code_of(&session.token).await, 200);
+    house.restart().await;
+    assert_eq!(house.code_of(&session.token).await, 200);
+    house.pass(Duration::from_millis(1));
+    assert_eq!(house.code_of(&session.token).await, -4);
+    house.restart().await;
+    assert_eq!(house.code_of(&session.token).await, -4);
+}
+
+/// Only the digest is kept: whoever reads the files can not log in with what is there.
+#[tokio::test]
+async fn no_file_of_the_house_holds_a_token() {
+    let mut house = house().await;
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        let mut session = house.log_in("ops").await;
+        for group in ["g3", "g4"] {
+            tokens.push(session.token.clone());
+            session = house.switch(&session.token, group).await;
+        }
+        tokens.push(session.token);
+        for token in &tokens {
+            assert!(!folder_holds(house.folder.path(), token), "{token} is in a file");
+        }
+        // The search sees what is there: the write-ahead log before a restart, the file after it.
+        assert!(folder_holds(house.folder.path(), "Group 7"));
+        house.restart().await;
+    }
+    assert_eq!(tokens.len(), 9);
+}
+
+fn folder_holds(folder: &Path, text: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return folder_holds(&path, text);
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}

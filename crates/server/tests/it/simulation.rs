@@ -1,1 +1,74 @@
-//! To be written.
+//! Several workers share accounts while time passes, the server restarts and the operator takes
+//! rights away and gives them back: whatever they do, in whatever order, each answer is the one
+//! that a small model of the contract gives.
+//!
+//! `KIOSQUE_SEED=n` runs the histories of seed n, n + 1, … A history that differs prints its own
+//! seed, which repeats it as the first, and what happened in it.
+
+mod history;
+mod meddler;
+mod model;
+mod operation;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::chance;
+use crate::harness::size;
+use history::{Difference, Lane};
+use meddler::Meddler;
+
+/// Houses side by side; each plays one history at a time.
+const LANES: usize = 4;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn histories_of_workers_who_share_accounts_go_as_the_model_says() {
+    let (first_seed, histories) = (chance::seed(), u64::try_from(size(500, 10_000)).unwrap());
+    println!("simulation: {histories} histories from seed {first_seed}");
+    let begun = Instant::now();
+    let next = Arc::new(AtomicU64::new(0));
+    let lanes: Vec<_> = (0..LANES)
+        .map(|_| tokio::spawn(play_on(Arc::clone(&next), histories, first_seed)))
+        .collect();
+    let mut played = BTreeMap::<String, usize>::new();
+    for lane in lanes {
+        match lane.await.unwrap() {
+            Ok(of_lane) => of_lane.into_iter().for_each(|(answer, times)| {
+                *played.entry(answer).or_default() += times;
+            }),
+            Err(difference) => panic!("{difference}"),
+        }
+    }
+    println!("simulation: 0 differences in {:.1?}; answers: {played:#?}", begun.elapsed());
+}
+
+async fn play_on(
+    next: Arc<AtomicU64>,
+    histories: u64,
+    first_seed: u64,
+) -> Result<BTreeMap<String, usize>, Box<Difference>> {
+    let mut lane = Lane::new().await;
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= histories {
+            return Ok(lane.answers);
+        }
+        lane.play(first_seed.wrapping_add(number), None).await?;
+    }
+}
+
+#[tokio::test]
+async fn the_simulation_finds_an_old_token_that_is_let_in_for_a_moment_after_a_switch() {
+    const WITHIN: u64 = 50;
+    let mut lane = Lane::new().await;
+    for seed in 1..=WITHIN {
+        if let Err(difference) = lane.play(seed, Some(Meddler::default())).await {
+            println!("found in history {seed} of {WITHIN}:\n{difference}");
+            assert!(difference.is_an_old_token_let_in(), "{difference}");
+            return;
+        }
+    }
+    panic!("{WITHIN} histories did not show it");
+}

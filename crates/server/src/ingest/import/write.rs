@@ -67,8 +67,12 @@ pub(super) async fn store(
 fn in_turn(mut prepared: Vec<Prepared>, groups: &HashMap<String, GroupNo>) -> Vec<Prepared> {
     prepared.sort_by_key(|one| one.line);
     let mut seen = HashSet::with_capacity(prepared.len());
-    let again: Vec<bool> =
-        prepared.iter().map(|one| !seen.insert(one.incoming.order_id.as_str())).collect();
+    let mut again = Vec::with_capacity(prepared.len());
+    for one in &prepared {
+        // The same id on another device is another group's order, or will be rejected.
+        let identity = (one.incoming.order_id.as_str(), one.incoming.device_code.as_str());
+        again.push(!seen.insert(identity));
+    }
     drop(seen);
     let mut repeats = Vec::new();
     let mut firsts = Vec::with_capacity(prepared.len());

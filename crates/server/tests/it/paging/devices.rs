@@ -1,0 +1,128 @@
+//! Device pages, in the order of code points, with every filter.
+
+use serde_json::{Value, json};
+
+use super::{Walker, house};
+use crate::chance::{self, Chance};
+use crate::harness::{DEVICES_PATH, House, START_MS, size};
+
+const ONLINE_MS: i64 = 600_000;
+
+/// A kiosk as far as pages are concerned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kiosk {
+    code: String,
+    name: String,
+    listed: bool,
+    last_active: Option<i64>,
+}
+
+/// Codes of many scripts: ASCII, accents, CJK, and beyond the first 65,536 characters, which come
+/// before the last of the first 65,536 in UTF-16 and after them by code point.
+fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
+    const PARTS: [&str; 16] = [
+        "a",
+        "A",
+        "Z",
+        "z",
+        "0",
+        "9",
+        "-",
+        "_",
+        "~",
+        "é",
+        "e\u{301}",
+        "ß",
+        "机",
+        "ﬀ",
+        "😀",
+        "\u{10FFFF}",
+    ];
+    let mut codes = std::collections::BTreeSet::new();
+    while codes.len() < count {
+        let code: String = (0..1 + chance.below(4)).map(|_| *chance.pick(&PARTS)).collect();
+        codes.insert(code);
+    }
+    codes.into_iter().collect()
+}
+
+/// Makes the kiosks in any order; some are not enabled, some are another group's, some have sold.
+async fn make(house: &House, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
+    let mut codes = codes(chance, count);
+    let (mut kiosks, mut fleet, mut orders) = (Vec::new(), String::new(), String::new());
+    while !codes.is_empty() {
+        let code = codes.swap_remove(chance.below(codes.len()));
+        let name = (*chance.pick(&["Kiosk", "kiosk é", "100%", "Lobby_1", "机器"])).to_owned();
+        let enabled = !chance.once_in(8);
+        let group = if chance.once_in(8) { "other" } else { "g" };
+        fleet += &format!(
+            "[[device]]\ncode = {}\nname = {}\ngroup = \"{group}\"\nenabled = {enabled}\n",
+            json!(code),
+            json!(name),
+        );
+        let ago = chance.once_in(2).then(|| chance.within(0..1_200) * 1_000);
+        if let Some(ago) = ago {
+            let start = kiosque_model::Zone::utc().text(kiosque_model::UnixMs(START_MS - ago));
+            orders += &json!({
+                "orderId": code, "deviceCode": code, "currency": "EUR", "totalAmount": 1,
+                "tradeStartTime": start,
+            })
+            .to_string();
+            orders.push('\n');
+        }
+        let last_active = ago.map(|ago| START_MS - ago);
+        kiosks.push(Kiosk { code, name, listed: enabled && group == "g", last_active });
+    }
+    house.apply(&fleet).await.unwrap();
+    house.orders(orders).await;
+    // By code point, which is what the order of Rust's strings is.
+    kiosks.sort();
+    kiosks
+}
+
+#[tokio::test]
+async fn concatenated_pages_are_all_devices_once_by_code_point_with_any_filter() {
+    let (seed, houses) = (chance::seed(), size(6, 60));
+    println!("{houses} houses from seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for _ in 0..houses {
+        let house = house().await;
+        let count = chance.below(80);
+        let kiosks = make(&house, &mut chance, count).await;
+        let mut walker = Walker::new(&house, DEVICES_PATH, "deviceCode").await;
+        let listed: Vec<&Kiosk> = kiosks.iter().filter(|kiosk| kiosk.listed).collect();
+        for page_size in [1, 2, 7, 1 + chance.below(40), 1_000] {
+            check(&mut walker, &json!({}), &listed, page_size, |_| true).await;
+        }
+        for part in ["Kiosk", "iosk", "kiosk é", "%", "_", "机", "", "nothing"] {
+            let contains = |kiosk: &Kiosk| kiosk.name.contains(part);
+            check(&mut walker, &json!({"deviceName": part}), &listed, 3, contains).await;
+        }
+        for wanted in [0, 1] {
+            let is_so = |kiosk: &Kiosk| {
+                let online = kiosk.last_active.is_some_and(|last| last >= START_MS - ONLINE_MS);
+                i64::from(online) == wanted
+            };
+            check(&mut walker, &json!({"isOnline": wanted}), &listed, 4, is_so).await;
+        }
+        for kiosk in &kiosks {
+            let body = json!({"deviceCode": kiosk.code, "groupId": "g"});
+            check(&mut walker, &body, &listed, 2, |other| other.code == kiosk.code).await;
+        }
+    }
+}
+
+async fn check(
+    walker: &mut Walker,
+    body: &Value,
+    listed: &[&Kiosk],
+    page_size: usize,
+    matches: impl Fn(&Kiosk) -> bool,
+) {
+    let matching = listed.iter().filter(|kiosk| matches(kiosk));
+    let codes: Vec<&str> = matching.map(|kiosk| kiosk.code.as_str()).collect();
+    assert_eq!(walker.walk(body, page_size).await, codes, "{body}, size {page_size}");
+    if page_size == 7 || body["isOnline"] == 1 {
+        walker.check_past_the_end(body, codes.len()).await;
+    }
+}

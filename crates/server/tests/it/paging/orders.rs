@@ -1,0 +1,203 @@
+//! Order pages, while orders arrive and are archived.
+
+use kiosque_model::{UnixMs, Zone};
+use serde_json::{Value, json};
+
+use super::{Walker, house};
+use crate::chance::{self, Chance};
+use crate::harness::{House, ORDERS_PATH, START_MS, size};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// The orders of a kiosk as they are to be listed.
+struct Kiosk {
+    code: String,
+    /// In the order of their sequence, with their trades' start.
+    orders: Vec<(String, i64)>,
+    /// How many of them are history.
+    archived: usize,
+}
+
+impl Kiosk {
+    async fn new(house: &House, code: String) -> Kiosk {
+        let fleet = format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g\"\n");
+        house.apply(&fleet).await.unwrap();
+        Kiosk { code, orders: Vec::new(), archived: 0 }
+    }
+
+    /// The lines of new orders that started at these seconds before the house's start.
+    fn lines_of(&mut self, ago_seconds: &[i64]) -> String {
+        let mut arriving = Vec::new();
+        for (number, ago) in (self.orders.len()..).zip(ago_seconds) {
+            arriving.push((format!("{}-{number}", self.code), START_MS - ago * 1_000));
+        }
+        let lines = arriving.iter().map(|(id, start)| line(&self.code, id, *start)).collect();
+        // "An import numbers each device's new orders by trade start"; of one start, by line.
+        arriving.sort_by_key(|(_, start)| *start);
+        self.orders.append(&mut arriving);
+        lines
+    }
+
+    async fn receive(&mut self, house: &House, ago_seconds: &[i64]) {
+        house.orders(self.lines_of(ago_seconds)).await;
+    }
+
+    /// The mark moves up to the first order that is not older; late arrivals behind it wait.
+    fn archive(&mut self, before: i64) {
+        let older = |order: &&(String, i64)| order.1 < before;
+        self.archived += self.orders[self.archived..].iter().take_while(older).count();
+    }
+
+    fn listed(&self, history: bool, within: std::ops::Range<i64>) -> Vec<&str> {
+        let from = if history { 0 } else { self.archived };
+        let in_span = self.orders[from..].iter().filter(|(_, start)| within.contains(start));
+        in_span.map(|(id, _)| id.as_str()).rev().collect()
+    }
+
+    fn body(&self, history: bool) -> Value {
+        json!({"deviceCode": self.code, "includeHistory": history})
+    }
+}
+
+fn line(code: &str, id: &str, start: i64) -> String {
+    let order = json!({
+        "orderId": id, "deviceCode": code, "currency": "EUR", "totalAmount": 100,
+        "tradeStartTime": Zone::utc().text(UnixMs(start)),
+    });
+    format!("{order}\n")
+}
+
+fn some_starts(chance: &mut Chance, most: usize) -> Vec<i64> {
+    (0..chance.below(most + 1)).map(|_| chance.within(0..5 * DAY_MS / 1_000)).collect()
+}
+
+#[tokio::test]
+async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
+    let (seed, kiosks) = (chance::seed(), size(25, 400));
+    println!("{kiosks} kiosks from seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let house = house().await;
+    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let always = i64::MIN..i64::MAX;
+    for number in 0..kiosks {
+        let mut kiosk = Kiosk::new(&house, format!("K{number}")).await;
+        for _ in 0..4 {
+            kiosk.receive(&house, &some_starts(&mut chance, 25)).await;
+            if chance.once_in(2) {
+                let before = START_MS - chance.within(0..5 * DAY_MS);
+                house.store.archive(UnixMs(before)).await.unwrap();
+                kiosk.archive(before);
+            }
+            let size = 1 + chance.below(30);
+            for history in [true, false] {
+                let body = kiosk.body(history);
+                let listed = kiosk.listed(history, always.clone());
+                assert_eq!(walker.walk(&body, size).await, listed, "{body}, size {size}");
+            }
+            check_spans(&mut walker, &mut chance, &kiosk, size).await;
+        }
+        let all = kiosk.orders.len();
+        walker.check_past_the_end(&kiosk.body(true), all).await;
+        walker.check_past_the_end(&kiosk.body(false), all - kiosk.archived).await;
+    }
+}
+
+/// A span is half open, on the trade's start; either end may be left out.
+async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, size: usize) {
+    for history in [true, false] {
+        let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
+        // Mostly ends that an order has, where a span that is not half open would show.
+        let start = match kiosk.orders.as_slice() {
+            [] => START_MS - DAY_MS,
+            orders => chance.pick(orders).1,
+        };
+        let end = start + chance.within(0..3 * DAY_MS) / 1_000 * 1_000;
+        if !chance.once_in(4) {
+            body["startTimestamp"] = json!(start);
+            within.start = start;
+        }
+        if !chance.once_in(4) {
+            body["endTimestamp"] = json!(end);
+            within.end = end;
+        }
+        let listed = kiosk.listed(history, within);
+        assert_eq!(walker.walk(&body, size).await, listed, "{body}, size {size}");
+        walker.check_past_the_end(&body, listed.len()).await;
+    }
+}
+
+/// "Results may change between requests": what arrives pushes older rows to later pages, so that
+/// a walk sees some of them again, and misses none that was there when it began.
+#[tokio::test]
+async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive() {
+    let (seed, walks) = (chance::seed(), size(25, 400));
+    println!("{walks} walks from seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let house = house().await;
+    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let mut seen_again = 0;
+    for number in 0..walks {
+        let mut kiosk = Kiosk::new(&house, format!("K{number}")).await;
+        kiosk.receive(&house, &some_starts(&mut chance, 60)).await;
+        let there = kiosk.orders.clone();
+        let mut body = kiosk.body(true);
+        if chance.once_in(3) {
+            body["startTimestamp"] = json!(0);
+        }
+        let (size, mut seen, mut current) = (2 + chance.below(9), Vec::new(), 1);
+        loop {
+            let page = walker.page(&body, &current.to_string(), &size.to_string()).await;
+            assert_eq!(page.total, i64::try_from(kiosk.orders.len()).unwrap());
+            if page.rows.is_empty() {
+                break;
+            }
+            seen.extend(page.rows);
+            current += 1;
+            // Fewer than a page, or the walk would never end. Some are of a time long past.
+            kiosk.receive(&house, &some_starts(&mut chance, size - 1)).await;
+            if chance.once_in(4) {
+                let before = START_MS - chance.within(0..5 * DAY_MS);
+                house.store.archive(UnixMs(before)).await.unwrap();
+            }
+        }
+        for (id, _) in &there {
+            assert!(seen.contains(id), "{id} was missed; seen {seen:?}");
+        }
+        let times = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        seen_again += times - seen.len();
+    }
+    println!("{seen_again} rows were seen again");
+    assert!(seen_again > 0, "nothing arrived during a walk");
+}
+
+/// An order id says who an order is in its group: the same one in another group, or in the same
+/// file twice, moves no other order from its place.
+#[tokio::test]
+async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_file() {
+    let house = house().await;
+    for (code, group) in [("A", "g"), ("B", "other"), ("C", "g")] {
+        let fleet = format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"{group}\"\n");
+        house.apply(&fleet).await.unwrap();
+    }
+    let ids = ["o0", "o1", "o2", "o3", "o4"];
+    let mut file = String::new();
+    for (id, minutes) in ids.iter().zip([3, 1, 4, 0, 2]) {
+        file += &line("B", id, START_MS - 3_600_000 + minutes * 60_000);
+    }
+    for (id, minutes) in ids.iter().zip([1, 4, 0, 3, 2]) {
+        file += &line("A", id, START_MS - 7_200_000 + minutes * 60_000);
+    }
+    // Told again with another start: an update, which keeps its place.
+    file += &line("B", "o3", START_MS);
+    house.orders(file).await;
+    let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"other\"]\n";
+    for (code, newest_first) in
+        [("A", ["o1", "o3", "o4", "o0", "o2"]), ("B", ["o2", "o0", "o4", "o1", "o3"])]
+    {
+        let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+        assert_eq!(walker.walk(&json!({"deviceCode": code}), 2).await, newest_first, "{code}");
+        house.apply(account).await.unwrap();
+    }
+}

@@ -1,0 +1,157 @@
+//! "An order belongs to the group that owned its device when it was traded": what happens when a
+//! device moves, case by case.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Worker;
+use crate::harness::{DETAIL_PATH, DEVICES_PATH, House, ORDERS_PATH, Reply, cheap_hash};
+
+/// Two groups with an account each, and a kiosk that is the old one's.
+async fn house() -> House {
+    let hash = cheap_hash("secret");
+    let mut fleet = String::new();
+    for group in ["old", "new"] {
+        fleet += &format!(
+            "[[group]]\nid = \"{group}\"\nname = \"The {group} owner\"\n\
+             [[account]]\nlogin_name = \"{group}\"\npassword_hash = \"{hash}\"\n\
+             third_party_api = true\ngroups = [\"{group}\"]\n"
+        );
+    }
+    fleet += "[[device]]\ncode = \"K\"\nname = \"Kiosk\"\ngroup = \"old\"\n";
+    House::with(&fleet).await
+}
+
+fn give_to_new(more: &str) -> String {
+    format!("[[device]]\ncode = \"K\"\ngroup = \"new\"\n{more}")
+}
+
+fn order(id: &str, start: &str) -> String {
+    let order = json!({
+        "orderId": id, "deviceCode": "K", "currency": "EUR", "totalAmount": 100,
+        "tradeStartTime": start, "tradeNo": format!("T-{id}"),
+    });
+    format!("{order}\n")
+}
+
+async fn listed(worker: &mut Worker) -> Result<Vec<String>, i64> {
+    let body = json!({"deviceCode": "K", "includeHistory": true});
+    let reply = worker.ask(ORDERS_PATH, &body).await;
+    if reply.code() != 200 {
+        return Err(reply.code());
+    }
+    let records = reply.data()["records"].as_array().unwrap();
+    assert_eq!(reply.data()["total"], records.len());
+    Ok(records.iter().map(|record| record["orderId"].as_str().unwrap().to_owned()).collect())
+}
+
+async fn detail(worker: &mut Worker, body: Value) -> Reply {
+    worker.ask(DETAIL_PATH, &body).await
+}
+
+async fn devices(worker: &mut Worker, body: Value) -> Value {
+    let reply = worker.ask(DEVICES_PATH, &body).await;
+    assert_eq!(reply.code(), 200);
+    assert_eq!(reply.data()["total"], reply.data()["records"].as_array().unwrap().len());
+    reply.data()["records"].clone()
+}
+
+#[tokio::test]
+async fn a_device_that_moves_leaves_its_past_with_its_group() {
+    let house = house().await;
+    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
+    house.orders(order("o1", "2026-03-02 09:58:00") + &order("o2", "2026-03-02 09:59:00")).await;
+    let unknown = listed(&mut new).await;
+    assert_eq!(unknown, Err(-1));
+
+    house.apply(&give_to_new("")).await.unwrap();
+    house.pass(Duration::from_secs(60));
+    // One of its new owner's, and one of its past that arrives late.
+    house.orders(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00")).await;
+
+    assert_eq!(listed(&mut old).await, Ok(vec!["late".into(), "o2".into(), "o1".into()]));
+    assert_eq!(listed(&mut new).await, Ok(vec!["o3".into()]));
+    check_detail("o1", &mut old, &mut new).await;
+    check_detail("late", &mut old, &mut new).await;
+    check_detail("o3", &mut new, &mut old).await;
+
+    assert_eq!(devices(&mut old, json!({})).await, json!([]));
+    assert_eq!(devices(&mut old, json!({"deviceCode": "K"})).await, json!([]));
+    assert_eq!(devices(&mut new, json!({})).await[0]["deviceCode"], "K");
+    assert_eq!(house.store.verify().await.unwrap().differences, Vec::<String>::new());
+}
+
+/// The owner sees the detail by each number; to the other it is an order that does not exist.
+async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
+    let nowhere = detail(other, json!({"tradeNoOut": "nowhere"})).await;
+    for body in [
+        json!({"tradeNoOut": format!("T-{id}")}),
+        json!({"tradeNoIn": format!("oid:{id}")}),
+        json!({"tradeNoOut": format!("T-{id}"), "tradeNoIn": format!("oid:{id}")}),
+    ] {
+        let of_owner = detail(owner, body.clone()).await;
+        assert_eq!(of_owner.data()["orderId"], id, "{body}");
+        assert_eq!(of_owner.data()["deviceCode"], "K");
+        assert_eq!(detail(other, body.clone()).await.text, nowhere.text, "{body}");
+    }
+}
+
+/// Whether a kiosk is online, and since when it was last heard of, is its owner's alone.
+#[tokio::test]
+async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
+    let house = house().await;
+    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
+    house.orders(order("o1", "2026-03-02 09:59:00")).await;
+    let active = devices(&mut old, json!({"isOnline": 1})).await;
+    assert_eq!(active[0]["lastActiveTimestamp"], house.now().0 - 60_000);
+
+    house.apply(&give_to_new("")).await.unwrap();
+    house.pass(Duration::from_secs(1));
+    house.orders(order("late", "2026-03-02 09:59:30")).await;
+    let quiet = devices(&mut new, json!({})).await;
+    assert_eq!(
+        (&quiet[0]["isOnline"], &quiet[0]["lastActiveTimestamp"]),
+        (&json!(0), &json!(null))
+    );
+    assert_eq!(devices(&mut new, json!({"isOnline": 1})).await, json!([]));
+    assert_eq!(devices(&mut new, json!({"isOnline": 0})).await, quiet);
+
+    house.orders(order("o2", "2026-03-02 10:00:01")).await;
+    let awake = devices(&mut new, json!({"isOnline": 1})).await;
+    assert_eq!(awake[0]["lastActiveTimestamp"], house.now().0);
+}
+
+#[tokio::test]
+async fn a_move_that_is_to_come_changes_nothing_until_then() {
+    let house = house().await;
+    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
+    house.orders(order("o1", "2026-03-02 09:59:00")).await;
+    let requests = [
+        (DEVICES_PATH, json!({})),
+        (DEVICES_PATH, json!({"deviceCode": "K", "deviceName": "Kio"})),
+        (ORDERS_PATH, json!({"deviceCode": "K"})),
+        (ORDERS_PATH, json!({"deviceCode": "K", "includeHistory": true, "startTimestamp": 0})),
+        (DETAIL_PATH, json!({"tradeNoOut": "T-o1"})),
+    ];
+    let mut before = Vec::new();
+    for (path, body) in &requests {
+        before.push((old.ask(path, body).await.text, new.ask(path, body).await.text));
+    }
+    house.apply(&give_to_new("since = \"2026-03-02T11:00:00Z\"\n")).await.unwrap();
+    for wait in [0, 3_599_999] {
+        house.pass(Duration::from_millis(wait));
+        for ((path, body), (of_old, of_new)) in requests.iter().zip(&before) {
+            // The clock shows in nothing but whether the device is online.
+            let online = of_old.replace("\"isOnline\":1", "\"isOnline\":0");
+            let now = old.ask(path, body).await.text.replace("\"isOnline\":1", "\"isOnline\":0");
+            assert_eq!(now, online, "{path} {body}");
+            assert_eq!(new.ask(path, body).await.text, *of_new, "{path} {body}");
+        }
+    }
+    house.pass(Duration::from_millis(1));
+    assert_eq!(devices(&mut old, json!({})).await, json!([]));
+    assert_eq!(devices(&mut new, json!({})).await[0]["groupId"], "new");
+    assert_eq!(listed(&mut old).await, Ok(vec!["o1".into()]));
+    assert_eq!(listed(&mut new).await, Ok(vec![]));
+}

@@ -1,0 +1,168 @@
+//! A kiosk wanders between groups by chance, now, later and after the fact, while its orders arrive
+//! in time and late: each group sees what was traded while it owned the kiosk, and that alone.
+
+use std::time::Duration;
+
+use kiosque_model::{UnixMs, Zone};
+use serde_json::json;
+
+use super::Worker;
+use crate::chance::{self, Chance};
+use crate::harness::{DEVICES_PATH, House, ORDERS_PATH, START_MS, cheap_hash, size};
+
+const GROUPS: usize = 3;
+const ONLINE_MS: i64 = 600_000;
+
+/// What is true of the kiosk.
+struct Model {
+    now: i64,
+    /// Who owns it from when on.
+    periods: Vec<(usize, i64)>,
+    /// Of each group: its orders in the order of their arrival, with their trades' start.
+    orders: [Vec<(String, i64)>; GROUPS],
+}
+
+impl Model {
+    fn owner_at(&self, at: i64) -> usize {
+        self.periods.iter().rev().find(|(_, since)| *since <= at).unwrap().0
+    }
+
+    /// Whether the move is possible, after which it has been made.
+    fn give(&mut self, group: usize, since: Option<i64>) -> bool {
+        let (owner, owner_since) = *self.periods.last().unwrap();
+        if owner == group {
+            return since.is_none_or(|since| owner_since == 0 || since == owner_since);
+        }
+        let latest = self.orders[owner].iter().map(|(_, start)| *start).max().unwrap_or(0);
+        let starts = since.unwrap_or(self.now.max(latest + 1));
+        let possible = starts > owner_since && starts > latest;
+        if possible {
+            self.periods.push((group, starts));
+        }
+        possible
+    }
+
+    /// The group's orders, newest first, if it owns the kiosk or ever did.
+    fn listed(&self, group: usize) -> Option<Vec<&str>> {
+        self.periods.iter().find(|(owner, since)| *owner == group && *since <= self.now)?;
+        Some(self.orders[group].iter().rev().map(|(id, _)| id.as_str()).collect())
+    }
+}
+
+struct Walk {
+    house: House,
+    workers: Vec<Worker>,
+    code: String,
+    model: Model,
+    arrived: usize,
+}
+
+impl Walk {
+    async fn step(&mut self, chance: &mut Chance) {
+        match chance.below(4) {
+            0 => {
+                let ms = chance.within(1..20 * 60_000);
+                self.model.now += ms;
+                self.house.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+            }
+            1 => self.give(chance).await,
+            _ => self.trade(chance).await,
+        }
+    }
+
+    async fn give(&mut self, chance: &mut Chance) {
+        let group = chance.below(GROUPS);
+        let now = self.model.now;
+        let since = match chance.below(4) {
+            0 => Some(now + chance.within(1..30 * 60_000)),
+            1 => Some(now - chance.within(0..30 * 60_000)),
+            _ => None,
+        };
+        // Fleet files tell times by the second.
+        let since = since.map(|since| since / 1_000 * 1_000);
+        let mut fleet = format!("[[device]]\ncode = \"{}\"\ngroup = \"g{group}\"\n", self.code);
+        if let Some(since) = since {
+            fleet += &format!("since = \"{}\"\n", Zone::utc().text(UnixMs(since)));
+        }
+        let given = self.house.apply(&fleet).await;
+        assert_eq!(given.is_ok(), self.model.give(group, since), "{fleet}: {given:?}");
+    }
+
+    /// Some orders arrive in one file, which numbers them by the start of their trades.
+    async fn trade(&mut self, chance: &mut Chance) {
+        let mut arriving = Vec::new();
+        let mut file = String::new();
+        for _ in 0..1 + chance.below(4) {
+            let ago = if chance.once_in(2) { 1 } else { chance.within(1..90 * 60_000) };
+            let start = (self.model.now - ago) / 1_000 * 1_000;
+            let id = format!("o{}", self.arrived);
+            self.arrived += 1;
+            file += &json!({
+                "orderId": id, "deviceCode": self.code, "currency": "EUR", "totalAmount": 100,
+                "tradeStartTime": Zone::utc().text(UnixMs(start)),
+            })
+            .to_string();
+            file.push('\n');
+            arriving.push((id, start));
+        }
+        self.house.orders(file).await;
+        arriving.sort_by_key(|(_, start)| *start);
+        for (id, start) in arriving {
+            self.model.orders[self.model.owner_at(start)].push((id, start));
+        }
+    }
+
+    async fn check(&mut self) {
+        for (group, worker) in self.workers.iter_mut().enumerate() {
+            let body = json!({"deviceCode": self.code, "includeHistory": true});
+            let reply = worker.ask(&format!("{ORDERS_PATH}?size=1000"), &body).await;
+            let ids = reply.data()["records"].as_array().map(|records| {
+                records.iter().map(|record| record["orderId"].as_str().unwrap()).collect()
+            });
+            assert_eq!(ids, self.model.listed(group), "group {group}: {reply:?}");
+
+            let page = worker.ask(DEVICES_PATH, &json!({"deviceCode": self.code})).await;
+            let owns = self.model.owner_at(self.model.now) == group;
+            assert_eq!(page.data()["total"], i64::from(owns), "group {group}");
+            if owns {
+                let last = self.model.orders[group].iter().map(|(_, start)| *start).max();
+                let record = &page.data()["records"][0];
+                assert_eq!(record["lastActiveTimestamp"], json!(last));
+                let online = last.is_some_and(|last| last >= self.model.now - ONLINE_MS);
+                assert_eq!(record["isOnline"], i64::from(online));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
+    let (seed, kiosks) = (chance::seed(), size(30, 600));
+    println!("{kiosks} kiosks wander from seed {seed}");
+    let hash = cheap_hash("secret");
+    let mut fleet = String::new();
+    for group in 0..GROUPS {
+        fleet += &format!(
+            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
+             [[account]]\nlogin_name = \"a{group}\"\npassword_hash = \"{hash}\"\n\
+             third_party_api = true\ngroups = [\"g{group}\"]\n"
+        );
+    }
+    let mut chance = Chance::seeded(seed);
+    for kiosk in 0..kiosks {
+        let code = format!("K{kiosk}");
+        let fleet =
+            fleet.clone() + &format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g0\"");
+        let house = House::with(&fleet).await;
+        let mut workers = Vec::new();
+        for group in 0..GROUPS {
+            workers.push(Worker::of(&house, &format!("a{group}")).await);
+        }
+        let model = Model { now: START_MS, periods: vec![(0, 0)], orders: Default::default() };
+        let mut walk = Walk { house, workers, code, model, arrived: 0 };
+        for _ in 0..20 {
+            walk.step(&mut chance).await;
+            walk.check().await;
+        }
+    }
+}

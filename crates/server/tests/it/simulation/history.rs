@@ -1,0 +1,284 @@
+//! Plays one history against the server, and holds each answer against the model's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::meddler::Meddler;
+use super::model::{Account, Answer, Change, Model, TokenNo};
+use super::operation::{self, ACCOUNTS, GROUPS, Operation, PASSWORDS, WORKERS};
+use crate::chance::Chance;
+use crate::harness::{
+    Caller, DEVICES_PATH, House, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash,
+};
+
+/// A house with a connection for each worker, in which one history is played after another, each
+/// with accounts and groups of its own.
+pub(super) struct Lane {
+    house: House,
+    callers: Vec<Caller>,
+    hashes: [String; PASSWORDS.len()],
+    played: usize,
+    /// How often each kind of answer was given.
+    pub(super) answers: BTreeMap<String, usize>,
+}
+
+/// The first answer that was not the model's, and what had happened until then.
+#[derive(Debug)]
+pub(super) struct Difference {
+    seed: u64,
+    steps: Vec<String>,
+    expected: Answer,
+    answered: Result<Answer, String>,
+}
+
+impl Difference {
+    pub(super) fn is_an_old_token_let_in(&self) -> bool {
+        matches!(self.expected, Answer::Refused(-4, _))
+            && matches!(&self.answered, Ok(answer) if !matches!(answer, Answer::Refused(..)))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "the history of KIOSQUE_SEED={} differs from the model:", self.seed)?;
+        for step in &self.steps {
+            writeln!(f, "  {step}")?;
+        }
+        writeln!(f, "expected {:?}\nanswered {:?}", self.expected, self.answered)
+    }
+}
+
+/// One history under way.
+struct Play<'a> {
+    lane: &'a mut Lane,
+    model: Model,
+    meddler: Option<Meddler>,
+    /// The texts of the tokens, by number.
+    tokens: Vec<String>,
+    held: [Option<TokenNo>; WORKERS],
+    steps: Vec<String>,
+}
+
+impl Lane {
+    pub(super) async fn new() -> Lane {
+        let house = House::with("").await;
+        let hashes = PASSWORDS.map(cheap_hash);
+        let (callers, answers) = (Vec::new(), BTreeMap::new());
+        let mut lane = Lane { house, callers, hashes, played: 0, answers };
+        lane.connect().await;
+        lane
+    }
+
+    async fn connect(&mut self) {
+        self.callers.clear();
+        for _ in 0..WORKERS {
+            self.callers.push(self.house.caller().await);
+        }
+    }
+
+    fn group(&self, group: usize) -> String {
+        format!("group-{group}-{}", self.played)
+    }
+
+    fn account(&self, account: usize) -> String {
+        format!("account-{account}-{}", self.played)
+    }
+
+    /// Plays the history of a seed, all of it or until an answer differs.
+    pub(super) async fn play(
+        &mut self,
+        seed: u64,
+        meddler: Option<Meddler>,
+    ) -> Result<(), Box<Difference>> {
+        self.played += 1;
+        let mut chance = Chance::seeded(seed);
+        let model = Model {
+            now: self.house.now().0,
+            active: vec![true; GROUPS],
+            accounts: (0..ACCOUNTS).map(start_of).collect(),
+            issued: 0,
+        };
+        self.house.apply(&self.fleet(&model)).await.unwrap();
+        let (tokens, held, steps) = (Vec::new(), [None; WORKERS], Vec::new());
+        let mut play = Play { lane: self, model, meddler, tokens, held, steps };
+        let length = 12 + chance.below(19);
+        for _ in 0..length {
+            let operation = operation::next(&mut chance, &play.model, &play.held);
+            play.step(seed, operation).await?;
+        }
+        // In the end every token that ever was is tried.
+        for token in 0..play.model.issued {
+            play.step(seed, Operation::Use { worker: token % WORKERS, token }).await?;
+        }
+        Ok(())
+    }
+
+    fn fleet(&self, model: &Model) -> String {
+        let mut fleet = String::new();
+        for group in 0..GROUPS {
+            let (id, device) = (self.group(group), format!("device-{group}-{}", self.played));
+            fleet += &format!(
+                "[[group]]\nid = \"{id}\"\nname = \"Group {group}\"\n\
+                 [[device]]\ncode = \"{device}\"\nname = \"Kiosk\"\ngroup = \"{id}\"\n"
+            );
+        }
+        for (account, start) in model.accounts.iter().enumerate() {
+            fleet += &format!(
+                "[[account]]\nlogin_name = \"{}\"\npassword_hash = \"{}\"\n\
+                 third_party_api = true\ngroups = {:?}\n",
+                self.account(account),
+                self.hashes[start.password],
+                self.group_ids(&start.groups),
+            );
+        }
+        fleet
+    }
+
+    fn group_ids(&self, groups: &[usize]) -> Vec<String> {
+        groups.iter().map(|group| self.group(*group)).collect()
+    }
+
+    fn fleet_of_change(&self, change: &Change) -> String {
+        let of =
+            |account: &usize| format!("[[account]]\nlogin_name = {:?}", self.account(*account));
+        match change {
+            Change::Password { account, password } => {
+                format!("{}\npassword_hash = {:?}", of(account), self.hashes[*password])
+            }
+            Change::Enabled { account, enabled } => format!("{}\nenabled = {enabled}", of(account)),
+            Change::Api { account, api } => format!("{}\nthird_party_api = {api}", of(account)),
+            Change::Groups { account, groups } => {
+                format!("{}\ngroups = {:?}", of(account), self.group_ids(groups))
+            }
+            Change::Active { group, active } => {
+                format!("[[group]]\nid = {:?}\nactive = {active}", self.group(*group))
+            }
+        }
+    }
+}
+
+/// Each account has all groups but one, in an order of its own.
+fn start_of(account: usize) -> Account {
+    let groups = (0..GROUPS - 1).map(|place| (account + place) % GROUPS).collect();
+    Account { password: 0, enabled: true, api: true, groups, session: None }
+}
+
+impl Play<'_> {
+    async fn step(&mut self, seed: u64, operation: Operation) -> Result<(), Box<Difference>> {
+        self.steps.push(format!("{operation:?}"));
+        let (reply, expected) = match operation {
+            Operation::Pass { ms } => {
+                self.model.now += ms;
+                self.lane.house.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+                return Ok(());
+            }
+            Operation::Restart => {
+                self.lane.house.restart().await;
+                self.lane.connect().await;
+                return Ok(());
+            }
+            Operation::Apply(change) => {
+                self.model.change(&change);
+                let fleet = self.lane.fleet_of_change(&change);
+                self.lane.house.apply(&fleet).await.unwrap();
+                return Ok(());
+            }
+            Operation::LogIn { worker, account, password } => {
+                let (username, secret) = (self.lane.account(account), PASSWORDS[password]);
+                let body = format!(r#"{{"username":"{username}","password":"{secret}"}}"#);
+                let reply = self.lane.callers[worker].call(TOKEN_PATH, None, &body).await;
+                self.hold(worker, &reply);
+                (reply, self.model.log_in(account, password))
+            }
+            Operation::Switch { worker, token, group } => {
+                let body = format!(r#"{{"groupId":"{}"}}"#, self.lane.group(group));
+                let reply = self.call(worker, SWITCH_PATH, token, &body).await;
+                self.hold(worker, &reply);
+                if let (Some(meddler), Some(new)) = (&mut self.meddler, token_of(&reply)) {
+                    meddler.saw_switch(&self.tokens[token], new);
+                }
+                (reply, self.model.switch(token, group))
+            }
+            Operation::LogOut { worker, token } => {
+                let reply = self.call(worker, LOGOUT_PATH, token, "").await;
+                (reply, self.model.log_out(token))
+            }
+            Operation::Use { worker, token } => {
+                let reply = self.call(worker, DEVICES_PATH, token, "{}").await;
+                (reply, self.model.devices(token))
+            }
+        };
+        self.compare(seed, &reply, expected)
+    }
+
+    async fn call(&mut self, worker: usize, path: &str, token: TokenNo, body: &str) -> Reply {
+        let token = match &mut self.meddler {
+            Some(meddler) => meddler.passes_on(&self.tokens[token]),
+            None => self.tokens[token].clone(),
+        };
+        self.lane.callers[worker].call(path, Some(&token), body).await
+    }
+
+    /// A token that was answered gets the next number, and its worker holds it from now on.
+    fn hold(&mut self, worker: usize, reply: &Reply) {
+        if let Some(token) = token_of(reply) {
+            assert!(!self.tokens.iter().any(|old| old == token), "a token was issued twice");
+            self.held[worker] = Some(self.tokens.len());
+            self.tokens.push(token.to_owned());
+        }
+    }
+
+    fn compare(
+        &mut self,
+        seed: u64,
+        reply: &Reply,
+        expected: Answer,
+    ) -> Result<(), Box<Difference>> {
+        let answered = self.answer(reply).ok_or_else(|| format!("{} {}", reply.status, reply.text));
+        if answered.as_ref() == Ok(&expected) {
+            *self.lane.answers.entry(kind_of(&expected)).or_default() += 1;
+            return Ok(());
+        }
+        let steps = std::mem::take(&mut self.steps);
+        Err(Box::new(Difference { seed, steps, expected, answered }))
+    }
+
+    /// What a reply says, in the model's words.
+    fn answer(&self, reply: &Reply) -> Option<Answer> {
+        let data = reply.data();
+        let group = |id: &serde_json::Value| {
+            (0..GROUPS).find(|group| id.as_str() == Some(&*self.lane.group(*group)))
+        };
+        if reply.status != 200 {
+            None
+        } else if reply.code() != 200 {
+            let msg = reply.json["msg"].as_str()?.to_owned();
+            (reply.data() == msg.as_str()).then_some(Answer::Refused(reply.code(), msg))
+        } else if data.is_null() {
+            Some(Answer::Ended)
+        } else if let Some(records) = data["records"].as_array() {
+            let [device] = records.as_slice() else { return None };
+            Some(Answer::Devices { of_group: group(&device["groupId"])? })
+        } else {
+            let entries = data["switchableGroups"].as_array()?;
+            let switchable =
+                entries.iter().map(|entry| group(&entry["groupId"])).collect::<Option<_>>()?;
+            let (group, expires) = (group(&data["groupId"])?, data["expiresIn"].as_i64()?);
+            Some(Answer::Opened { group, switchable, expires })
+        }
+    }
+}
+
+fn token_of(reply: &Reply) -> Option<&str> {
+    reply.json["data"]["accessToken"].as_str()
+}
+
+fn kind_of(answer: &Answer) -> String {
+    match answer {
+        Answer::Opened { .. } => "token".to_owned(),
+        Answer::Ended => "log out".to_owned(),
+        Answer::Devices { .. } => "devices".to_owned(),
+        Answer::Refused(code, msg) => format!("{code} {msg}"),
+    }
+}

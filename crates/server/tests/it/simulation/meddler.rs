@@ -1,0 +1,30 @@
+//! A planted bug, on the wire and not in the product: for a moment after a switch, a request that
+//! brings the old token is passed on with the new one, as a server would answer that still let the
+//! old one in.
+
+/// How many requests the moment lasts.
+const MOMENT: usize = 2;
+
+#[derive(Debug, Default)]
+pub(super) struct Meddler {
+    replaced: Option<(String, String)>,
+    requests_left: usize,
+}
+
+impl Meddler {
+    /// A switch was answered.
+    pub(super) fn saw_switch(&mut self, old: &str, new: &str) {
+        self.replaced = Some((old.to_owned(), new.to_owned()));
+        self.requests_left = MOMENT;
+    }
+
+    /// The token that a request is passed on with.
+    pub(super) fn passes_on(&mut self, token: &str) -> String {
+        let within_the_moment = self.requests_left > 0;
+        self.requests_left = self.requests_left.saturating_sub(1);
+        match &self.replaced {
+            Some((old, new)) if within_the_moment && old == token => new.clone(),
+            _ => token.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a session is, in plain structs: the reference that the server is held against.
+
+/// Tokens are told apart by when they were issued.
+pub(super) type TokenNo = usize;
+
+pub(super) const VALIDITY_MS: i64 = 7_200_000;
+
+/// What a call answers; groups by their number in the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Opened { group: usize, switchable: Vec<usize>, expires: i64 },
+    Ended,
+    Devices { of_group: usize },
+    Refused(i64, String),
+}
+
+fn refused(code: i64, msg: &str) -> Answer {
+    Answer::Refused(code, msg.to_owned())
+}
+
+fn token_invalid() -> Answer {
+    refused(-4, "Token is incorrect or invalid,please login again")
+}
+
+fn group_closed() -> Answer {
+    refused(-1, "Group does not exist or has been deactivated")
+}
+
+/// What `apply` gives or takes away.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Password { account: usize, password: usize },
+    Enabled { account: usize, enabled: bool },
+    Api { account: usize, api: bool },
+    Groups { account: usize, groups: Vec<usize> },
+    Active { group: usize, active: bool },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) token: TokenNo,
+    group: usize,
+    pub(super) expires: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    pub(super) password: usize,
+    pub(super) enabled: bool,
+    pub(super) api: bool,
+    /// Those assigned, in the account's own order.
+    pub(super) groups: Vec<usize>,
+    pub(super) session: Option<Session>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) now: i64,
+    pub(super) active: Vec<bool>,
+    pub(super) accounts: Vec<Account>,
+    pub(super) issued: TokenNo,
+}
+
+impl Model {
+    fn switchable(&self, account: usize) -> Vec<usize> {
+        let assigned = self.accounts[account].groups.iter().copied();
+        assigned.filter(|group| self.active[*group]).collect()
+    }
+
+    /// The account whose one live session the token is.
+    fn proven(&self, token: TokenNo) -> Option<usize> {
+        let stands = |session: &Session| session.token == token && self.now < session.expires;
+        self.accounts.iter().position(|account| account.session.as_ref().is_some_and(stands))
+    }
+
+    fn open(&mut self, account: usize, group: usize) -> Answer {
+        let expires = self.now + VALIDITY_MS;
+        self.accounts[account].session = Some(Session { token: self.issued, group, expires });
+        self.issued += 1;
+        Answer::Opened { group, switchable: self.switchable(account), expires }
+    }
+
+    pub(super) fn log_in(&mut self, account: usize, password: usize) -> Answer {
+        let who = &self.accounts[account];
+        if password != who.password || !who.enabled {
+            return refused(-2, "User name or password is wrong.");
+        }
+        if !who.api {
+            let off = "Third-party API access is not enabled for this account. \
+                       Please contact the platform operator.";
+            return refused(-1, off);
+        }
+        match self.switchable(account).first() {
+            Some(default) => self.open(account, *default),
+            None => refused(-1, "Current user is not bound to any group, login denied"),
+        }
+    }
+
+    pub(super) fn switch(&mut self, token: TokenNo, group: usize) -> Answer {
+        let Some(account) = self.proven(token) else { return token_invalid() };
+        if !self.switchable(account).contains(&group) {
+            return group_closed();
+        }
+        self.open(account, group)
+    }
+
+    pub(super) fn log_out(&mut self, token: TokenNo) -> Answer {
+        let Some(account) = self.proven(token) else { return token_invalid() };
+        self.accounts[account].session = None;
+        Answer::Ended
+    }
+
+    pub(super) fn devices(&self, token: TokenNo) -> Answer {
+        let Some(account) = self.proven(token) else { return token_invalid() };
+        let selected = self.accounts[account].session.as_ref().map(|session| session.group);
+        match selected.filter(|group| self.switchable(account).contains(group)) {
+            Some(of_group) => Answer::Devices { of_group },
+            None => group_closed(),
+        }
+    }
+
+    /// What is taken away ends at once; giving it back does not bring a session back.
+    pub(super) fn change(&mut self, change: &Change) {
+        match change {
+            Change::Active { group, active } => self.active[*group] = *active,
+            Change::Groups { account, groups } => self.accounts[*account].groups.clone_from(groups),
+            Change::Password { account, password } => {
+                let who = &mut self.accounts[*account];
+                who.session = who.session.take().filter(|_| who.password == *password);
+                who.password = *password;
+            }
+            Change::Enabled { account, enabled } => {
+                let who = &mut self.accounts[*account];
+                who.enabled = *enabled;
+                who.session = who.session.take().filter(|_| *enabled);
+            }
+            Change::Api { account, api } => {
+                let who = &mut self.accounts[*account];
+                who.api = *api;
+                who.session = who.session.take().filter(|_| *api);
+            }
+        }
+    }
+}
