@@ -18,7 +18,9 @@ use crate::{auth, devices, orders};
 pub(crate) async fn answer(app: &App, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
+    let path = request.uri().path().to_owned();
     let outcome = unpanicked(route(app, request)).await;
+    tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     answer::render(outcome, locale, &request_id)
 }
 

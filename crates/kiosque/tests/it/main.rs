@@ -10,6 +10,7 @@ mod help;
 mod import_orders;
 mod kill_9;
 mod program;
+mod readme;
 mod sales_report;
 mod settings;
 mod tls;

@@ -1,0 +1,60 @@
+//! "On a fresh clone, the two commands of the README work as written, and the pasted calls give
+//! what the README shows."
+
+use std::process::Command;
+
+use crate::program::{House, Served};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The fenced blocks of a language, in order.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let fence = format!("```{language}\n");
+    README.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Whether an answer is what is shown, where `…` stands for anything.
+fn is_shown(answer: &str, shown: &str) -> bool {
+    let mut rest = answer;
+    let mut parts = shown.split('…');
+    let Some(after) = rest.strip_prefix(parts.next().unwrap()) else { return false };
+    rest = after;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn the_pasted_calls_give_what_the_readme_shows() {
+    let [demo, test, calls, ..] = blocks("sh")[..] else { panic!("the README's commands") };
+    assert_eq!(demo, "cargo run --release -- demo\n");
+    assert_eq!(test, "cargo xtask test\n");
+
+    let house = House::new();
+    let base = house.folder.path().join("kiosque-demo");
+    let mut demo = crate::program::kiosque();
+    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", house.folder.path());
+    let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
+
+    // The port is another one here, so that tests can run side by side.
+    let calls = calls.replace("https://127.0.0.1:8443/v8", &served.base);
+    let mut shell = Command::new("bash");
+    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", house.folder.path()).output();
+    let output = output.unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let shown = blocks("json")[0];
+    assert_eq!(answers.lines().count(), shown.lines().count(), "{answers}");
+    for (answer, shown) in answers.lines().zip(shown.lines()) {
+        assert!(is_shown(answer, shown), "answered {answer}\nthe README shows {shown}");
+    }
+}
+
+#[test]
+fn dots_stand_for_anything_and_nothing_else_does() {
+    assert!(is_shown("a1b2c", "a…b…c"));
+    assert!(is_shown("abc", "a…bc"));
+    assert!(!is_shown("abcd", "a…c"));
+    assert!(!is_shown("xbc", "a…c"));
+}
