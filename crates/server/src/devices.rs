@@ -1,6 +1,6 @@
 //! List devices.
 
-use kiosque_model::{GroupId, Refusal};
+use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{Device, DeviceAsk, OnlineSince};
 use kiosque_wire::{DeviceRecord, Page};
 
@@ -29,7 +29,7 @@ fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
     let mut form = call.form()?;
     let page = form.page(&query, size_max);
     let group = form.text("groupId").map(GroupId::parse);
-    let code = form.text("deviceCode");
+    let code = form.text("deviceCode").map(DeviceCode::parse);
     let name_part = form.text("deviceName");
     let is_online = form.zero_or_one("isOnline");
     form.finish(page.map(|page| DeviceAsk { group, code, name_part, is_online, page }))

@@ -54,7 +54,7 @@ impl Form {
     pub fn flag(&mut self, field: &'static str) -> Option<bool> {
         match self.take(field) {
             Json::Flag(flag) => Some(flag),
-            Json::Null => None,
+            value if value.is_left_out() => None,
             _ => self.violates(field, Fault::NotFlag),
         }
     }
@@ -63,7 +63,7 @@ impl Form {
     pub fn zero_or_one(&mut self, field: &'static str) -> Option<i64> {
         match self.take(field) {
             Json::Int(int @ 0..=1) => Some(int),
-            Json::Null => None,
+            value if value.is_left_out() => None,
             _ => self.violates(field, Fault::NotZeroOrOne),
         }
     }
@@ -86,7 +86,7 @@ impl Form {
     fn timestamp(&mut self, field: &'static str) -> Option<UnixMs> {
         match self.take(field) {
             Json::Int(ms) => Some(UnixMs(ms)),
-            Json::Null => None,
+            value if value.is_left_out() => None,
             _ => self.violates(field, Fault::NotInteger),
         }
     }

@@ -24,6 +24,18 @@ pub enum Json {
     Object,
 }
 
+impl Json {
+    /// "An optional field null, or `""` in a filter: as if absent."
+    #[must_use]
+    pub fn is_left_out(&self) -> bool {
+        match self {
+            Json::Null => true,
+            Json::Text(text) => text.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 /// The fields of a body, in the order they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(pub Vec<(String, Json)>);

@@ -1,6 +1,6 @@
 //! Device pages: the devices that a group owns now, by code.
 
-use kiosque_model::{GroupId, PageAsk, Presented, Refusal, Scope, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, PageAsk, Presented, Refusal, Scope, UnixMs};
 
 use crate::accounts;
 use crate::db::Read;
@@ -8,6 +8,8 @@ use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
+    IN_SCOPE = "select 1 from ledger
+        where group_no = $1 and device_code = $2 and since_ms <= $3";
     COUNT = "select count(*) from device_owners
         where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
     PAGE = "select d.device_code, d.device_name, g.group_id, g.group_name, d.device_model,
@@ -49,8 +51,8 @@ statements! {
 pub struct DeviceAsk {
     /// Another group of the account; does not switch.
     pub group: Option<GroupFilter>,
-    /// Exactly this code.
-    pub code: Option<String>,
+    /// Exactly this code, which must be one of the scope.
+    pub code: Option<CodeFilter>,
     /// The name contains this text.
     pub name_part: Option<String>,
     /// 1: online, 0: not.
@@ -61,6 +63,9 @@ pub struct DeviceAsk {
 
 /// A `groupId` filter; a text that can be no id names no group.
 pub type GroupFilter = Result<GroupId, kiosque_model::ids::IdFault>;
+
+/// A `deviceCode` filter; a text that can be no code names no device.
+pub type CodeFilter = Result<DeviceCode, kiosque_model::ids::IdFault>;
 
 /// The earliest last activity with which a device counts as online.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +142,20 @@ fn filtered_scope(read: &Read<'_>, scope: Scope, ask: &DeviceAsk) -> Result<Scop
     Ok(narrowed.ok_or(Refusal::OutOfScope)?)
 }
 
+/// "Requests for a device or Group outside the account's scope return a business error." A device
+/// that the group once owned, or that is not enabled, is in scope and on no page.
+fn code_in_scope<'a>(
+    read: &Read<'_>,
+    scope: Scope,
+    now: UnixMs,
+    code: &'a CodeFilter,
+) -> Result<&'a str, Refused> {
+    let code = code.as_ref().map_err(|_| Refusal::OutOfScope)?.as_str();
+    let params = [scope.group().0.into(), code.into(), now.0.into()];
+    let known = read.one(&IN_SCOPE, &params, |row| row.int(0))?;
+    Ok(known.map(|_| code).ok_or(Refusal::OutOfScope)?)
+}
+
 fn page(
     read: &Read<'_>,
     scope: Scope,
@@ -156,10 +175,11 @@ fn page_matching(
     online: OnlineSince,
     ask: &DeviceAsk,
 ) -> Result<DevicePage, Refused> {
+    let code = ask.code.as_ref().map(|code| code_in_scope(read, scope, now, code)).transpose()?;
     let params: [Value<'_>; 8] = [
         scope.group().0.into(),
         now.0.into(),
-        without_nul(ask.code.as_deref()),
+        code.into(),
         without_nul(ask.name_part.as_deref()),
         ask.is_online.into(),
         online.0.0.into(),
