@@ -255,7 +255,7 @@ fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
         let status = served.wait();
         assert_eq!(status.code(), Some(0), "{}", served.stderr());
         assert_eq!(served.stdout(), "");
-        assert!(served.stderr().contains("stopping"), "{}", served.stderr());
+        served.stderr_until("stopping");
         assert!(std::net::TcpStream::connect(served.address()).is_err());
         // All is in the one file.
         assert!(!house.data().join("kiosque.db-wal").exists());

@@ -201,6 +201,16 @@ impl Served {
         self.stdout.text()
     }
 
+    /// What it has said on stdout, once that has `wanted` in it.
+    pub(crate) fn stdout_until(&self, wanted: &str) -> String {
+        self.stdout.until(wanted)
+    }
+
+    /// What it has said on stderr, once that has `wanted` in it.
+    pub(crate) fn stderr_until(&self, wanted: &str) -> String {
+        self.stderr.until(wanted)
+    }
+
     pub(crate) fn stderr(&self) -> String {
         self.stderr.text()
     }
@@ -256,5 +266,17 @@ impl Heard {
 
     fn text(&self) -> String {
         self.0.lock().unwrap().clone()
+    }
+
+    fn until(&self, wanted: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let said = self.text();
+            if said.contains(wanted) {
+                return said;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{said:?} has no {wanted:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
