@@ -145,7 +145,7 @@ fn a_wrong_command_line_is_explained_with_status_2() {
         (&["apply"], "<FLEET>"),
         (&["archive"], "--before <TIME>"),
         (&["serve", "--listen", "8443"], "'--listen <ADDR>'"),
-        (&["serve", "--token-validity", "3x"], "write it like 250ms, 2s or 2h"),
+        (&["serve", "--token-validity", "3x"], "write it like 250ms, 2s, 2h or 90d"),
         (&["demo", "--today", "31.3.2026"], "'--today <DATE>'"),
     ];
     for (args, wanted) in cases {

@@ -105,9 +105,11 @@ impl Desk {
         let device = DeviceCode::parse(device).ok();
         let ask = OrderAsk { device, history, span: None, page };
         let heads = |heads: &mut Vec<String>, ready: kiosque_store::Ready<'_>| {
-            heads.push(ready.head.to_owned());
+            heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
         };
-        let (total, heads) = self.store.order_page(&session, now, ask, heads).await.ok()?;
+        let (total, mut heads) = self.store.order_page(&session, now, ask, heads).await.ok()?;
+        // They are read oldest first.
+        heads.reverse();
         assert_eq!(usize::try_from(total).unwrap(), heads.len());
         Some(heads)
     }
