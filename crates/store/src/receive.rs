@@ -13,8 +13,8 @@ pub use crate::owners::Owners;
 use crate::owners::Ownership;
 
 statements! {
-    KNOWN = "select device_no, seq, trade_no_in, shape, head, lines, errors from orders
-        where group_no = $1 and order_id = $2";
+    KNOWN = "select device_no, seq, trade_no_in, shape, head, lines, errors, trade_start_ms
+        from orders where group_no = $1 and order_id = $2";
     DEVICE_CODE = "select device_code from devices where device_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";
     HOLDER_OF_TRADE_NO_IN = "select order_id from orders
@@ -154,6 +154,7 @@ struct Intake<'a> {
 struct Found {
     device: DeviceNo,
     seq: i64,
+    trade_start: UnixMs,
     kept: Kept,
 }
 
@@ -192,7 +193,8 @@ impl Intake<'_> {
                 errors: row.maybe_text(6)?.map(str::to_owned),
             };
             let kept = Kept { trade_no_in: row.maybe_text(2)?.map(str::to_owned), record };
-            Ok(Found { device: DeviceNo(row.int(0)?), seq: row.int(1)?, kept })
+            let (device, trade_start) = (DeviceNo(row.int(0)?), UnixMs(row.int(7)?));
+            Ok(Found { device, seq: row.int(1)?, trade_start, kept })
         })
     }
 
@@ -258,7 +260,8 @@ impl Intake<'_> {
             return Ok(taken);
         }
         let record = settle(order, &found.kept)?;
-        if record == found.kept.record {
+        // The record tells times by the second; filters by time ask for more.
+        if record == found.kept.record && order.trade_start == found.trade_start {
             return Ok(Outcome::Unchanged);
         }
         let told = order.trade_no_in.as_ref().map(TradeNo::as_str);

@@ -201,3 +201,24 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
         house.apply(account).await.unwrap();
     }
 }
+
+/// Filters tell times by the millisecond, records by the second: an update within a second counts.
+#[tokio::test]
+async fn an_update_moves_an_order_by_less_than_a_second() {
+    let house = house().await;
+    Kiosk::new(&house, "K".to_owned()).await;
+    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let order = |ms: i64| {
+        let started = format!("2026-03-02T09:00:00.{ms:03}Z");
+        line("K", "o1", START_MS).replace("2026-03-02 10:00:00", &started)
+    };
+    let at = START_MS - 3_600_000;
+    for ms in [200, 700, 0] {
+        house.orders(order(ms)).await;
+        for (start, end, listed) in [(ms, ms + 1, 1), (0, ms, 0), (ms + 1, 1_000, 0)] {
+            let (start, end) = (at + start, at + end);
+            let body = json!({"deviceCode": "K", "startTimestamp": start, "endTimestamp": end});
+            assert_eq!(walker.walk(&body, 1).await.len(), listed, "{ms} {body}");
+        }
+    }
+}
