@@ -106,12 +106,13 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
 async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, size: usize) {
     for history in [true, false] {
         let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
-        // Mostly ends that an order has, where a span that is not half open would show.
-        let start = match kiosk.orders.as_slice() {
+        // Ends that orders have, where a span that is not half open would show.
+        let mut end_of_one = || match kiosk.orders.as_slice() {
             [] => START_MS - DAY_MS,
             orders => chance.pick(orders).1,
         };
-        let end = start + chance.within(0..3 * DAY_MS) / 1_000 * 1_000;
+        let (one, other) = (end_of_one(), end_of_one());
+        let (start, end) = (one.min(other), one.max(other));
         if !chance.once_in(4) {
             body["startTimestamp"] = json!(start);
             within.start = start;
