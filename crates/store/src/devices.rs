@@ -176,11 +176,15 @@ fn page_matching(
     ask: &DeviceAsk,
 ) -> Result<DevicePage, Refused> {
     let code = ask.code.as_ref().map(|code| code_in_scope(read, scope, now, code)).transpose()?;
+    // Text with a NUL exists nowhere; one engine cannot even be asked for it.
+    if ask.name_part.as_ref().is_some_and(|part| part.contains('\0')) {
+        return Ok(DevicePage { total: 0, devices: Vec::new() });
+    }
     let params: [Value<'_>; 8] = [
         scope.group().0.into(),
         now.0.into(),
         code.into(),
-        without_nul(ask.name_part.as_deref()),
+        ask.name_part.as_deref().into(),
         ask.is_online.into(),
         online.0.0.into(),
         ask.page.size().into(),
@@ -188,16 +192,6 @@ fn page_matching(
     ];
     let total = read.one(&COUNT_MATCHING, &params[..6], |row| row.int(0))?.unwrap_or(0);
     Ok(DevicePage { total, devices: read.all(&PAGE_MATCHING, &params, device)? })
-}
-
-/// Text with a NUL exists nowhere; one engine cannot even be asked for it. A text longer than any
-/// that is kept stands for it.
-fn without_nul(text: Option<&str>) -> Value<'_> {
-    const NOWHERE: &str = "\u{10FFFF}\u{10FFFF}\u{10FFFF}\u{10FFFF}";
-    match text {
-        Some(text) if text.contains('\0') => Value::Text(NOWHERE),
-        other => other.into(),
-    }
 }
 
 fn device(row: &Row<'_>) -> Result<Device, Error> {

@@ -55,7 +55,8 @@ fn orders_of(mark: &str) -> String {
             "totalAmount": 250, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
             "detailVOList": [{
                 "goodsId": "p1", "goodsName": format!("Cola {mark}"), "salePrice": 250,
-                "shipmentStatus": 3, "shipmentErrCode": 7, "shipmentFailDesc": format!("jam {mark}"),
+                "shipmentStatus": 3, "shipmentErrCode": 7,
+                "shipmentFailDesc": format!("jam {mark}"),
             }],
         });
         if number % 3 > 0 {

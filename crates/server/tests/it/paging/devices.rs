@@ -126,3 +126,20 @@ async fn check(
         walker.check_past_the_end(body, codes.len()).await;
     }
 }
+
+/// "Text with a NUL exists nowhere", not even beside the oddest of texts that do.
+#[tokio::test]
+async fn a_filter_with_a_nul_finds_nothing() {
+    let house = house().await;
+    let odd = "\u{10FFFF}".repeat(4);
+    house
+        .apply(&format!("[[device]]\ncode = \"{odd}\"\nname = \"{odd}\"\ngroup = \"g\"\n"))
+        .await
+        .unwrap();
+    let mut walker = Walker::new(&house, DEVICES_PATH, "deviceCode").await;
+    assert_eq!(walker.walk(&json!({"deviceName": odd}), 10).await, [odd.as_str()]);
+    for body in [json!({"deviceName": "\0"}), json!({"deviceCode": format!("{odd}\0")})] {
+        walker.check_past_the_end(&body, 0).await;
+        assert_eq!(walker.walk(&body, 10).await, [""; 0], "{body}");
+    }
+}

@@ -106,12 +106,13 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
 async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, size: usize) {
     for history in [true, false] {
         let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
-        // Mostly ends that an order has, where a span that is not half open would show.
-        let start = match kiosk.orders.as_slice() {
+        // Ends that orders have, where a span that is not half open would show.
+        let mut end_of_one = || match kiosk.orders.as_slice() {
             [] => START_MS - DAY_MS,
             orders => chance.pick(orders).1,
         };
-        let end = start + chance.within(0..3 * DAY_MS) / 1_000 * 1_000;
+        let (one, other) = (end_of_one(), end_of_one());
+        let (start, end) = (one.min(other), one.max(other));
         if !chance.once_in(4) {
             body["startTimestamp"] = json!(start);
             within.start = start;
@@ -199,5 +200,26 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
         let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
         assert_eq!(walker.walk(&json!({"deviceCode": code}), 2).await, newest_first, "{code}");
         house.apply(account).await.unwrap();
+    }
+}
+
+/// Filters tell times by the millisecond, records by the second: an update within a second counts.
+#[tokio::test]
+async fn an_update_moves_an_order_by_less_than_a_second() {
+    let house = house().await;
+    Kiosk::new(&house, "K".to_owned()).await;
+    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let order = |ms: i64| {
+        let started = format!("2026-03-02T09:00:00.{ms:03}Z");
+        line("K", "o1", START_MS).replace("2026-03-02 10:00:00", &started)
+    };
+    let at = START_MS - 3_600_000;
+    for ms in [200, 700, 0] {
+        house.orders(order(ms)).await;
+        for (start, end, listed) in [(ms, ms + 1, 1), (0, ms, 0), (ms + 1, 1_000, 0)] {
+            let (start, end) = (at + start, at + end);
+            let body = json!({"deviceCode": "K", "startTimestamp": start, "endTimestamp": end});
+            assert_eq!(walker.walk(&body, 1).await.len(), listed, "{ms} {body}");
+        }
     }
 }
