@@ -120,7 +120,7 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     ];
     let first = 0x006b_696f_7371_7565;
     println!("seeds from {first}");
-    let (mut answers, rounds) = (0, size(400, 10_000));
+    let (mut answers, rounds) = (0, size(1_000, 20_000));
     for seed in (first..).take(rounds) {
         let mut chance = Chance(seed);
         let mut bytes = good[chance.below(good.len())].clone();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use kiosque_model::Limits;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::wire::{Door, Wire, parsed, post};
 use super::{FLEET, assert_unreadable, http2};
@@ -52,9 +53,11 @@ where
     good.spawn(fresh(door.clone(), token.clone(), Arc::clone(&over)));
 
     let count = size(100, 1_000);
+    let late = DEADLINE + Duration::from_secs(if count > 100 { 10 } else { 4 });
     let mut callers = JoinSet::new();
     for _ in 0..count {
-        callers.spawn(slow(door.clone(), token.clone()));
+        let slow = slow(door.clone(), token.clone());
+        callers.spawn(async move { timeout(late, slow).await.expect("still open long after") });
     }
     let mut suffered = callers.join_all().await;
     over.store(true, Ordering::SeqCst);
@@ -62,8 +65,6 @@ where
     let (first, last) = (suffered[0], suffered[count - 1]);
     println!("{count} slow callers, closed after {first:?} to {last:?}");
     assert!(first >= DEADLINE, "closed after {first:?}, before the deadline");
-    let late = DEADLINE + Duration::from_secs(if count > 100 { 10 } else { 4 });
-    assert!(last < late, "closed after {last:?}, long after the deadline");
 
     for (served, slowest) in good.join_all().await {
         println!("a good caller: {served} calls, the slowest {slowest:?}");
