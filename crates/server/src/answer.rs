@@ -3,13 +3,16 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
-use kiosque_model::Refusal;
+use kiosque_model::{PageAsk, Refusal};
 use kiosque_store::{Error, Refused};
 use kiosque_wire::{Code, Envelope};
 use serde::Serialize;
 
 use crate::clock::NoEntropy;
 use crate::locale::{self, Locale, Message};
+
+/// What a page of ten orders takes, more or less.
+const USUAL_PAGE_BYTES: usize = 12 << 10;
 
 /// `data` of a success, as JSON.
 pub(crate) struct Data(pub(crate) Vec<u8>);
@@ -18,6 +21,28 @@ impl Data {
     /// The null that a log out answers.
     pub(crate) fn null() -> Data {
         Data(b"null".to_vec())
+    }
+
+    /// The same shape as [`kiosque_wire::Page`], around records that are JSON already.
+    pub(crate) fn page<'r>(
+        total: i64,
+        page: PageAsk,
+        records: impl Iterator<Item = &'r [u8]>,
+    ) -> Data {
+        let (current, size) = (page.current(), page.size());
+        let mut data = Vec::with_capacity(USUAL_PAGE_BYTES);
+        data.extend_from_slice(
+            format!(r#"{{"total":{total},"current":{current},"size":{size},"records":["#)
+                .as_bytes(),
+        );
+        for (at, record) in records.enumerate() {
+            if at > 0 {
+                data.push(b',');
+            }
+            data.extend_from_slice(record);
+        }
+        data.extend_from_slice(b"]}");
+        Data(data)
     }
 
     pub(crate) fn of(data: &impl Serialize) -> Result<Data, Failure> {

@@ -2,10 +2,11 @@
 
 use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{Device, DeviceAsk, OnlineSince};
-use kiosque_wire::{DeviceRecord, Page};
+use kiosque_wire::DeviceRecord;
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, after_session};
+use crate::records::Records;
 
 /// `POST …/kioskDevice/devicePage`
 pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
@@ -15,13 +16,11 @@ pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
     let ask = after_session(app, now, &presented, asked)?;
 
     let (page, online) = (ask.page, app.online_since(now));
-    let found = app.store.device_page(&presented, now, online, ask).await?;
-    Data::of(&Page {
-        total: found.total,
-        current: page.current(),
-        size: page.size(),
-        records: found.devices.into_iter().map(|device| record(device, online)).collect(),
-    })
+    let collect = move |records: &mut Records, device: Device<'_>| {
+        records.put(|json| serde_json::to_writer(json, &record(device, online)))
+    };
+    let (total, records) = app.store.device_page(&presented, now, online, ask, collect).await?;
+    Ok(Data::page(total, page, records.in_order()))
 }
 
 fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
@@ -35,15 +34,15 @@ fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
     form.finish(page.map(|page| DeviceAsk { group, code, name_part, is_online, page }))
 }
 
-fn record(device: Device, online: OnlineSince) -> DeviceRecord {
+fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
     let is_online = device.last_active.is_some_and(|last| last >= online.0);
     DeviceRecord {
-        device_code: device.code,
-        device_name: device.name,
-        group_id: device.group_id,
-        group_name: device.group_name,
-        device_model: device.model,
-        address: device.address,
+        device_code: device.code.into(),
+        device_name: device.name.into(),
+        group_id: device.group_id.into(),
+        group_name: device.group_name.into(),
+        device_model: device.model.into(),
+        address: device.address.into(),
         is_online: i64::from(is_online),
         total_curr_stock: device.total_curr_stock,
         last_active_timestamp: device.last_active.map(|last| last.0),

@@ -22,6 +22,7 @@ mod orders;
 pub mod password;
 mod pulse;
 mod query;
+mod records;
 mod router;
 pub mod tls;
 

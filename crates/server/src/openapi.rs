@@ -120,7 +120,7 @@ fn business(schema: &mut Schemas<'_>) -> Vec<Operation> {
             token: Token::Needed,
             paging: Paging::Paged,
             body: schema.of::<DeviceFilter>(),
-            data: schema.data::<Page<DeviceRecord>>(),
+            data: schema.data::<Page<DeviceRecord<'static>>>(),
         },
         Operation {
             path: "/third-center-web/openapi/v1/kioskOrder/queryOrderList",

@@ -1,12 +1,13 @@
 //! List orders, and order detail.
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{DeviceCode, PageAsk, Refusal, UnixMs};
+use kiosque_model::{DeviceCode, Refusal, UnixMs};
 use kiosque_store::{History, OrderAsk, Ready, Span, TradeNumbers};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, after_session};
 use crate::ingest::record;
+use crate::records::Records;
 
 /// `POST …/kioskOrder/queryOrderList`
 pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
@@ -16,37 +17,15 @@ pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
     let ask = after_session(app, now, &presented, asked)?;
 
     let page = ask.page;
-    let collect = |records: &mut Records, ready: Ready<'_>| records.put(ready);
+    let collect = |records: &mut Records, ready: Ready<'_>| {
+        records.put(|json| {
+            record::put_list_record(json, ready);
+            Ok(())
+        })
+    };
     let (total, records) = app.store.order_page(&presented, now, ask, collect).await?;
-    Ok(page_of_ready_records(total, page, &records))
-}
-
-/// What a page of ten orders takes, more or less.
-const USUAL_BYTES: usize = 12 << 10;
-
-/// List records as JSON, in the order in which they were read.
-#[derive(Default)]
-struct Records {
-    json: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Records {
-    fn put(&mut self, ready: Ready<'_>) {
-        if self.json.is_empty() {
-            self.json.reserve(USUAL_BYTES);
-        }
-        record::put_list_record(&mut self.json, ready);
-        self.ends.push(self.json.len());
-    }
-
-    /// "Newest first is highest sequence first": the other way round than they were read.
-    fn newest_first(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let mut ranges: Vec<_> = starts.zip(self.ends.iter().copied()).collect();
-        ranges.reverse();
-        ranges.into_iter().filter_map(|(start, end)| self.json.get(start..end))
-    }
+    // "Newest first is highest sequence first": the other way round than they were read.
+    Ok(Data::page(total, page, records.in_order().rev()))
 }
 
 fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
@@ -68,23 +47,6 @@ fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
     let (page, device) = form.finish(page.zip(device))?;
     // A text that can be no code is out of scope like any other that names no device.
     Ok(OrderAsk { device: DeviceCode::parse(device).ok(), history, span, page })
-}
-
-/// The same shape as [`kiosque_wire::Page`], around records that are JSON already.
-fn page_of_ready_records(total: i64, page: PageAsk, records: &Records) -> Data {
-    let (current, size) = (page.current(), page.size());
-    let mut data = Vec::with_capacity(records.json.len() + records.ends.len() + 128);
-    data.extend_from_slice(
-        format!(r#"{{"total":{total},"current":{current},"size":{size},"records":["#).as_bytes(),
-    );
-    for (at, record) in records.newest_first().enumerate() {
-        if at > 0 {
-            data.push(b',');
-        }
-        data.extend_from_slice(record);
-    }
-    data.extend_from_slice(b"]}");
-    Data(data)
 }
 
 /// `POST …/kioskOrder/orderDetail`

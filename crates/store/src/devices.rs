@@ -4,7 +4,7 @@ use kiosque_model::{DeviceCode, GroupId, PageAsk, Presented, Refusal, Scope, Uni
 
 use crate::accounts;
 use crate::db::Read;
-use crate::sql::{Row, Value, statements};
+use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
@@ -12,8 +12,9 @@ statements! {
         where group_no = $1 and device_code = $2 and since_ms <= $3";
     COUNT = "select count(*) from device_owners
         where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
-    PAGE = "select d.device_code, d.device_name, g.group_id, g.group_name, d.device_model,
-            d.address, d.total_curr_stock, l.last_active_ms, d.created_at_ms
+    GROUP = "select group_id, group_name from groups where group_no = $1";
+    PAGE = "select d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from (
             select device_no, device_code from device_owners
             where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed
@@ -21,7 +22,6 @@ statements! {
         ) o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $1 and l.device_code = o.device_code
-        join groups g on g.group_no = $1
         order by o.device_code";
     COUNT_MATCHING = "select count(*)
         from device_owners o
@@ -32,12 +32,11 @@ statements! {
             and (cast($4 as text) is null or replace(d.device_name, $4, '') <> d.device_name)
             and (cast($5 as bigint) is null
                 or case when l.last_active_ms >= $6 then 1 else 0 end = $5)";
-    PAGE_MATCHING = "select d.device_code, d.device_name, g.group_id, g.group_name, d.device_model,
-            d.address, d.total_curr_stock, l.last_active_ms, d.created_at_ms
+    PAGE_MATCHING = "select d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $1 and l.device_code = o.device_code
-        join groups g on g.group_no = $1
         where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
             and (cast($3 as text) is null or o.device_code = $3)
             and (cast($4 as text) is null or replace(d.device_name, $4, '') <> d.device_name)
@@ -71,36 +70,27 @@ pub type CodeFilter = Result<DeviceCode, kiosque_model::ids::IdFault>;
 #[derive(Clone, Copy, Debug)]
 pub struct OnlineSince(pub UnixMs);
 
-/// A device of a page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Device {
+/// A device of a page, borrowed from its row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Device<'a> {
     /// `deviceCode`.
-    pub code: String,
+    pub code: &'a str,
     /// `deviceName`.
-    pub name: String,
+    pub name: &'a str,
     /// `groupId` of its owner.
-    pub group_id: String,
+    pub group_id: &'a str,
     /// `groupName` of its owner.
-    pub group_name: String,
+    pub group_name: &'a str,
     /// `deviceModel`.
-    pub model: String,
+    pub model: &'a str,
     /// `address`.
-    pub address: String,
+    pub address: &'a str,
     /// Items in all its aisles, as last told.
     pub total_curr_stock: i64,
     /// Its last activity in this group.
     pub last_active: Option<UnixMs>,
     /// When it was first applied.
     pub created_at: UnixMs,
-}
-
-/// A page of devices.
-#[derive(Clone, Debug)]
-pub struct DevicePage {
-    /// How many match in all.
-    pub total: i64,
-    /// The page's rows.
-    pub devices: Vec<Device>,
 }
 
 impl DeviceAsk {
@@ -110,24 +100,25 @@ impl DeviceAsk {
 }
 
 impl Store {
-    /// A page of the devices that the scope's group owns now.
+    /// Visits a page of the devices that the scope's group owns now, and returns the total.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_page(
+    pub async fn device_page<A: Default + Send + 'static>(
         &self,
         presented: &Presented,
         now: UnixMs,
         online: OnlineSince,
         ask: DeviceAsk,
-    ) -> Result<DevicePage, Refused> {
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(i64, A), Refused> {
         if ask.is_plain() {
             return self.scoped(presented, now, |read, scope| {
-                page(read, filtered_scope(read, scope, &ask)?, now, &ask)
+                page(read, filtered_scope(read, scope, &ask)?, now, &ask, &visit)
             });
         }
         let matching = move |read: &Read<'_>, scope: Scope| {
-            page_matching(read, filtered_scope(read, scope, &ask)?, now, online, &ask)
+            page_matching(read, filtered_scope(read, scope, &ask)?, now, online, &ask, &visit)
         };
         self.scoped_long(presented, now, matching).await
     }
@@ -156,29 +147,31 @@ fn code_in_scope<'a>(
     Ok(known.map(|_| code).ok_or(Refusal::OutOfScope)?)
 }
 
-fn page(
+fn page<A: Default>(
     read: &Read<'_>,
     scope: Scope,
     now: UnixMs,
     ask: &DeviceAsk,
-) -> Result<DevicePage, Refused> {
+    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
+) -> Result<(i64, A), Refused> {
     let group = Value::Int(scope.group().0);
     let total = read.one(&COUNT, &[group, now.0.into()], |row| row.int(0))?.unwrap_or(0);
     let params = [group, now.0.into(), ask.page.size().into(), ask.page.skip().into()];
-    Ok(DevicePage { total, devices: read.all(&PAGE, &params, device)? })
+    Ok((total, visited(read, scope, &PAGE, &params, visit)?))
 }
 
-fn page_matching(
+fn page_matching<A: Default>(
     read: &Read<'_>,
     scope: Scope,
     now: UnixMs,
     online: OnlineSince,
     ask: &DeviceAsk,
-) -> Result<DevicePage, Refused> {
+    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
+) -> Result<(i64, A), Refused> {
     let code = ask.code.as_ref().map(|code| code_in_scope(read, scope, now, code)).transpose()?;
     // Text with a NUL exists nowhere; one engine cannot even be asked for it.
     if ask.name_part.as_ref().is_some_and(|part| part.contains('\0')) {
-        return Ok(DevicePage { total: 0, devices: Vec::new() });
+        return Ok((0, A::default()));
     }
     let params: [Value<'_>; 8] = [
         scope.group().0.into(),
@@ -191,19 +184,39 @@ fn page_matching(
         ask.page.skip().into(),
     ];
     let total = read.one(&COUNT_MATCHING, &params[..6], |row| row.int(0))?.unwrap_or(0);
-    Ok(DevicePage { total, devices: read.all(&PAGE_MATCHING, &params, device)? })
+    Ok((total, visited(read, scope, &PAGE_MATCHING, &params, visit)?))
 }
 
-fn device(row: &Row<'_>) -> Result<Device, Error> {
+fn visited<A: Default>(
+    read: &Read<'_>,
+    scope: Scope,
+    sql: &'static Sql,
+    params: &[Value<'_>],
+    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
+) -> Result<A, Refused> {
+    let group = read.one(&GROUP, &[scope.group().0.into()], |row| {
+        Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
+    })?;
+    let (group_id, group_name) = group.ok_or(Refusal::GroupClosed)?;
+    let mut page = A::default();
+    read.each(sql, params, |row| visit(&mut page, device(row, &group_id, &group_name)?))?;
+    Ok(page)
+}
+
+fn device<'a>(
+    row: &'a Row<'_>,
+    group_id: &'a str,
+    group_name: &'a str,
+) -> Result<Device<'a>, Error> {
     Ok(Device {
-        code: row.text(0)?.to_owned(),
-        name: row.text(1)?.to_owned(),
-        group_id: row.text(2)?.to_owned(),
-        group_name: row.text(3)?.to_owned(),
-        model: row.text(4)?.to_owned(),
-        address: row.text(5)?.to_owned(),
-        total_curr_stock: row.int(6)?,
-        last_active: row.maybe_int(7)?.map(UnixMs),
-        created_at: UnixMs(row.int(8)?),
+        code: row.text(0)?,
+        name: row.text(1)?,
+        group_id,
+        group_name,
+        model: row.text(2)?,
+        address: row.text(3)?,
+        total_curr_stock: row.int(4)?,
+        last_active: row.maybe_int(5)?.map(UnixMs),
+        created_at: UnixMs(row.int(6)?),
     })
 }

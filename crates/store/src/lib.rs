@@ -27,7 +27,7 @@ use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
 pub use archive::Archived;
-pub use devices::{CodeFilter, Device, DeviceAsk, DevicePage, GroupFilter, OnlineSince};
+pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
 pub use orders::{History, OrderAsk, Ready, Span, TradeNumbers};
 pub use receive::{Incoming, Kept, Outcome, Owners, Record, Settle, derived_trade_no_in};

@@ -104,7 +104,7 @@ impl Store {
         presented: &Presented,
         now: UnixMs,
         ask: OrderAsk,
-        visit: impl Fn(&mut A, Ready<'_>) + Send + 'static,
+        visit: impl Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(i64, A), Refused> {
         let Some(span) = ask.span else {
             return self.scoped(presented, now, |read, scope| page(read, scope, now, &ask, &visit));
@@ -147,7 +147,7 @@ fn page<A: Default>(
     scope: Scope,
     now: UnixMs,
     ask: &OrderAsk,
-    visit: &impl Fn(&mut A, Ready<'_>),
+    visit: &impl Fn(&mut A, Ready<'_>) -> Result<(), Error>,
 ) -> Result<(i64, A), Refused> {
     let Range { device_no, low, high } = range(read, scope, now, ask)?;
     let newest = high - ask.page.skip();
@@ -158,8 +158,7 @@ fn page<A: Default>(
         let mut rows = 0;
         read.each(&PAGE, &params, |row| {
             rows += 1;
-            visit(&mut page, ready(row)?);
-            Ok(())
+            visit(&mut page, ready(row)?)
         })?;
         if rows != newest - oldest {
             let gap = format!("device {device_no}: {rows} orders in ({oldest}, {newest}]");
@@ -175,7 +174,7 @@ fn page_in_span<A: Default>(
     now: UnixMs,
     ask: &OrderAsk,
     span: Span,
-    visit: &impl Fn(&mut A, Ready<'_>),
+    visit: &impl Fn(&mut A, Ready<'_>) -> Result<(), Error>,
 ) -> Result<(i64, A), Refused> {
     let Range { device_no, low, .. } = range(read, scope, now, ask)?;
     let params: [Value<'_>; 7] = [
@@ -189,10 +188,7 @@ fn page_in_span<A: Default>(
     ];
     let total = read.one(&COUNT_IN_SPAN, &params[..5], |row| row.int(0))?.unwrap_or(0);
     let mut page = A::default();
-    read.each(&PAGE_IN_SPAN, &params, |row| {
-        visit(&mut page, ready(row)?);
-        Ok(())
-    })?;
+    read.each(&PAGE_IN_SPAN, &params, |row| visit(&mut page, ready(row)?))?;
     Ok((total, page))
 }
 

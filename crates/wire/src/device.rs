@@ -1,5 +1,7 @@
 //! List devices (contract, "Device record").
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,19 +26,19 @@ pub struct DeviceFilter {
 /// A device of a device page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DeviceRecord {
+pub struct DeviceRecord<'a> {
     /// Identifies the device.
-    pub device_code: String,
+    pub device_code: Cow<'a, str>,
     /// Its name, for people.
-    pub device_name: String,
+    pub device_name: Cow<'a, str>,
     /// The group that owns it now.
-    pub group_id: String,
+    pub group_id: Cow<'a, str>,
     /// That group's name.
-    pub group_name: String,
+    pub group_name: Cow<'a, str>,
     /// Its model; may be empty.
-    pub device_model: String,
+    pub device_model: Cow<'a, str>,
     /// Where it stands; may be empty.
-    pub address: String,
+    pub address: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
     pub is_online: i64,
     /// Items in all its aisles, as last told.

@@ -106,6 +106,7 @@ impl Desk {
         let ask = OrderAsk { device, history, span: None, page };
         let heads = |heads: &mut Vec<String>, ready: kiosque_store::Ready<'_>| {
             heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
+            Ok(())
         };
         let (total, mut heads) = self.store.order_page(&session, now, ask, heads).await.ok()?;
         // They are read oldest first.
