@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kiosque_model::{UnixMs, Zone};
+use kiosque_server::Settings;
 use serde_json::json;
 
 use super::Worker;
@@ -153,7 +154,11 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
         let code = format!("K{kiosk}");
         let fleet =
             fleet.clone() + &format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g0\"");
-        let house = House::with(&fleet).await;
+        // Sessions outlast the walk.
+        let a_day = |settings: &mut Settings| {
+            settings.token_validity = Duration::from_secs(86_400);
+        };
+        let house = House::set(&fleet, a_day).await;
         let mut workers = Vec::new();
         for group in 0..GROUPS {
             workers.push(Worker::of(&house, &format!("a{group}")).await);
