@@ -44,6 +44,11 @@ impl Walker {
         Page { total: data["total"].as_i64().unwrap(), rows }
     }
 
+    /// The code that the first page is answered with.
+    async fn code_of(&mut self, body: &Value) -> i64 {
+        self.caller.call(self.path, Some(&self.token), &body.to_string()).await.code()
+    }
+
     /// Every page in turn until one is empty; each but the last is full, and says the same total.
     async fn walk(&mut self, body: &Value, size: usize) -> Vec<String> {
         let (size_text, mut all, mut current) = (size.to_string(), Vec::new(), 1);
