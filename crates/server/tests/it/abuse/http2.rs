@@ -1,7 +1,9 @@
 //! HTTP/2, frame by frame where a well-behaved library would not say what is said here; and the
 //! same answers as over HTTP/1.1.
 
-use super::wire::Door;
+use std::time::{Duration, Instant};
+
+use super::wire::{Door, Wire};
 use super::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{self, DEVICES_PATH, House, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH};
 
@@ -50,6 +52,11 @@ fn length(bytes: &mut Vec<u8>, length: usize) {
     bytes.push(u8::try_from(rest).unwrap());
 }
 
+pub(crate) const DATA: u8 = 0;
+pub(crate) const RST_STREAM: u8 = 3;
+pub(crate) const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -68,6 +75,32 @@ pub(crate) fn request(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8>
 /// The headers of a POST whose body is to follow.
 pub(crate) fn begun(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     frame(1, END_HEADERS, stream, &head(path, more))
+}
+
+/// The frames that came: kind, stream and payload.
+fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
+    let mut frames = Vec::new();
+    while let Some((head, rest)) = bytes.split_at_checked(9) {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let stream = u32::from_be_bytes(head[5..9].try_into().unwrap());
+        let Some((payload, rest)) = rest.split_at_checked(length.try_into().unwrap()) else {
+            break;
+        };
+        frames.push((head[3], stream, payload.to_vec()));
+        bytes = rest;
+    }
+    frames
+}
+
+/// Reads until a frame comes of this kind on this stream.
+pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u8> {
+    loop {
+        let found = frames(&wire.seen).into_iter().find(|(k, s, _)| (*k, *s) == (kind, stream));
+        if let Some((_, _, payload)) = found {
+            return payload;
+        }
+        assert!(wire.more().await, "closed before a frame {kind} of stream {stream}");
+    }
 }
 
 async fn over_http2(house: &House, path: &str, token: Option<&str>, body: &str) -> Reply {
@@ -138,4 +171,57 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
         wire.rest().await;
         assert_serves(&house, &token).await;
     }
+}
+
+/// A body that dribbles in is told of at its deadline; the other streams go on.
+#[tokio::test]
+async fn a_slow_body_of_http2_ends_its_own_stream() {
+    let deadline = Duration::from_millis(500);
+    let house = House::set(FLEET, |settings| settings.limits.body_deadline = deadline).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let path = format!("/v8/{DEVICES_PATH}");
+    let headers = [("third-api-token", token.as_str())];
+    wire.say(preface(&[])).await;
+    let start = Instant::now();
+    wire.say(begun(1, &path, &headers)).await;
+    for _ in 0..3 {
+        tokio::time::sleep(deadline / 10).await;
+        wire.say(frame(DATA, 0, 1, b" ")).await;
+    }
+    wire.say(begun(3, &path, &headers)).await;
+    wire.say(frame(DATA, END_STREAM, 3, b"{}")).await;
+    assert!(await_frame(&mut wire, DATA, 3).await.starts_with(b"{\"code\":200,"));
+
+    let told = await_frame(&mut wire, DATA, 1).await;
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("the body did not arrive within 500ms"), "{told}");
+    assert!(start.elapsed() >= deadline, "told after {:?}", start.elapsed());
+    wire.say(begun(5, &path, &headers)).await;
+    wire.say(frame(DATA, END_STREAM, 5, b"{}")).await;
+    await_frame(&mut wire, DATA, 5).await;
+}
+
+/// Requests that are taken back as soon as they are made cost their caller the connection.
+#[tokio::test]
+async fn a_flood_of_requests_taken_back_ends_its_connection() {
+    let house = House::with(FLEET).await;
+    let token = house.log_in("ops").await.token;
+    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(preface(&[])).await;
+    let path = format!("/v8/{DEVICES_PATH}");
+    const CANCEL: [u8; 4] = [0, 0, 0, 8];
+    let flood: Vec<u8> = (0..5_000)
+        .map(|number| 1 + 2 * number)
+        .flat_map(|stream| {
+            let mut bytes = begun(stream, &path, &[("third-api-token", &token)]);
+            bytes.extend(frame(RST_STREAM, 0, stream, &CANCEL));
+            bytes
+        })
+        .collect();
+    wire.say(flood).await;
+    let enough = await_frame(&mut wire, GOAWAY, 0).await;
+    const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
+    assert_eq!(enough[4..8], ENHANCE_YOUR_CALM);
+    assert_serves(&house, &token).await;
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::abuse::wire::{Door, Wire, post};
-use crate::abuse::{FLEET, http2};
+use crate::abuse::FLEET;
+use crate::abuse::http2::{self, DATA, RST_STREAM, SETTINGS, await_frame};
+use crate::abuse::wire::{Door, post};
 use crate::harness::{DEVICES_PATH, House};
 
 /// "Connections at a time; more wait in the listener's backlog."
@@ -37,36 +38,6 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     }
     assert_eq!(resting.ask(&ask).await.code(), 200);
 }
-
-/// The frames that came: kind, stream and payload.
-fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
-    let mut frames = Vec::new();
-    while let Some((head, rest)) = bytes.split_at_checked(9) {
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let stream = u32::from_be_bytes(head[5..9].try_into().unwrap());
-        let Some((payload, rest)) = rest.split_at_checked(length.try_into().unwrap()) else {
-            break;
-        };
-        frames.push((head[3], stream, payload.to_vec()));
-        bytes = rest;
-    }
-    frames
-}
-
-/// Reads until a frame comes of this kind on this stream.
-async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u8> {
-    loop {
-        let found = frames(&wire.seen).into_iter().find(|(k, s, _)| (*k, *s) == (kind, stream));
-        if let Some((_, _, payload)) = found {
-            return payload;
-        }
-        assert!(wire.more().await, "closed before a frame {kind} of stream {stream}");
-    }
-}
-
-const DATA: u8 = 0;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
 
 /// "HTTP/2 streams a connection": the caller is told how many, and one more is refused in a way
 /// that lets it try again.
