@@ -184,6 +184,14 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_is_no_amount_is_shown_as_it_stood() {
+        for number in ["12.5", "99999999999.99933", "1e-7"] {
+            let said = rejected(&format!(r#"{{"orderId":{number}}}"#));
+            assert!(said.contains(&format!(r#""order":{{"orderId":{number}}}"#)), "{said}");
+        }
+    }
+
+    #[test]
     fn numbers_are_masked_whatever_they_came_in() {
         assert_eq!(
             rejected(r#"{"orderId":"o","cardNumber":"4111111111111234","phone":33612345678}"#),
