@@ -3,7 +3,7 @@
 //!
 //! Every statement is written once, in the SQL that SQLite and PostgreSQL share, and stands beside
 //! the function that uses it. [`Store`] is the door: business reads go through
-//! [`Store::scoped`], which proves the session first, in the same snapshot.
+//! `Store::scoped`, which proves the session first, in the same snapshot.
 
 mod accounts;
 mod archive;
