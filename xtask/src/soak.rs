@@ -8,7 +8,7 @@ use crate::tally;
 /// Tells the tests to take their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
 /// What the names of the tests that have a size contain.
-const SIZED_TESTS: [&str; 3] = ["histories", "kill_9", "slow_clients"];
+const SIZED_TESTS: [&str; 5] = ["histories", "kill_9", "slow_clients", "paging", "scope"];
 
 /// Runs each kind of sized test; they print their own counts and seeds.
 pub(crate) fn run() -> Result<()> {
