@@ -1,11 +1,11 @@
 //! Passwords: argon2id, a few at a time, off the threads that serve. An unknown name costs the same
 //! work as a known one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use argon2::password_hash::phc::PasswordHash;
-use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use argon2::password_hash::phc::{Output, PasswordHash};
+use argon2::{Algorithm, Argon2, Block, Params, PasswordHasher, Version};
 use kiosque_model::Limits;
 use tokio::sync::Semaphore;
 
@@ -54,9 +54,31 @@ pub fn check_hash(hash: &str) -> Result<(), NotAHash> {
 /// Whether a password is the one of a hash; takes tens of milliseconds.
 #[must_use]
 pub fn is_right(hash: &str, password: &str) -> bool {
-    let parsed = PasswordHash::new(hash);
-    let (Ok(parsed), Some(argon2)) = (parsed, hasher()) else { return false };
-    argon2.verify_password(password.as_bytes(), &parsed).is_ok()
+    is_right_within(&mut Vec::new(), hash, password).unwrap_or(false)
+}
+
+/// The same in memory that is at hand, for whatever parameters the hash was made with.
+fn is_right_within(memory: &mut Vec<Block>, hash: &str, password: &str) -> Option<bool> {
+    let parsed = PasswordHash::new(hash).ok()?;
+    let algorithm = Algorithm::new(parsed.algorithm).ok()?;
+    let version = parsed.version.map_or(Ok(Version::V0x13), Version::try_from).ok()?;
+    let params = Params::try_from(&parsed).ok()?;
+    let (salt, expected) = (parsed.salt?, parsed.hash?);
+    let blocks = params.block_count();
+    if memory.len() < blocks {
+        memory.resize(blocks, Block::new());
+    }
+    let mut made = vec![0; expected.len()];
+    Argon2::new(algorithm, version, params)
+        .hash_password_into_with_memory(
+            password.as_bytes(),
+            salt.as_ref(),
+            &mut made,
+            memory.get_mut(..blocks)?,
+        )
+        .ok()?;
+    // Outputs are compared in constant time.
+    Some(Output::new(&made).ok()? == expected)
 }
 
 fn hasher() -> Option<Argon2<'static>> {
@@ -69,15 +91,20 @@ fn hasher() -> Option<Argon2<'static>> {
 pub(crate) struct HashSlots {
     slots: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+    places: usize,
     wait: Duration,
+    memory: Arc<Mutex<Vec<Vec<Block>>>>,
 }
 
 impl HashSlots {
     pub(crate) fn new(limits: &Limits) -> HashSlots {
+        let places = limits.hash_slots + limits.hash_queue;
         HashSlots {
             slots: Arc::new(Semaphore::new(limits.hash_slots)),
-            queue: Arc::new(Semaphore::new(limits.hash_slots + limits.hash_queue)),
+            queue: Arc::new(Semaphore::new(places)),
+            places,
             wait: limits.hash_wait,
+            memory: Arc::default(),
         }
     }
 
@@ -94,12 +121,51 @@ impl HashSlots {
         let Ok(Ok(slot)) = slot else {
             return Err(Failure::busy("the login waited too long for its turn; try again"));
         };
+        let (shelf, queue, places) =
+            (Arc::clone(&self.memory), Arc::clone(&self.queue), self.places);
         let compared = tokio::task::spawn_blocking(move || {
             // The slot is held by the work, which a caller that hangs up does not stop.
             let _slot = slot;
-            let right = is_right(hash.as_deref().unwrap_or(NOBODY), &password);
+            let mut memory = on(&shelf).pop().unwrap_or_default();
+            let kept = hash.as_deref().unwrap_or(NOBODY);
+            let right = is_right_within(&mut memory, kept, &password).unwrap_or(false);
+            // Getting 19 MiB from the machine costs a third of a hash: it is handed on while
+            // others wait, and given back once nobody does.
+            if places.saturating_sub(queue.available_permits()) > 1 {
+                on(&shelf).push(memory);
+            } else {
+                on(&shelf).clear();
+            }
             right && hash.is_some()
         });
         compared.await.map_err(|error| Failure::broken(&error))
+    }
+}
+
+/// A hash that panicked has left the shelf as it was.
+fn on(shelf: &Mutex<Vec<Vec<Block>>>) -> MutexGuard<'_, Vec<Vec<Block>>> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_others_used_changes_no_answer() {
+        let hash = hash("secret", &Entropy::system()).expect("random bytes");
+        let cheap = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHRzb21l\
+                     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        let mut memory = Vec::new();
+        for (kept, password, right) in [
+            (hash.as_str(), "secret", true),
+            (NOBODY, "secret", false),
+            (cheap, "secret", false),
+            (hash.as_str(), "secret ", false),
+            (hash.as_str(), "secret", true),
+        ] {
+            assert_eq!(is_right_within(&mut memory, kept, password), Some(right), "{kept}");
+        }
+        assert_eq!(is_right_within(&mut memory, "no hash", "secret"), None);
     }
 }
