@@ -14,8 +14,6 @@ use crate::{Error, Opening, WhenAbsent};
 const FILE: &str = "kiosque.db";
 /// How often a waiting write asks again. Imports pause for longer than this between transactions.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
-/// The size of a page of the file.
-const PAGE_BYTES: i64 = 8_192;
 /// Readers kept for later; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
 
@@ -34,8 +32,6 @@ impl Db {
             return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
         }
         let writer = connect(&path, OpenFlags::default(), opening.wait)?;
-        // A page of ten orders then lies on two or three pages of the file; only new files take it.
-        writer.pragma_update(None, "page_size", PAGE_BYTES)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
