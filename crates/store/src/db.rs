@@ -109,6 +109,10 @@ impl Db {
     ) -> Result<T, E> {
         let connection = lock(&self.writer);
         let write = Write { read: Read { connection: &connection } };
+        if !connection.is_autocommit() {
+            // An earlier change panicked in the middle; nobody may go on with what it began.
+            write.run(&ROLLBACK).map_err(E::from)?;
+        }
         self.begin(&write, patience_ends).map_err(E::from)?;
         let done = change(&write).and_then(|done| {
             write.run(&COMMIT).map_err(E::from)?;
@@ -164,8 +168,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-/// A transaction that panicked has been rolled back with its connection's next `begin` refused;
-/// the data itself is never half written.
+/// What panicked under a lock has left nothing that is not mended: a pool is whole between two
+/// calls, and a transaction that was left open is rolled back before the next one.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -255,5 +259,41 @@ impl Write<'_> {
     /// Runs the statements of a migration.
     pub(crate) fn script(&self, text: &str) -> Result<(), Error> {
         Ok(self.connection.execute_batch(text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use kiosque_model::UnixMs;
+
+    use super::*;
+
+    static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
+
+    #[test]
+    fn a_change_that_panics_is_taken_back_and_stops_nobody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let opening = Opening {
+            folder: folder.path(),
+            when_absent: WhenAbsent::Create,
+            zone: None,
+            wait: Duration::from_millis(100),
+            now: UnixMs(0),
+        };
+        let db = Db::open(&opening).expect("a new file");
+        db.write_here(|write| write.script("create table notes (note text)")).expect("a table");
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            db.write_here::<(), Error>(|write| {
+                write.script("insert into notes (note) values ('half')")?;
+                panic!("in the middle");
+            })
+        }));
+        assert!(panicked.is_err());
+        db.write_here(|write| write.script("insert into notes (note) values ('whole')"))
+            .expect("the next change has its turn");
+        let kept = db.read(|read| read.one(&COUNT, &[], |row| row.int(0))).expect("a count");
+        assert_eq!(kept, Some(1));
     }
 }

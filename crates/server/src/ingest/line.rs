@@ -2,6 +2,8 @@
 //! named by its field.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
 
 use kiosque_model::mask::masked;
 use kiosque_model::money::MINOR_MAX;
@@ -10,7 +12,9 @@ use kiosque_model::order::{
     pay_amount_following,
 };
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::rejected::MASKED_FIELDS;
 
@@ -35,7 +39,7 @@ struct GivenOrder {
     shipment_status: Option<i64>,
     pay_channel_name: Option<String>,
     #[serde(rename = "detailVOList")]
-    detail_vo_list: Option<Vec<GivenLine>>,
+    detail_vo_list: Option<Vec<ByName<GivenLine>>>,
 }
 
 /// A line of an order as a file gives it.
@@ -52,6 +56,28 @@ struct GivenLine {
     shipment_status: Option<i64>,
     shipment_err_code: Option<i64>,
     shipment_fail_desc: Option<String>,
+}
+
+/// An object, and not an array whose items would be taken for the fields by their place.
+#[derive(Debug)]
+struct ByName<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+        deserializer.deserialize_map(Fields(PhantomData)).map(ByName)
+    }
 }
 
 /// Reads an order. Keys that mean nothing here are added to `unknown_keys`.
@@ -114,12 +140,12 @@ fn type_fault(text: &str) -> String {
 struct Faults(Vec<String>);
 
 impl Faults {
-    fn note<T>(&mut self, field: &str, fault: impl std::fmt::Display) -> Option<T> {
+    fn note<T>(&mut self, field: &str, fault: impl fmt::Display) -> Option<T> {
         self.0.push(format!("{field}: {fault}"));
         None
     }
 
-    fn check<T, E: std::fmt::Display>(&mut self, field: &str, read: Result<T, E>) -> Option<T> {
+    fn check<T, E: fmt::Display>(&mut self, field: &str, read: Result<T, E>) -> Option<T> {
         match read {
             Ok(read) => Some(read),
             Err(fault) => self.note(field, fault),
@@ -209,8 +235,9 @@ fn meant(given: GivenOrder, zone: &Zone) -> Result<Order, String> {
     let phone = faults.text("phone", given.phone);
     let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
     let lines = (0..).zip(given.detail_vo_list.unwrap_or_default());
-    let lines =
-        lines.map(|(at, line)| meant_line(&mut faults, at, line, shipment_status)).collect();
+    let lines = lines
+        .map(|(at, ByName(line))| meant_line(&mut faults, at, line, shipment_status))
+        .collect();
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
         (order_id, device, currency, trade_start, faults.0.as_slice())
     else {
@@ -348,6 +375,10 @@ mod tests {
         );
         assert_eq!(with("{", ""), "no JSON object");
         assert_eq!(read("[1]").expect_err("a list"), "no JSON object");
+        assert_eq!(
+            with("\"totalAmount\":5", "\"totalAmount\":5,\"detailVOList\":[[\"cola\",\"Cola\"]]"),
+            "detailVOList[0]: invalid type: sequence, expected an object"
+        );
         assert!(with("\"orderId\"", "orderId").starts_with("no JSON: "));
         assert!(with("}", "} x").starts_with("no JSON: trailing"));
         assert_eq!(
