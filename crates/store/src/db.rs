@@ -144,7 +144,7 @@ impl Db {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = connect(&self.path, flags, self.wait)?;
         reader.pragma_update(None, "query_only", true)?;
-        reader.pragma_update(None, "cache_size", -20_000)?;
+        reader.pragma_update(None, "cache_size", -18_000)?;
         Ok(reader)
     }
 }
