@@ -235,9 +235,8 @@ fn meant(given: GivenOrder, zone: &Zone) -> Result<Order, String> {
     let phone = faults.text("phone", given.phone);
     let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
     let lines = (0..).zip(given.detail_vo_list.unwrap_or_default());
-    let lines = lines
-        .map(|(at, ByName(line))| meant_line(&mut faults, at, line, shipment_status))
-        .collect();
+    let lines =
+        lines.map(|(at, line)| meant_line(&mut faults, at, line, shipment_status)).collect();
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
         (order_id, device, currency, trade_start, faults.0.as_slice())
     else {
@@ -280,7 +279,7 @@ fn trade_number_in(
 fn meant_line(
     faults: &mut Faults,
     at: usize,
-    given: GivenLine,
+    ByName(given): ByName<GivenLine>,
     shipment_of_order: ShipmentStatus,
 ) -> Line {
     let field = |name: &str| format!("detailVOList[{at}].{name}");
