@@ -1,6 +1,7 @@
 //! What is true on the platform: who may see what, what an order is, what money and time are, and
 //! how a request can be refused. Nothing here waits, reads a clock, speaks SQL or renders JSON.
 
+pub mod day;
 pub mod fleet;
 pub mod ids;
 pub mod limits;
@@ -9,10 +10,12 @@ pub mod money;
 pub mod order;
 pub mod page;
 pub mod refusal;
+pub mod sales;
 pub mod scope;
 pub mod session;
 pub mod time;
 
+pub use day::Day;
 pub use ids::{AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, LoginName, OrderId, TradeNo};
 pub use limits::Limits;
 pub use money::{Currency, Minor};

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// A point in time: milliseconds since 1970-01-01 00:00 UTC.
@@ -110,6 +110,14 @@ impl Zone {
         let clamped = at.0.clamp(-62_000_000_000_000, UnixMs::MAX.0);
         let at = Timestamp::from_millisecond(clamped).unwrap_or(Timestamp::UNIX_EPOCH);
         self.zone.to_datetime(at)
+    }
+
+    /// The first instant at which clocks of the zone show `date`, or a later one if they never do.
+    pub(crate) fn first_instant(&self, date: Date) -> UnixMs {
+        let midnight = self.zone.to_ambiguous_zoned(date.to_datetime(Time::midnight()));
+        // Skipped: what comes after the gap. Twice: the first.
+        let first = midnight.compatible().map(|zoned| zoned.timestamp().as_millisecond());
+        UnixMs(first.unwrap_or(UnixMs::MAX.0))
     }
 
     /// Reads RFC 3339 with an offset, or the contract's form in this zone.

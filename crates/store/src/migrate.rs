@@ -14,8 +14,15 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "first", text: include_str!("../migrations/0001_first.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "first", text: include_str!("../migrations/0001_first.sql") },
+    Migration { number: 2, name: "sums", text: include_str!("../migrations/0002_sums.sql") },
+    Migration {
+        number: 3,
+        name: "operator",
+        text: include_str!("../migrations/0003_operator.sql"),
+    },
+];
 
 statements! {
     RECORD = "insert into migrations (number, name, checksum, applied_at_ms)
@@ -66,9 +73,11 @@ pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
 }
 
 /// SQLite looks a row up twice by a key of any type but this one, which it takes as the row's own
-/// number; both spellings mean the same 64 bits there.
+/// number; both spellings mean the same 64 bits there. Small rows that are read by ranges of their
+/// key lie in its order.
 fn for_sqlite(text: &str) -> String {
-    text.replace("bigint primary key", "integer primary key")
+    let text = text.replace("bigint primary key", "integer primary key");
+    text.replace("/* kept in the order of its key */", "without rowid")
 }
 
 fn checksum_of(text: &str) -> String {

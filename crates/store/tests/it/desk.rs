@@ -134,7 +134,7 @@ impl Desk {
         let connection = self.connection();
         let tables = ask(&connection, "select name from sqlite_schema where type = 'table'");
         let rows = tables.iter().flat_map(|table| {
-            let rows = ask(&connection, &format!("select * from {table} order by rowid"));
+            let rows = ask(&connection, &format!("select * from {table}"));
             rows.into_iter().map(move |row| format!("{table}: {row}"))
         });
         rows.collect()

@@ -1,0 +1,163 @@
+//! Days of the statistics time zone. A day begins with the first instant that its date has on the
+//! clocks of the zone and ends where the next one begins, so that days follow clock changes (23 and
+//! 25 hours) and no instant belongs to two of them or to none.
+
+use std::fmt;
+
+use jiff::civil::Date;
+
+use crate::time::{UnixMs, Zone};
+
+const EPOCH: Date = Date::constant(1970, 1, 1);
+/// Days before 1970 and after 9999 are not told apart.
+const DAY_MIN: i64 = 0;
+const DAY_MAX: i64 = 2_932_896;
+
+/// A day of the calendar, counted from 1970-01-01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(pub i64);
+
+impl Day {
+    /// The day of a date.
+    #[must_use]
+    pub fn of(date: Date) -> Day {
+        Day(i64::from(EPOCH.until(date).map_or(0, |span| span.get_days())))
+    }
+
+    /// Its date.
+    #[must_use]
+    pub fn date(self) -> Date {
+        let days = i32::try_from(self.0.clamp(DAY_MIN, DAY_MAX)).unwrap_or(0);
+        EPOCH.saturating_add(jiff::Span::new().days(days))
+    }
+
+    /// The next day.
+    #[must_use]
+    pub const fn next(self) -> Day {
+        Day(self.0 + 1)
+    }
+}
+
+/// `yyyy-MM-dd`
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let date = self.date();
+        write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
+    }
+}
+
+impl Zone {
+    /// The first instant of a day.
+    #[must_use]
+    pub fn start_of(&self, day: Day) -> UnixMs {
+        self.first_instant(day.date())
+    }
+
+    /// The day that an instant belongs to.
+    #[must_use]
+    pub fn day_of(&self, at: UnixMs) -> Day {
+        let day = Day::of(self.civil(at.clamp(UnixMs(0), UnixMs::MAX)).date());
+        // Where clocks are set back over midnight, the day that has begun goes on.
+        if at >= self.start_of(day.next()) { day.next() } else { day }
+    }
+
+    /// The first instant of the month that `at` belongs to.
+    #[must_use]
+    pub fn start_of_month(&self, at: UnixMs) -> UnixMs {
+        self.first_instant(self.day_of(at).date().first_of_month())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOUR: i64 = 3_600_000;
+
+    fn zone(name: &str) -> Zone {
+        Zone::named(name).expect("a zone")
+    }
+
+    fn day(text: &str) -> Day {
+        Day::of(text.parse().expect("a date"))
+    }
+
+    /// Zones, a day, the instant it begins with, and how many hours it has.
+    #[test]
+    fn days_follow_clock_changes() {
+        for (name, text, begins, hours) in [
+            ("UTC", "2024-02-29", "2024-02-29T00:00:00Z", 24),
+            ("UTC", "2023-12-31", "2023-12-31T00:00:00Z", 24),
+            ("Europe/Paris", "2026-03-29", "2026-03-28T23:00:00Z", 23),
+            ("Europe/Paris", "2026-10-25", "2026-10-24T22:00:00Z", 25),
+            ("America/New_York", "2022-03-13", "2022-03-13T05:00:00Z", 23),
+            ("America/New_York", "2022-11-06", "2022-11-06T04:00:00Z", 25),
+            ("America/New_York", "2022-12-31", "2022-12-31T05:00:00Z", 24),
+            ("Asia/Kathmandu", "2026-01-01", "2025-12-31T18:15:00Z", 24),
+            // Clocks go from 23:59:59 to 01:00: the day begins an hour late and is 23 hours long.
+            ("America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z", 23),
+            // Clocks go from 24:00 back to 23:00: the day has 25 hours.
+            ("America/Sao_Paulo", "2018-02-17", "2018-02-17T02:00:00Z", 25),
+            // 00:00 to 01:00 happens twice; the day begins with the first.
+            ("America/Havana", "2025-11-02", "2025-11-02T04:00:00Z", 25),
+            // From 00:01 back to 23:01: the day that has begun goes on.
+            ("America/St_Johns", "2010-11-07", "2010-11-07T02:30:00Z", 25),
+            ("America/St_Johns", "2010-11-06", "2010-11-06T02:30:00Z", 24),
+            // Half an hour.
+            ("Australia/Lord_Howe", "2026-04-05", "2026-04-04T13:00:00Z", 24),
+        ] {
+            let zone = zone(name);
+            let begins = zone.parse(begins).expect("a time");
+            assert_eq!(zone.text(zone.start_of(day(text))), zone.text(begins), "{name} {text}");
+            assert_eq!(zone.start_of(day(text)), begins, "{name} {text}");
+            let length = zone.start_of(day(text).next()).0 - begins.0;
+            assert_eq!(length / HOUR, hours, "{name} {text}");
+            assert_eq!(zone.day_of(begins), day(text), "{name} {text}");
+            assert_eq!(zone.day_of(begins.plus_ms(length - 1)), day(text), "{name} {text}");
+            assert_eq!(zone.day_of(begins.plus_ms(length)), day(text).next(), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn a_day_that_a_zone_left_out_has_no_instant() {
+        let apia = zone("Pacific/Apia");
+        assert_eq!(apia.start_of(day("2011-12-30")), apia.start_of(day("2011-12-31")));
+        assert_eq!(apia.day_of(apia.start_of(day("2011-12-31"))), day("2011-12-31"));
+    }
+
+    #[test]
+    fn months_begin_on_their_first_day() {
+        for (name, at, begins) in [
+            ("UTC", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+            ("UTC", "2026-02-28T23:59:59.999Z", "2026-02-01T00:00:00Z"),
+            ("America/New_York", "2023-01-01T04:59:59Z", "2022-12-01T05:00:00Z"),
+            ("Asia/Tokyo", "2022-12-31T15:00:00Z", "2022-12-31T15:00:00Z"),
+        ] {
+            let zone = zone(name);
+            let time = |text| zone.parse(text).expect("a time");
+            assert_eq!(zone.start_of_month(time(at)), time(begins), "{name} {at}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_instant_lies_in_the_day_it_belongs_to(
+            ms in 0..UnixMs::MAX.0,
+            name in prop::sample::select(vec![
+                "UTC", "Europe/Paris", "America/New_York", "America/St_Johns", "Pacific/Apia",
+                "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca",
+            ]),
+        ) {
+            let (zone, at) = (zone(name), UnixMs(ms));
+            let day = zone.day_of(at);
+            prop_assert!(zone.start_of(day) <= at && at < zone.start_of(day.next()));
+        }
+
+        #[test]
+        fn no_instant_panics(ms in any::<i64>()) {
+            let day = zone("Europe/Paris").day_of(UnixMs(ms));
+            prop_assert_eq!(day.to_string().len(), 10);
+        }
+    }
+}

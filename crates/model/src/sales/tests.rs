@@ -1,0 +1,145 @@
+use super::*;
+use proptest::prelude::*;
+
+fn currency(code: &str) -> Currency {
+    Currency::parse(code).expect("a currency")
+}
+
+fn usd(minor: i64, code: &str, rate: &str) -> Usd {
+    Usd::of(Minor(minor), currency(code), Rate::parse(rate).expect("a rate")).expect("counted")
+}
+
+/// Currencies with 0, 2, 3 and 4 decimals; half a cent goes to the even one.
+#[test]
+fn dollars_are_rounded_half_even_and_once() {
+    for (minor, code, rate, cents) in [
+        (350, "USD", "1", 350),
+        (1_000, "JPY", "0.0067", 670),
+        (1, "JPY", "0.005", 0),
+        (1, "JPY", "0.015", 2),
+        (1, "JPY", "0.025", 2),
+        (1, "JPY", "0.0250000001", 3),
+        (1, "JPY", "0.024999999999", 2),
+        (100, "EUR", "1.085", 108),
+        (100, "EUR", "1.095", 110),
+        (1, "EUR", "0.5", 0),
+        (3, "EUR", "0.5", 2),
+        (1_234, "KWD", "3.25", 401),
+        (2, "KWD", "2.5", 0),
+        (6, "KWD", "2.5", 2),
+        (10_000, "CLF", "40.125", 4_012),
+        (30_000, "CLF", "40.125", 12_038),
+        (-1, "JPY", "0.015", -2),
+        (-1, "JPY", "0.025", -2),
+    ] {
+        assert_eq!(usd(minor, code, rate).cents(), cents, "{minor} {code} at {rate}");
+    }
+    // A third of a cent, three times over, is a cent: nothing is rounded on the way.
+    let thirds = usd(1, "EUR", "0.333333333333");
+    assert_eq!(thirds.plus(thirds).plus(usd(1, "EUR", "0.333333333334")).cents(), 1);
+}
+
+#[test]
+fn shares_are_rounded_half_even_from_the_exact_sum() {
+    for (minor, count, cents) in
+        [(100, 8, 12), (300, 8, 38), (100, 3, 33), (200, 3, 67), (5, 0, 0), (5, 10, 0), (15, 10, 2)]
+    {
+        let each = usd(minor, "USD", "1").cents_each(count);
+        assert_eq!(each, cents, "{minor} cents for {count}");
+    }
+    for (part, whole, want) in
+        [(39, 40, 975), (0, 0, 0), (0, 5, 0), (1, 16, 62), (3, 16, 188), (2, 3, 667), (5, 5, 1_000)]
+    {
+        assert_eq!(permille(part, whole), want, "{part} of {whole}");
+    }
+}
+
+#[test]
+fn rates_are_decimals_that_are_never_rounded() {
+    for (text, parts) in [
+        ("1", Some(1_000_000_000_000)),
+        ("1.0837", Some(1_083_700_000_000)),
+        ("0.000000000001", Some(1)),
+        ("0.0000000000010", Some(1)),
+        ("0.0000000000011", None),
+        ("1000000", Some(RATE_MAX)),
+        ("1000000.1", None),
+        ("0", None),
+        ("0.0", None),
+        ("-1", None),
+        ("+1", None),
+        ("1e3", None),
+        ("1,5", None),
+        (".5", None),
+        ("5.", None),
+        ("", None),
+        ("NaN", None),
+    ] {
+        let rate = Rate::parse(text).ok();
+        assert_eq!(rate.map(Rate::parts), parts, "{text:?}");
+        assert_eq!(rate.and_then(|rate| Rate::from_parts(rate.parts())), rate);
+    }
+}
+
+/// "The latest rate on or before the day"; "never added at 1:1".
+#[test]
+fn the_latest_rate_on_or_before_the_day_counts() {
+    let (eur, one) = (currency("EUR"), Rate::ONE);
+    let two = Rate::parse("2").expect("a rate");
+    let mut rates = Rates::default();
+    rates.add(eur, Day(10), one);
+    rates.add(eur, Day(20), two);
+    for (day, rate) in
+        [(9, None), (10, Some(one)), (19, Some(one)), (20, Some(two)), (99, Some(two))]
+    {
+        assert_eq!(rates.on(eur, Day(day)), rate, "day {day}");
+    }
+    assert_eq!(rates.on(currency("GBP"), Day(99)), None);
+    assert_eq!(rates.on(currency("USD"), Day(0)), Some(one));
+
+    let mut turnover = Turnover::default();
+    let sale = Totals { orders: 1, items: 3, amount: 150, refund: 50, shipped: 1, failed: 0 };
+    for day in [9, 10, 20] {
+        turnover.add(&rates, Day(day), eur, sale).expect("counted");
+    }
+    assert_eq!((turnover.orders, turnover.items, turnover.converted_items), (3, 9, 6));
+    assert_eq!((turnover.unconverted_orders, turnover.shipped), (1, 3));
+    assert_eq!((turnover.amount.cents(), turnover.refund.cents()), (450, 150));
+    assert_eq!(turnover.average_order_cents(), 225);
+}
+
+#[test]
+fn an_order_is_a_sale_once_it_is_paid_and_stays_one_when_refunded() {
+    let paid = Some(UnixMs(7));
+    for (pay_end, status, want) in [
+        (paid, PayStatus::Paid, paid),
+        (paid, PayStatus::Refunding, paid),
+        (paid, PayStatus::Refunded, paid),
+        (paid, PayStatus::Unpaid, None),
+        (paid, PayStatus::Cancelled, None),
+        (None, PayStatus::Paid, None),
+    ] {
+        assert_eq!(sale_at(pay_end, status), want, "{status:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_sum_is_rounded_like_the_exact_one(
+        sales in proptest::collection::vec((-10_000_000_i64..10_000_000, 1_i64..4_000_000), 0..50),
+    ) {
+        let sum = sales.iter().fold(Usd::default(), |sum, (minor, micros)| {
+            let rate = Rate::from_parts(micros * 1_000_000).expect("a rate");
+            sum.plus(Usd::of(Minor(*minor), currency("EUR"), rate).expect("counted"))
+        });
+        // Cents times millionths of a dollar, by other arithmetic.
+        let exact: i128 = sales.iter().map(|(minor, micros)| i128::from(minor * micros)).sum();
+        let cents = i128::from(sum.cents());
+        prop_assert!((cents * 1_000_000 - exact).abs() <= 500_000);
+    }
+
+    #[test]
+    fn no_text_panics_as_a_rate(text in ".{0,40}") {
+        let _ = Rate::parse(&text);
+    }
+}
