@@ -1,11 +1,13 @@
 //! Opens the data for a command.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use kiosque_model::Zone;
 use kiosque_server::clock::Clock;
+use kiosque_server::ingest::record::Records;
 use kiosque_store::{Opening, Store, WhenAbsent};
 
 use crate::settings::Settings;
@@ -39,6 +41,7 @@ pub(crate) fn store_in(
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
     let now = Clock::System.now();
-    let opening = Opening { folder, when_absent, zone: zone.as_ref(), wait, now };
+    let shape = Arc::new(Records);
+    let opening = Opening { folder, when_absent, zone: zone.as_ref(), shape, wait, now };
     Store::open(&opening).with_context(|| folder.display().to_string())
 }

@@ -144,6 +144,22 @@ impl Zone {
         }
     }
 
+    /// Reads the contract's form, and takes the first of two instants at which clocks show it: for
+    /// what was written by this house and lost its offset.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeFault> {
+        match self.parse(text) {
+            Err(TimeFault::Ambiguous(..)) => {}
+            other => return other,
+        }
+        let impossible = |_| TimeFault::Impossible(text.to_owned());
+        let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text).map_err(impossible)?;
+        let first = self.zone.to_ambiguous_zoned(civil).earlier().map_err(impossible)?;
+        in_range(first.timestamp(), text)
+    }
+
     /// Reads what [`Zone::parse`] does, or a date, which means its midnight in this zone.
     ///
     /// # Errors
@@ -274,6 +290,9 @@ mod tests {
             twice,
             "2022-10-30 02:30:00 happened twice by the clock of Europe/Paris; give an offset"
         );
+        let first = zone.parse("2022-10-30T02:30:00+02:00");
+        assert_eq!(zone.parse_first("2022-10-30 02:30:00"), first);
+        assert!(zone.parse_first("2022-03-27 02:30:00").is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Opening, WhenAbsent};
+use crate::{Error, WhenAbsent};
 
 const FILE: &str = "kiosque.db";
 /// How often a waiting write asks again. Imports pause for longer than this between transactions.
@@ -26,12 +26,16 @@ pub(crate) struct Db {
 }
 
 impl Db {
-    pub(crate) fn open(opening: &Opening<'_>) -> Result<Db, Error> {
-        let path = opening.folder.join(FILE);
-        if opening.when_absent == WhenAbsent::Refuse && !path.is_file() {
+    pub(crate) fn open(
+        folder: &Path,
+        when_absent: WhenAbsent,
+        wait: Duration,
+    ) -> Result<Db, Error> {
+        let path = folder.join(FILE);
+        if when_absent == WhenAbsent::Refuse && !path.is_file() {
             return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
         }
-        let writer = connect(&path, OpenFlags::default(), opening.wait)?;
+        let writer = connect(&path, OpenFlags::default(), wait)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
@@ -40,7 +44,7 @@ impl Db {
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;
         let readers = Mutex::new(Vec::new());
-        Ok(Db { path, wait: opening.wait, writer: Mutex::new(writer), readers })
+        Ok(Db { path, wait, writer: Mutex::new(writer), readers })
     }
 
     /// Reads from one snapshot, on the calling thread: for key ranges that cost the same at any
@@ -266,8 +270,6 @@ impl Write<'_> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use kiosque_model::UnixMs;
-
     use super::*;
 
     static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
@@ -275,14 +277,8 @@ mod tests {
     #[test]
     fn a_change_that_panics_is_taken_back_and_stops_nobody() {
         let folder = tempfile::tempdir().expect("a folder");
-        let opening = Opening {
-            folder: folder.path(),
-            when_absent: WhenAbsent::Create,
-            zone: None,
-            wait: Duration::from_millis(100),
-            now: UnixMs(0),
-        };
-        let db = Db::open(&opening).expect("a new file");
+        let wait = Duration::from_millis(100);
+        let db = Db::open(folder.path(), WhenAbsent::Create, wait).expect("a new file");
         db.write_here(|write| write.script("create table notes (note text)")).expect("a table");
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             db.write_here::<(), Error>(|write| {

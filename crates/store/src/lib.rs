@@ -15,8 +15,10 @@ mod migrate;
 mod orders;
 mod owners;
 mod receive;
+mod record;
 mod sessions;
 mod sql;
+mod sums;
 mod verify;
 
 use std::path::Path;
@@ -29,8 +31,9 @@ pub use accounts::Credentials;
 pub use archive::Archived;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
-pub use orders::{History, OrderAsk, Ready, Span, TradeNumbers};
-pub use receive::{Incoming, Kept, Outcome, Owners, Record, Settle, derived_trade_no_in};
+pub use orders::{History, OrderAsk, Span, TradeNumbers};
+pub use receive::{Outcome, Owners, derived_trade_no_in};
+pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
 pub use verify::Verified;
 
@@ -98,6 +101,8 @@ pub struct Opening<'a> {
     pub when_absent: WhenAbsent,
     /// The platform's time zone; `None`: the recorded one, UTC for new data.
     pub zone: Option<&'a Zone>,
+    /// Knows what is inside a record.
+    pub shape: Arc<dyn RecordShape>,
     /// How long a request waits for its turn.
     pub wait: Duration,
     /// The time now.
@@ -109,6 +114,7 @@ pub struct Opening<'a> {
 pub struct Store {
     db: Arc<Db>,
     zone: Zone,
+    shape: Arc<dyn RecordShape>,
 }
 
 impl Store {
@@ -118,10 +124,16 @@ impl Store {
     /// No data where some was expected, data of a newer program, another time zone than the
     /// recorded one, or an engine that fails.
     pub fn open(opening: &Opening<'_>) -> Result<Store, Error> {
-        let db = Db::open(opening)?;
-        db.write_here(|write| migrate::up(write, opening.now))?;
-        let zone = db.write_here(|write| house::settle_zone(write, opening.zone))?;
-        Ok(Store { db: Arc::new(db), zone })
+        let db = Db::open(opening.folder, opening.when_absent, opening.wait)?;
+        let zone = db.write_here(|write| {
+            let done = migrate::up(write, opening.now)?;
+            let zone = house::settle_zone(write, opening.zone)?;
+            if done.contains(&migrate::SUMS) {
+                sums::count_all(write, &zone, &*opening.shape)?;
+            }
+            Ok::<_, Error>(zone)
+        })?;
+        Ok(Store { db: Arc::new(db), zone, shape: Arc::clone(&opening.shape) })
     }
 
     /// The platform's time zone.
@@ -145,6 +157,7 @@ impl Store {
             owners::ALL,
             receive::ALL,
             sessions::ALL,
+            sums::ALL,
             verify::ALL,
         ];
         let mut count = 0;

@@ -37,8 +37,11 @@ const REGISTER: &str = "create table if not exists migrations (
     applied_at_ms bigint not null
 )";
 
-/// Runs what has not run yet, all or nothing.
-pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
+/// The migration after which the sums of orders that are kept must be counted.
+pub(crate) const SUMS: i64 = 2;
+
+/// Runs what has not run yet, all or nothing, and says which that was.
+pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<Vec<i64>, Error> {
     write.script(REGISTER)?;
     let done = write.all(&RECORDED, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned())))?;
     for (number, checksum) in &done {
@@ -58,7 +61,8 @@ pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
             }
         }
     }
-    for migration in MIGRATIONS.iter().skip(done.len()) {
+    let new = MIGRATIONS.get(done.len()..).unwrap_or_default();
+    for migration in new {
         write.script(&for_sqlite(migration.text))?;
         let checksum = checksum_of(migration.text);
         let params = [
@@ -69,7 +73,7 @@ pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
         ];
         write.execute(&RECORD, &params)?;
     }
-    Ok(())
+    Ok(new.iter().map(|migration| migration.number).collect())
 }
 
 /// SQLite looks a row up twice by a key of any type but this one, which it takes as the row's own

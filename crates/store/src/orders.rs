@@ -4,7 +4,8 @@
 use kiosque_model::{DeviceCode, PageAsk, Presented, Refusal, Scope, UnixMs};
 
 use crate::db::Read;
-use crate::sql::{Row, Value, statements};
+use crate::record::Ready;
+use crate::sql::{Value, statements};
 use crate::{Error, Refused, Store, receive};
 
 statements! {
@@ -69,21 +70,6 @@ pub struct TradeNumbers {
     pub out: Option<String>,
     /// `tradeNoIn`, if given.
     pub inner: Option<String>,
-}
-
-/// An order as it is kept: ready JSON, to be put together by whoever knows its shape.
-#[derive(Clone, Copy, Debug)]
-pub struct Ready<'a> {
-    /// Which fields the JSON has.
-    pub shape: i64,
-    /// The common head: an object without its closing brace.
-    pub head: &'a [u8],
-    /// The lines: an array.
-    pub lines: &'a [u8],
-    /// The shipment errors: an array, or none.
-    pub errors: Option<&'a str>,
-    /// The external trade number, if there is one.
-    pub trade_no: Option<&'a str>,
 }
 
 /// The sequence numbers in scope: above `low`, up to `high`.
@@ -158,7 +144,7 @@ fn page<A: Default>(
         let mut rows = 0;
         read.each(&PAGE, &params, |row| {
             rows += 1;
-            visit(&mut page, ready(row)?)
+            visit(&mut page, Ready::of(row, 0)?)
         })?;
         if rows != newest - oldest {
             let gap = format!("device {device_no}: {rows} orders in ({oldest}, {newest}]");
@@ -188,7 +174,7 @@ fn page_in_span<A: Default>(
     ];
     let total = read.one(&COUNT_IN_SPAN, &params[..5], |row| row.int(0))?.unwrap_or(0);
     let mut page = A::default();
-    read.each(&PAGE_IN_SPAN, &params, |row| visit(&mut page, ready(row)?))?;
+    read.each(&PAGE_IN_SPAN, &params, |row| visit(&mut page, Ready::of(row, 0)?))?;
     Ok((total, page))
 }
 
@@ -213,19 +199,9 @@ fn detail<A>(
         (None, None) => return Err(Refusal::OrderUnknown.into()),
     };
     let found = read.one(sql, &[group, number.into()], |row| {
-        let ready = ready(row)?;
+        let ready = Ready::of(row, 0)?;
         let named = out.is_none_or(|out| ready.trade_no == Some(out));
         Ok(named.then(|| show(ready)))
     })?;
     Ok(found.flatten().ok_or(Refusal::OrderUnknown)?)
-}
-
-fn ready<'a>(row: &'a Row<'_>) -> Result<Ready<'a>, Error> {
-    Ok(Ready {
-        shape: row.int(0)?,
-        head: row.bytes(1)?,
-        lines: row.bytes(2)?,
-        errors: row.maybe_text(3)?,
-        trade_no: row.maybe_text(4)?,
-    })
 }

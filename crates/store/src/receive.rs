@@ -2,11 +2,15 @@
 //! numbers of their (group, device); the same order again is an update, or nothing at all.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use kiosque_model::{DeviceCode, DeviceNo, GroupNo, OrderId, TradeNo, UnixMs};
+use kiosque_model::sales::Sale;
+use kiosque_model::{DeviceNo, GroupNo, OrderId, TradeNo, UnixMs, Zone};
 
 use crate::db::Write;
+use crate::record::{Incoming, Kept, Record, RecordShape};
 use crate::sql::{Value, statements};
+use crate::sums::{Change, Sums};
 use crate::{Error, Store};
 
 pub use crate::owners::Owners;
@@ -14,7 +18,7 @@ use crate::owners::Ownership;
 
 statements! {
     KNOWN = "select device_no, seq, trade_no_in, shape, head, lines, errors, trade_start_ms,
-            trade_no
+            trade_no, sale_at_ms
         from orders where group_no = $1 and order_id = $2";
     DEVICE_CODE = "select device_code from devices where device_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";
@@ -27,10 +31,10 @@ statements! {
     CHANGES = "select last_change_no from group_changes where group_no = $1";
     SET_CHANGES = "update group_changes set last_change_no = $2 where group_no = $1";
     ADD = "insert into orders (group_no, device_no, seq, trade_start_ms, change_no,
-            order_id, trade_no, trade_no_in, shape, head, lines, errors)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+            order_id, trade_no, trade_no_in, shape, head, lines, errors, sale_at_ms)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     CHANGE = "update orders set trade_start_ms = $4, change_no = $5, trade_no = $6,
-            trade_no_in = $7, shape = $8, head = $9, lines = $10, errors = $11
+            trade_no_in = $7, shape = $8, head = $9, lines = $10, errors = $11, sale_at_ms = $12
         where group_no = $1 and device_no = $2 and seq = $3";
 }
 
@@ -48,47 +52,6 @@ pub(crate) fn order_id_of(trade_no_in: &str) -> Option<&str> {
     trade_no_in.strip_prefix(DERIVED)
 }
 
-/// An order as it is to be kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Which fields the JSON has.
-    pub shape: i64,
-    /// The common head: an object without its closing brace.
-    pub head: String,
-    /// The lines: an array.
-    pub lines: String,
-    /// The shipment errors: an array, or none.
-    pub errors: Option<String>,
-}
-
-/// An order that comes in.
-#[derive(Clone, Debug)]
-pub struct Incoming {
-    /// Who sold it.
-    pub device_code: DeviceCode,
-    /// Its identity within the group.
-    pub order_id: OrderId,
-    /// Decides whose order it is.
-    pub trade_start: UnixMs,
-    /// External trade number.
-    pub trade_no: Option<TradeNo>,
-    /// Internal trade number, when told.
-    pub trade_no_in: Option<TradeNo>,
-    /// The lines whose product name was not told, by position; the store leaves them to [`Settle`].
-    pub nameless_lines: Vec<usize>,
-    /// As it would be kept were it new.
-    pub record: Record,
-}
-
-/// What is kept of an order that comes in again.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    /// The internal trade number it was told with, if any.
-    pub trade_no_in: Option<String>,
-    /// The record.
-    pub record: Record,
-}
-
 /// What became of an order that came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -102,11 +65,6 @@ pub enum Outcome {
     Rejected(String),
 }
 
-/// Settles what an order that comes in again is to be kept as: names and numbers that it leaves
-/// out stay what they were.
-pub trait Settle: Fn(&Incoming, &Kept) -> Result<Record, Error> {}
-impl<F: Fn(&Incoming, &Kept) -> Result<Record, Error>> Settle for F {}
-
 impl Store {
     /// Takes a batch in, in its order, durably. What is rejected leaves the rest alone. The caller
     /// chooses batches that take no longer than others may wait.
@@ -118,17 +76,24 @@ impl Store {
         batch: Vec<Incoming>,
         mut owners: Owners,
         now: UnixMs,
-        settle: impl Settle + Send + 'static,
     ) -> Result<(Vec<Outcome>, Vec<Incoming>, Owners), Error> {
+        let (zone, shape) = (self.zone.clone(), Arc::clone(&self.shape));
         self.db
             .write(move |write| {
                 owners.refresh(write)?;
-                let mut intake =
-                    Intake { write, now, devices: BTreeMap::new(), changes: BTreeMap::new() };
+                let mut intake = Intake {
+                    write,
+                    now,
+                    zone: &zone,
+                    shape: &*shape,
+                    devices: BTreeMap::new(),
+                    changes: BTreeMap::new(),
+                    sums: Sums::default(),
+                };
                 let mut outcomes = Vec::with_capacity(batch.len());
                 for order in &batch {
                     let owned = owners.of(write, order.device_code.as_str())?;
-                    outcomes.push(intake.take(order, owned.as_ref(), &settle)?);
+                    outcomes.push(intake.take(order, owned.as_ref())?);
                 }
                 intake.settle_accounts()?;
                 Ok((outcomes, batch, owners))
@@ -148,6 +113,9 @@ struct Tally {
 struct Intake<'a> {
     write: &'a Write<'a>,
     now: UnixMs,
+    zone: &'a Zone,
+    shape: &'a dyn RecordShape,
+    sums: Sums,
     devices: BTreeMap<(GroupNo, DeviceNo), Tally>,
     changes: BTreeMap<GroupNo, i64>,
 }
@@ -157,16 +125,12 @@ struct Found {
     seq: i64,
     trade_start: i64,
     trade_no: Option<String>,
+    sale_at: Option<UnixMs>,
     kept: Kept,
 }
 
 impl Intake<'_> {
-    fn take(
-        &mut self,
-        order: &Incoming,
-        owned: Option<&Ownership>,
-        settle: &impl Settle,
-    ) -> Result<Outcome, Error> {
+    fn take(&mut self, order: &Incoming, owned: Option<&Ownership>) -> Result<Outcome, Error> {
         let Some(owned) = owned else {
             return Ok(reject("deviceCode", &format!("no device {} is known", order.device_code)));
         };
@@ -174,7 +138,7 @@ impl Intake<'_> {
             return Ok(reject("deviceCode", "the device has no owner"));
         };
         if let Some(found) = self.find(group, &order.order_id)? {
-            return self.change(order, owned, group, found, settle);
+            return self.change(order, owned, group, found);
         }
         if let Some(other) = self.other_owner(order, owned, group)? {
             return Ok(other);
@@ -197,7 +161,8 @@ impl Intake<'_> {
             let kept = Kept { trade_no_in: row.maybe_text(2)?.map(str::to_owned), record };
             let (device, seq) = (DeviceNo(row.int(0)?), row.int(1)?);
             let (trade_start, trade_no) = (row.int(7)?, row.maybe_text(8)?.map(str::to_owned));
-            Ok(Found { device, seq, trade_start, trade_no, kept })
+            let sale_at = row.maybe_int(9)?.map(UnixMs);
+            Ok(Found { device, seq, trade_start, trade_no, sale_at, kept })
         })
     }
 
@@ -248,7 +213,6 @@ impl Intake<'_> {
         owned: &Ownership,
         group: GroupNo,
         found: Found,
-        settle: &impl Settle,
     ) -> Result<Outcome, Error> {
         if found.device != owned.device {
             let reason = format!(
@@ -262,13 +226,15 @@ impl Intake<'_> {
         if let Some(taken) = self.trade_no_in_taken(order, group)? {
             return Ok(taken);
         }
-        let record = settle(order, &found.kept)?;
+        let record = self.shape.settle(order, &found.kept)?;
         let trade_no = order.trade_no.as_ref().map(TradeNo::as_str);
         let told = order.trade_no_in.as_ref().map(TradeNo::as_str);
         let trade_no_in = told.or(found.kept.trade_no_in.as_deref());
+        let sale_at = order.sale.as_ref().map(|sale| sale.at);
         // The record may look the same: it writes an hour that a clock shows twice like one.
         let same = record == found.kept.record
             && order.trade_start.0 == found.trade_start
+            && sale_at == found.sale_at
             && trade_no == found.trade_no.as_deref()
             && trade_no_in == found.kept.trade_no_in.as_deref();
         if same {
@@ -286,9 +252,15 @@ impl Intake<'_> {
             record.head.as_str().into(),
             record.lines.as_str().into(),
             record.errors.as_deref().into(),
+            sale_at.map(|at| at.0).into(),
         ];
         self.write.execute(&CHANGE, &params)?;
         self.tally(group, owned.device, order)?;
+        if let Some(at) = found.sale_at {
+            let was = self.shape.sale(found.kept.record.ready(), at)?;
+            self.sums.count(self.zone, (group, owned.device), &was, Change::Leaves);
+        }
+        self.sell(group, owned.device, order.sale.as_ref());
         Ok(Outcome::Updated)
     }
 
@@ -297,7 +269,7 @@ impl Intake<'_> {
         tally.last_seq += 1;
         let seq = tally.last_seq;
         let record = &order.record;
-        let params: [Value<'_>; 12] = [
+        let params: [Value<'_>; 13] = [
             group.0.into(),
             owned.device.0.into(),
             seq.into(),
@@ -310,9 +282,18 @@ impl Intake<'_> {
             record.head.as_str().into(),
             record.lines.as_str().into(),
             record.errors.as_deref().into(),
+            order.sale.as_ref().map(|sale| sale.at.0).into(),
         ];
         self.write.execute(&ADD, &params)?;
+        self.sell(group, owned.device, order.sale.as_ref());
         Ok(())
+    }
+
+    fn sell(&mut self, group: GroupNo, device: DeviceNo, sale: Option<&Sale>) {
+        if let Some(sale) = sale {
+            self.sums.count(self.zone, (group, device), sale, Change::Comes);
+            self.sums.name(group, sale);
+        }
     }
 
     /// The device's ledger, moved by the order's activity: an order counts at its trade's start.
@@ -369,7 +350,7 @@ impl Intake<'_> {
         for (group, last) in &self.changes {
             self.write.execute(&SET_CHANGES, &[group.0.into(), (*last).into()])?;
         }
-        Ok(())
+        self.sums.write(self.write)
     }
 
     fn name(&self, sql: &'static crate::sql::Sql, number: i64) -> Result<String, Error> {

@@ -1,13 +1,15 @@
 //! An order as it is kept: rendered once, when it is written, and put together when it is read.
 //! The store keeps the parts and never looks inside; all that knows their shape is here.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kiosque_model::order::{Line, Order};
-use kiosque_model::{Currency, Zone};
-use kiosque_store::{Error, Incoming, Kept, Ready, Record, derived_trade_no_in};
+use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
+use kiosque_model::sales::{Sale, Sold, sale_at};
+use kiosque_model::{Currency, Minor, UnixMs, Zone};
+use kiosque_store::{Error, Incoming, Kept, Ready, Record, RecordShape, derived_trade_no_in};
 use kiosque_wire::{LineItem, OrderHead, ShipmentError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The shape that is written now. Reading fills in what an older one lacks; there is none yet.
 const SHAPE: i64 = 1;
@@ -28,6 +30,11 @@ pub fn incoming(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incom
         .collect();
     let lines: Vec<LineItem> = order.lines.iter().map(|line| item(line, names)).collect();
     let record = render(&head(&order, zone), &lines)?;
+    let mut sale = Sale::of(&order);
+    for sold in sale.iter_mut().flat_map(|sale| &mut sale.goods) {
+        // A product's name is its own; only other goods go by the name they came with.
+        sold.name = sold.name.take().filter(|_| !names.contains_key(&sold.goods_id));
+    }
     Ok(Incoming {
         device_code: order.device_code,
         order_id: order.order_id,
@@ -35,26 +42,96 @@ pub fn incoming(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incom
         trade_no: order.trade_no,
         trade_no_in: order.trade_no_in,
         nameless_lines,
+        sale,
         record,
     })
 }
 
+/// What the store must be told of the records that are rendered here.
+#[derive(Clone, Copy, Debug)]
+pub struct Records;
+
+impl RecordShape for Records {
+    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
+        settle(incoming, kept)
+    }
+
+    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
+        let head = closed(kept.head);
+        let head: KeptHead<'_> = parsed(&head)?;
+        let lines: Vec<KeptLine<'_>> = parsed(kept.lines)?;
+        let unknown = |what: &str| Error::Data(format!("a kept record: {what} is not known"));
+        let currency = Currency::parse(&head.currency).map_err(|_| unknown("its currency"))?;
+        let shipment = ShipmentStatus::of(head.shipment_status);
+        let goods = lines.into_iter().map(|line| Sold {
+            goods_id: line.goods_id.into_owned(),
+            items: line.count,
+            amount: Minor(line.pay_amount),
+            name: Some(line.goods_name.into_owned()),
+        });
+        Ok(Sale {
+            at,
+            currency,
+            amount: Minor(head.pay_amount),
+            refund: Minor(head.refund_amount),
+            shipment: shipment.ok_or_else(|| unknown("its shipment status"))?,
+            goods: goods.collect(),
+        })
+    }
+
+    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
+        let head = closed(kept.head);
+        let head: KeptHead<'_> = parsed(&head)?;
+        let status = PayStatus::of(head.pay_status);
+        let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
+        Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
+    }
+}
+
+/// What sums need of a kept head.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptHead<'a> {
+    #[serde(borrow)]
+    currency: Cow<'a, str>,
+    pay_amount: i64,
+    refund_amount: i64,
+    pay_status: i64,
+    shipment_status: i64,
+    #[serde(borrow)]
+    pay_end_time: Option<Cow<'a, str>>,
+}
+
+/// What sums need of a kept line.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptLine<'a> {
+    #[serde(borrow)]
+    goods_id: Cow<'a, str>,
+    #[serde(borrow)]
+    goods_name: Cow<'a, str>,
+    count: i64,
+    pay_amount: i64,
+}
+
+/// A head is kept without its closing brace.
+fn closed(head: &[u8]) -> Vec<u8> {
+    [head, b"}"].concat()
+}
+
 /// Settles an order that comes in again: the internal trade number and the product names that it
 /// leaves out stay what they were. "Names are as of the sale."
-///
-/// # Errors
-/// What is kept cannot be read.
-pub fn settle(incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
+fn settle(incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
     let keeps_number = incoming.trade_no_in.is_none() && kept.trade_no_in.is_some();
     if !keeps_number && incoming.nameless_lines.is_empty() {
         return Ok(incoming.record.clone());
     }
-    let mut head: OrderHead = parsed(&format!("{}}}", incoming.record.head))?;
+    let mut head: OrderHead = parsed(&closed(incoming.record.head.as_bytes()))?;
     if let Some(number) = kept.trade_no_in.as_ref().filter(|_| keeps_number) {
         head.trade_no_in.clone_from(number);
     }
-    let mut lines: Vec<LineItem> = parsed(&incoming.record.lines)?;
-    let kept_lines: Vec<LineItem> = parsed(&kept.record.lines)?;
+    let mut lines: Vec<LineItem> = parsed(incoming.record.lines.as_bytes())?;
+    let kept_lines: Vec<LineItem> = parsed(kept.record.lines.as_bytes())?;
     for at in &incoming.nameless_lines {
         let Some(line) = lines.get_mut(*at) else { continue };
         // The same place first: one product may stand on two lines under two names.
@@ -156,6 +233,6 @@ fn rendered(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|error| Error::Data(format!("a kept record: {error}")))
+fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
+    serde_json::from_slice(text).map_err(|error| Error::Data(format!("a kept record: {error}")))
 }

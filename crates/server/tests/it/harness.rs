@@ -16,6 +16,7 @@ use kiosque_model::{UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
+use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::{App, Listener, Settings, Stop, tls};
 use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
@@ -166,6 +167,7 @@ async fn serve(
         folder,
         when_absent: WhenAbsent::Create,
         zone: Some(&Zone::utc()),
+        shape: Arc::new(Records),
         wait: settings.limits.store_wait,
         now: clock.now(),
     };

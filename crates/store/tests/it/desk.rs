@@ -1,14 +1,17 @@
 //! A desk to test at: a store in a folder, words for fleets and orders, and a look at the rows
 //! behind it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo};
 use kiosque_model::{PageAsk, Presented, UnixMs, Zone};
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, NewHashes, Opening, OrderAsk, Outcome, Owners,
-    Record, Refused, Store, WhenAbsent,
+    Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, Opening, OrderAsk, Outcome,
+    Owners, Ready, Record, RecordShape, Refused, Store, WhenAbsent,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -66,9 +69,7 @@ impl Desk {
     }
 
     pub(crate) async fn take(&self, batch: Vec<Incoming>) -> Vec<Outcome> {
-        let settle = |order: &Incoming, _: &_| Ok::<_, Error>(order.record.clone());
-        let taken = self.store.receive(batch, Owners::default(), NOW, settle).await;
-        taken.unwrap().0
+        self.store.receive(batch, Owners::default(), NOW).await.unwrap().0
     }
 
     /// Takes orders that are all new.
@@ -104,7 +105,7 @@ impl Desk {
         let page = PageAsk::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
         let ask = OrderAsk { device, history, span: None, page };
-        let heads = |heads: &mut Vec<String>, ready: kiosque_store::Ready<'_>| {
+        let heads = |heads: &mut Vec<String>, ready: Ready<'_>| {
             heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
             Ok(())
         };
@@ -142,9 +143,69 @@ impl Desk {
 }
 
 pub(crate) fn open(folder: &TempDir, zone: Option<&Zone>) -> Result<Store, Error> {
-    let wait = Duration::from_secs(1);
-    let folder = folder.path();
-    Store::open(&Opening { folder, when_absent: WhenAbsent::Create, zone, wait, now: NOW })
+    open_with(folder, zone, |order, _| Ok(order.record.clone()))
+}
+
+/// With a rule of its own for orders that come in again.
+pub(crate) fn open_with(
+    folder: &TempDir,
+    zone: Option<&Zone>,
+    settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
+) -> Result<Store, Error> {
+    Store::open(&Opening {
+        folder: folder.path(),
+        when_absent: WhenAbsent::Create,
+        zone,
+        shape: Arc::new(TestShape { settle }),
+        wait: Duration::from_secs(1),
+        now: NOW,
+    })
+}
+
+/// The shape of this desk's records: a sale is told by their lines, as [`sold`] writes them.
+#[derive(Debug)]
+pub(crate) struct TestShape {
+    pub(crate) settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
+}
+
+impl RecordShape for TestShape {
+    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
+        (self.settle)(incoming, kept)
+    }
+
+    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
+        let text = std::str::from_utf8(kept.lines).unwrap();
+        let mut parts = text.split('|');
+        let mut next = || parts.next().unwrap();
+        let currency = Currency::parse(next()).unwrap();
+        let mut number = || next().parse::<i64>().unwrap();
+        let (amount, refund) = (Minor(number()), Minor(number()));
+        let shipment = ShipmentStatus::of(number()).unwrap();
+        let goods = parts.map(|line| {
+            let mut parts = line.split(':');
+            let goods_id = parts.next().unwrap().to_owned();
+            let mut number = || parts.next().unwrap().parse::<i64>().unwrap();
+            Sold { items: number(), amount: Minor(number()), goods_id, name: None }
+        });
+        Ok(Sale { at, currency, amount, refund, shipment, goods: goods.collect() })
+    }
+
+    fn sale_time(&self, _: Ready<'_>) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+}
+
+/// An order that is a sale, with a record that tells so.
+pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
+    let head =
+        format!("{}|{}|{}|{}", sale.currency, sale.amount.0, sale.refund.0, sale.shipment.number());
+    let lines = sale
+        .goods
+        .iter()
+        .map(|sold| format!("|{}:{}:{}", sold.goods_id, sold.items, sold.amount.0));
+    let lines = head + &lines.collect::<String>();
+    let record = Record { lines, ..order.record };
+    Incoming { sale: Some(sale), record, ..order }
 }
 
 fn ask(connection: &Connection, sql: &str) -> Vec<String> {
@@ -245,6 +306,7 @@ pub(crate) fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
         trade_no: None,
         trade_no_in: None,
         nameless_lines: Vec::new(),
+        sale: None,
         record: record(id),
     }
 }

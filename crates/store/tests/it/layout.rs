@@ -1,12 +1,13 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kiosque_model::Zone;
 use kiosque_store::{Error, Opening, Store, WhenAbsent};
 use tempfile::TempDir;
 
-use crate::desk::{Desk, NOW, open};
+use crate::desk::{Desk, NOW, TestShape, open};
 
 /// "Every statement is *prepared* on both engines by a test" (the one engine that there is).
 #[test]
@@ -76,13 +77,10 @@ fn the_time_zone_is_recorded_once() {
 #[test]
 fn absent_data_can_be_refused() {
     let folder = TempDir::new().unwrap();
-    let opening = Opening {
-        folder: folder.path(),
-        when_absent: WhenAbsent::Refuse,
-        zone: None,
-        wait: Duration::from_secs(1),
-        now: NOW,
-    };
+    let shape = Arc::new(TestShape { settle: |order, _| Ok(order.record.clone()) });
+    let (folder_path, wait) = (folder.path(), Duration::from_secs(1));
+    let when_absent = WhenAbsent::Refuse;
+    let opening = Opening { folder: folder_path, when_absent, zone: None, shape, wait, now: NOW };
     let Err(Error::Data(said)) = Store::open(&opening) else { panic!("opened nothing") };
     assert!(said.contains("holds no data"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

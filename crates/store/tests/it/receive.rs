@@ -6,7 +6,7 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::{Error, History, Incoming, Kept, Outcome, Owners, Record};
 
-use crate::desk::{Desk, NOW, group_id, known_device, number, order, record};
+use crate::desk::{Desk, NOW, group_id, known_device, number, open_with, order, record};
 
 fn rejected(reason: &str) -> Outcome {
     Outcome::Rejected(reason.to_owned())
@@ -145,16 +145,15 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
     let desk = Desk::furnished().await;
-    let settle = |order: &Incoming, _: &Kept| Ok::<_, Error>(order.record.clone());
     let batch = vec![order("o1", "d1", 500), order("o2", "new", 500)];
-    let first = desk.store.receive(batch, Owners::default(), NOW, settle).await.unwrap();
+    let first = desk.store.receive(batch, Owners::default(), NOW).await.unwrap();
     assert_eq!(first.0, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..known_device("d1") };
     let devices = vec![moved, crate::desk::device("new", "b")];
     desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = vec![order("o3", "d1", 700), order("o4", "new", 500)];
-    let second = desk.store.receive(batch, first.2, NOW, settle).await.unwrap();
+    let second = desk.store.receive(batch, first.2, NOW).await.unwrap();
     assert_eq!(second.0, [const { Outcome::Accepted }; 2]);
     assert_eq!(kept(&desk), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
@@ -172,7 +171,8 @@ async fn settling_sees_what_is_kept() {
         Ok::<_, Error>(Record { head, ..order.record.clone() })
     };
     let again = vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }];
-    let taken = desk.store.receive(again, Owners::default(), NOW, joined).await.unwrap();
+    let store = open_with(&desk.folder, None, joined).unwrap();
+    let taken = store.receive(again, Owners::default(), NOW).await.unwrap();
     assert_eq!(taken.0, [Outcome::Updated]);
     let heads = desk.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["new after o1 (I)"]);
@@ -180,7 +180,8 @@ async fn settling_sees_what_is_kept() {
     let rows = kept(&desk);
     let fails = |_: &Incoming, _: &Kept| Err::<Record, _>(Error::Data("unreadable".to_owned()));
     let batch = vec![order("o2", "d1", 11), order("o1", "d1", 12)];
-    assert!(desk.store.receive(batch, Owners::default(), NOW, fails).await.is_err());
+    let store = open_with(&desk.folder, None, fails).unwrap();
+    assert!(store.receive(batch, Owners::default(), NOW).await.is_err());
     assert_eq!(kept(&desk), rows);
     assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
 }

@@ -8,7 +8,6 @@ use kiosque_model::GroupNo;
 use kiosque_store::{Outcome, Owners};
 
 use super::{Import, ImportError, Prepared, Progress};
-use crate::ingest::record;
 use crate::ingest::rejected::Rejected;
 
 /// What a transaction is meant to take; others never wait for more than about 20 ms.
@@ -42,7 +41,7 @@ pub(super) async fn store(
         }
         let begun = Instant::now();
         let now = import.clock.now();
-        let received = import.store.receive(batch, owners, now, record::settle).await?;
+        let received = import.store.receive(batch, owners, now).await?;
         size = next_size(size, begun.elapsed());
         let (outcomes, batch, known) = received;
         owners = known;

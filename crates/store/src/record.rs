@@ -1,0 +1,116 @@
+//! Orders as they are kept: ready JSON, of which the store never looks inside. Whoever renders it
+//! tells what is needed of it, as a [`RecordShape`].
+
+use kiosque_model::sales::Sale;
+use kiosque_model::{DeviceCode, OrderId, TradeNo, UnixMs};
+
+use crate::Error;
+use crate::sql::Row;
+
+/// An order as it is to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Which fields the JSON has.
+    pub shape: i64,
+    /// The common head: an object without its closing brace.
+    pub head: String,
+    /// The lines: an array.
+    pub lines: String,
+    /// The shipment errors: an array, or none.
+    pub errors: Option<String>,
+}
+
+/// An order that comes in.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// Who sold it.
+    pub device_code: DeviceCode,
+    /// Its identity within the group.
+    pub order_id: OrderId,
+    /// Decides whose order it is.
+    pub trade_start: UnixMs,
+    /// External trade number.
+    pub trade_no: Option<TradeNo>,
+    /// Internal trade number, when told.
+    pub trade_no_in: Option<TradeNo>,
+    /// The lines whose product name was not told, by position; the store leaves them to
+    /// [`RecordShape::settle`].
+    pub nameless_lines: Vec<usize>,
+    /// The sale that it is, if it is one.
+    pub sale: Option<Sale>,
+    /// As it would be kept were it new.
+    pub record: Record,
+}
+
+/// What is kept of an order that comes in again.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The internal trade number it was told with, if any.
+    pub trade_no_in: Option<String>,
+    /// The record.
+    pub record: Record,
+}
+
+/// An order as it is kept: ready JSON, to be put together by whoever knows its shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready<'a> {
+    /// Which fields the JSON has.
+    pub shape: i64,
+    /// The common head: an object without its closing brace.
+    pub head: &'a [u8],
+    /// The lines: an array.
+    pub lines: &'a [u8],
+    /// The shipment errors: an array, or none.
+    pub errors: Option<&'a str>,
+    /// The external trade number, if there is one.
+    pub trade_no: Option<&'a str>,
+}
+
+impl<'a> Ready<'a> {
+    /// Reads `shape, head, lines, errors, trade_no`, which begin with column `first`.
+    pub(crate) fn of(row: &'a Row<'_>, first: usize) -> Result<Ready<'a>, Error> {
+        Ok(Ready {
+            shape: row.int(first)?,
+            head: row.bytes(first + 1)?,
+            lines: row.bytes(first + 2)?,
+            errors: row.maybe_text(first + 3)?,
+            trade_no: row.maybe_text(first + 4)?,
+        })
+    }
+}
+
+impl Record {
+    /// The same as it is read.
+    pub(crate) fn ready(&self) -> Ready<'_> {
+        Ready {
+            shape: self.shape,
+            head: self.head.as_bytes(),
+            lines: self.lines.as_bytes(),
+            errors: self.errors.as_deref(),
+            trade_no: None,
+        }
+    }
+}
+
+/// What the store must be told of records, whose inside it does not know.
+pub trait RecordShape: Send + Sync + std::fmt::Debug {
+    /// What an order that comes in again is to be kept as: names and numbers that it leaves out
+    /// stay what they were.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error>;
+
+    /// The sale that a kept order is, which was paid at `at`.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error>;
+
+    /// When a kept order became a sale, in the contract's form and the platform's zone; `None`
+    /// while it is none.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error>;
+}

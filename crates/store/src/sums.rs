@@ -1,0 +1,226 @@
+//! Sums of sales, kept in three grains: by (group, day, currency), by device, and by product of a
+//! device. They move in the transaction of the order that moves them, by difference, so that they
+//! are always equal to a recount.
+
+use std::collections::{BTreeMap, HashSet};
+
+use kiosque_model::sales::{Sale, Totals};
+use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
+
+use crate::Error;
+use crate::db::Write;
+use crate::record::{Ready, RecordShape};
+use crate::sql::{Value, statements};
+
+statements! {
+    ADD_TO_DAY = "insert into sales_by_day as kept (group_no, day, currency, orders, items, amount,
+            refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        on conflict (group_no, day, currency) do update set
+            orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
+            amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
+            shipped = kept.shipped + excluded.shipped, failed = kept.failed + excluded.failed,
+            first_sale_at_ms = case when excluded.first_sale_at_ms < kept.first_sale_at_ms
+                then excluded.first_sale_at_ms else kept.first_sale_at_ms end,
+            last_sale_at_ms = case when excluded.last_sale_at_ms > kept.last_sale_at_ms
+                then excluded.last_sale_at_ms else kept.last_sale_at_ms end";
+    ADD_TO_DEVICE = "insert into sales_by_device as kept (group_no, day, device_no, currency,
+            orders, items, amount, refund, shipped, failed)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        on conflict (group_no, day, device_no, currency) do update set
+            orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
+            amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
+            shipped = kept.shipped + excluded.shipped, failed = kept.failed + excluded.failed";
+    ADD_TO_PRODUCT = "insert into sales_by_product as kept (group_no, day, device_no, goods_id,
+            currency, items, amount)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (group_no, day, device_no, goods_id, currency) do update set
+            items = kept.items + excluded.items, amount = kept.amount + excluded.amount";
+    NAME_GOODS = "insert into goods_names as kept (group_no, goods_id, goods_name, sale_at_ms)
+        values ($1, $2, $3, $4)
+        on conflict (group_no, goods_id) do update set
+            goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
+        where excluded.sale_at_ms > kept.sale_at_ms
+            or (excluded.sale_at_ms = kept.sale_at_ms and excluded.goods_name > kept.goods_name)";
+    UNCOUNTED = "select group_no, device_no, seq, shape, head, lines, errors, trade_no from orders
+        where (group_no, device_no, seq) > ($1, $2, $3)
+        order by group_no, device_no, seq limit $4";
+    MARK = "update orders set sale_at_ms = $4
+        where group_no = $1 and device_no = $2 and seq = $3";
+    PRODUCT_IDS = "select goods_id from products";
+}
+
+/// Orders that are counted between two writes of the sums, for data that is older than those.
+const COUNTED_AT_A_TIME: i64 = 10_000;
+
+/// One sum of the first grain, and the sale times that it spans.
+#[derive(Clone, Copy, Debug)]
+struct OfDay {
+    totals: Totals,
+    first: UnixMs,
+    last: UnixMs,
+}
+
+type OfProduct = (i64, i64);
+
+/// What a transaction adds to the sums, collected, so that each row is written once.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    by_day: BTreeMap<(GroupNo, Day, &'static str), OfDay>,
+    by_device: BTreeMap<(GroupNo, Day, DeviceNo, &'static str), Totals>,
+    by_product: BTreeMap<(GroupNo, Day, DeviceNo, String, &'static str), OfProduct>,
+    names: BTreeMap<(GroupNo, String), (UnixMs, String)>,
+    today: Option<(Day, UnixMs, UnixMs)>,
+}
+
+/// Whether a sale comes to the sums or leaves them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Comes,
+    Leaves,
+}
+
+impl Sums {
+    pub(crate) fn count(
+        &mut self,
+        zone: &Zone,
+        (group, device): (GroupNo, DeviceNo),
+        sale: &Sale,
+        change: Change,
+    ) {
+        let times = match change {
+            Change::Comes => 1,
+            Change::Leaves => -1,
+        };
+        let day = self.day_of(zone, sale.at);
+        let currency = sale.currency.code();
+        let totals = sale.totals();
+        let fresh = OfDay { totals: Totals::default(), first: sale.at, last: sale.at };
+        let of_day = self.by_day.entry((group, day, currency)).or_insert(fresh);
+        of_day.totals.add(totals, times);
+        if change == Change::Comes {
+            of_day.first = of_day.first.min(sale.at);
+            of_day.last = of_day.last.max(sale.at);
+        }
+        self.by_device.entry((group, day, device, currency)).or_default().add(totals, times);
+        for sold in &sale.goods {
+            let key = (group, day, device, sold.goods_id.clone(), currency);
+            let of_product = self.by_product.entry(key).or_default();
+            of_product.0 += times * sold.items;
+            of_product.1 += times * sold.amount.0;
+        }
+    }
+
+    /// Notes the names that goods came with, for those that are no product.
+    pub(crate) fn name(&mut self, group: GroupNo, sale: &Sale) {
+        for sold in &sale.goods {
+            let Some(name) = &sold.name else { continue };
+            let named = (sale.at, name.clone());
+            let latest = self.names.entry((group, sold.goods_id.clone()));
+            let latest = latest.or_insert_with(|| named.clone());
+            if named > *latest {
+                *latest = named;
+            }
+        }
+    }
+
+    /// Most sales of a batch are of one day.
+    fn day_of(&mut self, zone: &Zone, at: UnixMs) -> Day {
+        match self.today {
+            Some((day, start, end)) if start <= at && at < end => day,
+            _ => {
+                let day = zone.day_of(at);
+                self.today = Some((day, zone.start_of(day), zone.start_of(day.next())));
+                day
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {
+        for ((group, day, currency), sum) in &self.by_day {
+            let mut params = [Value::Null; 11];
+            params[..3].copy_from_slice(&[group.0.into(), day.0.into(), (*currency).into()]);
+            params[3..9].copy_from_slice(&totals(sum.totals));
+            params[9..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
+            write.execute(&ADD_TO_DAY, &params)?;
+        }
+        for ((group, day, device, currency), sum) in &self.by_device {
+            if sum.is_zero() {
+                continue;
+            }
+            let mut params = [Value::Null; 10];
+            params[..3].copy_from_slice(&[group.0.into(), day.0.into(), device.0.into()]);
+            params[3] = (*currency).into();
+            params[4..].copy_from_slice(&totals(*sum));
+            write.execute(&ADD_TO_DEVICE, &params)?;
+        }
+        for ((group, day, device, goods_id, currency), (items, amount)) in &self.by_product {
+            if (*items, *amount) == (0, 0) {
+                continue;
+            }
+            let params = [
+                group.0.into(),
+                day.0.into(),
+                device.0.into(),
+                goods_id.as_str().into(),
+                (*currency).into(),
+                (*items).into(),
+                (*amount).into(),
+            ];
+            write.execute(&ADD_TO_PRODUCT, &params)?;
+        }
+        for ((group, goods_id), (at, name)) in &self.names {
+            let params =
+                [group.0.into(), goods_id.as_str().into(), name.as_str().into(), at.0.into()];
+            write.execute(&NAME_GOODS, &params)?;
+        }
+        Ok(())
+    }
+}
+
+fn totals(sum: Totals) -> [Value<'static>; 6] {
+    [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed].map(Value::Int)
+}
+
+/// Counts every order of data that has no sums yet.
+pub(crate) fn count_all(
+    write: &Write<'_>,
+    zone: &Zone,
+    shape: &dyn RecordShape,
+) -> Result<(), Error> {
+    let products = write.all(&PRODUCT_IDS, &[], |row| Ok(row.text(0)?.to_owned()))?;
+    let products: HashSet<String> = products.into_iter().collect();
+    let mut from = [i64::MIN; 3];
+    loop {
+        let mut sums = Sums::default();
+        let mut sales = Vec::new();
+        let mut last = None;
+        let [group, device, seq] = from.map(Value::Int);
+        write.each(&UNCOUNTED, &[group, device, seq, COUNTED_AT_A_TIME.into()], |row| {
+            let at = [row.int(0)?, row.int(1)?, row.int(2)?];
+            last = Some(at);
+            let ready = Ready::of(row, 3)?;
+            let Some(time) = shape.sale_time(ready)? else { return Ok(()) };
+            let paid = zone.parse_first(&time).map_err(|error| Error::Data(error.to_string()))?;
+            let mut sale = shape.sale(ready, paid)?;
+            sale.goods
+                .iter_mut()
+                .filter(|sold| products.contains(&sold.goods_id))
+                .for_each(|sold| sold.name = None);
+            let (group, device) = (GroupNo(at[0]), DeviceNo(at[1]));
+            sums.count(zone, (group, device), &sale, Change::Comes);
+            sums.name(group, &sale);
+            sales.push((at, paid));
+            Ok(())
+        })?;
+        for (at, paid) in sales {
+            let [group, device, seq] = at.map(Value::Int);
+            write.execute(&MARK, &[group, device, seq, paid.0.into()])?;
+        }
+        sums.write(write)?;
+        match last {
+            Some(last) => from = last,
+            None => return Ok(()),
+        }
+    }
+}
