@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Identity};
-use kiosque_server::{App, Listener, Stop};
+use kiosque_server::{App, Door, Listener, Stop};
 use kiosque_store::{Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -43,7 +43,7 @@ pub(crate) async fn listen(
     };
     let config = tls::server_config(&identity)?;
     let address = settings.listen.unwrap_or(LISTEN);
-    let listener = Listener::bind(address, config).await;
+    let listener = Listener::bind(Door::Gateway, address, config).await;
     Ok((listener.with_context(|| format!("cannot listen on {address}"))?, identity))
 }
 

@@ -62,9 +62,9 @@ pub(crate) enum Failure {
 /// What the caller is told of a failure of ours, and what the log is told.
 #[derive(Debug)]
 pub(crate) struct SystemFault {
-    said: &'static str,
-    cause: String,
-    retry_after_s: Option<u32>,
+    pub(crate) said: &'static str,
+    pub(crate) cause: String,
+    pub(crate) retry_after_s: Option<u32>,
 }
 
 impl Failure {

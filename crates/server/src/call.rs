@@ -1,5 +1,7 @@
 //! One request, as handlers see it.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request};
@@ -18,6 +20,10 @@ use crate::locale::Locale;
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a App,
     pub(crate) now: UnixMs,
+    /// Who is at the other end of the connection: the caller, or a gateway before it.
+    pub(crate) peer: IpAddr,
+    /// Names the request in its answer, the log and the audit trail.
+    pub(crate) request_id: &'a str,
     head: Parts,
     body: Result<Bytes, String>,
 }
@@ -25,10 +31,15 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Takes the request in, whole, whatever will be answered: a connection that ends while its
     /// caller is still sending takes the answer with it.
-    pub(crate) async fn receive(app: &'a App, request: Request<Incoming>) -> Call<'a> {
+    pub(crate) async fn receive(
+        app: &'a App,
+        request: Request<Incoming>,
+        peer: IpAddr,
+        request_id: &'a str,
+    ) -> Call<'a> {
         let (head, body) = request.into_parts();
         let body = body::read(body, &app.settings.limits).await;
-        Call { app, now: app.clock.now(), head, body }
+        Call { app, now: app.clock.now(), peer, request_id, head, body }
     }
 
     pub(crate) fn method(&self) -> &Method {

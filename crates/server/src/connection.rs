@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -17,9 +18,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
-use crate::listener::Stopping;
+use crate::listener::{Door, Stopping};
 use crate::pulse::{Felt, Protocol, Pulse};
-use crate::router;
+use crate::{operator, router};
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
@@ -28,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Serves a connection to its end. What goes wrong with it concerns nobody else.
 pub(crate) async fn serve(
-    app: Arc<App>,
+    (app, door, peer): (Arc<App>, Door, IpAddr),
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
@@ -53,7 +54,10 @@ pub(crate) async fn serve(
         let (app, pulse) = answering.clone();
         async move {
             let _under_way = pulse.request();
-            Ok::<_, Infallible>(router::answer(&app, request).await)
+            Ok::<_, Infallible>(match door {
+                Door::Gateway => router::answer(&app, request, peer).await,
+                Door::Operator => operator::answer(&app, request, peer).await,
+            })
         }
     });
     match protocol {

@@ -1,7 +1,8 @@
 //! How it is served: TLS, the gateway's paths, handlers, the envelope and its languages; and
 //! [`ingest`], the one module that reads fleet and order files and renders records.
 //!
-//! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver.
+//! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver;
+//! an operator's passes `operator` instead of the gateway's `router`.
 //! There is no SQL here.
 
 mod answer;
@@ -18,6 +19,7 @@ mod json;
 mod listener;
 pub mod locale;
 pub mod openapi;
+mod operator;
 mod orders;
 pub mod password;
 mod pulse;
@@ -27,7 +29,7 @@ mod router;
 pub mod tls;
 
 pub use app::{App, Settings};
-pub use listener::{Listener, Stop};
+pub use listener::{Door, Listener, Stop};
 
 /// The doors that fuzzing knocks at; the service itself enters by them, too.
 pub mod doors {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use tokio::net::{TcpListener, ToSocketAddrs};
-use tokio::sync::{Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
@@ -15,6 +15,15 @@ use crate::connection;
 
 /// How long to rest when the machine has no more file descriptors to give.
 const REST: Duration = Duration::from_millis(50);
+
+/// What is behind a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The interface of the contract, for integrators.
+    Gateway,
+    /// The operator's own calls.
+    Operator,
+}
 
 /// Tells a listener to stop.
 #[derive(Clone, Debug)]
@@ -59,6 +68,7 @@ impl Stopping {
 /// A socket that HTTPS is served on.
 #[derive(Debug)]
 pub struct Listener {
+    door: Door,
     socket: TcpListener,
     tls: Arc<ServerConfig>,
 }
@@ -68,8 +78,12 @@ impl Listener {
     ///
     /// # Errors
     /// The address is taken or is none of this machine's.
-    pub async fn bind(address: impl ToSocketAddrs, tls: Arc<ServerConfig>) -> io::Result<Listener> {
-        Ok(Listener { socket: TcpListener::bind(address).await?, tls })
+    pub async fn bind(
+        door: Door,
+        address: impl ToSocketAddrs,
+        tls: Arc<ServerConfig>,
+    ) -> io::Result<Listener> {
+        Ok(Listener { door, socket: TcpListener::bind(address).await?, tls })
     }
 
     /// The address that was bound.
@@ -92,11 +106,11 @@ impl Listener {
                 accepted = accept(&self.socket, &places) => accepted,
                 () = stopping.wait() => break,
             };
-            let Some((place, stream)) = accepted else { continue };
+            let Some((place, stream, peer)) = accepted else { continue };
             // Answers are written whole; waiting for more to send would only delay them.
             let _ = stream.set_nodelay(true);
-            let serving =
-                connection::serve(Arc::clone(&app), acceptor.clone(), stream, stop.stopping());
+            let behind = (Arc::clone(&app), self.door, peer.ip().to_canonical());
+            let serving = connection::serve(behind, acceptor.clone(), stream, stop.stopping());
             tokio::spawn(async move {
                 serving.await;
                 drop(place);
@@ -113,10 +127,10 @@ impl Listener {
 async fn accept(
     socket: &TcpListener,
     places: &Arc<Semaphore>,
-) -> Option<(tokio::sync::OwnedSemaphorePermit, tokio::net::TcpStream)> {
+) -> Option<(OwnedSemaphorePermit, TcpStream, SocketAddr)> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     match socket.accept().await {
-        Ok((stream, _)) => Some((place, stream)),
+        Ok((stream, peer)) => Some((place, stream, peer)),
         Err(error) => {
             tracing::warn!(cause = %error, "a connection could not be accepted");
             tokio::time::sleep(REST).await;

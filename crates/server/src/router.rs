@@ -1,5 +1,6 @@
 //! The gateway: one line for each path of the contract. Everything else is 404 with `code` 0.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
@@ -15,17 +16,26 @@ use crate::call::{self, Call};
 use crate::{auth, devices, orders};
 
 /// Answers one request; there is always an answer.
-pub(crate) async fn answer(app: &App, request: Request<Incoming>) -> Response<Full<Bytes>> {
+pub(crate) async fn answer(
+    app: &App,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> Response<Full<Bytes>> {
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
-    let outcome = unpanicked(route(app, request)).await;
+    let outcome = unpanicked(route(app, request, peer, &request_id)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     answer::render(outcome, locale, &request_id)
 }
 
-async fn route(app: &App, request: Request<Incoming>) -> Result<Data, Failure> {
-    let call = Call::receive(app, request).await;
+async fn route(
+    app: &App,
+    request: Request<Incoming>,
+    peer: IpAddr,
+    request_id: &str,
+) -> Result<Data, Failure> {
+    let call = Call::receive(app, request, peer, request_id).await;
     if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());
     }
@@ -48,7 +58,9 @@ async fn route(app: &App, request: Request<Incoming>) -> Result<Data, Failure> {
 }
 
 /// A panic is our fault and costs its own request alone.
-async fn unpanicked(work: impl Future<Output = Result<Data, Failure>>) -> Result<Data, Failure> {
+pub(crate) async fn unpanicked<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(panic) => {
@@ -69,7 +81,7 @@ mod tests {
     /// id; details only in the log".
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = unpanicked(async { panic!("secret detail") }).await;
+        let outcome = unpanicked::<Data>(async { panic!("secret detail") }).await;
         let response = answer::render(outcome, Locale::En, "abc-1");
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.expect("a body").to_bytes();

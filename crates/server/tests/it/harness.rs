@@ -18,7 +18,7 @@ use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
-use kiosque_server::{App, Listener, Settings, Stop, tls};
+use kiosque_server::{App, Door, Listener, Settings, Stop, tls};
 use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -174,7 +174,7 @@ async fn serve(
     let store = Store::open(&opening).unwrap();
     let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
     let config = tls::server_config(&identity).unwrap();
-    let listener = Listener::bind(address, config).await.unwrap();
+    let listener = Listener::bind(Door::Gateway, address, config).await.unwrap();
     let address = listener.address().unwrap();
     let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
     let stop = Stop::new();
