@@ -312,6 +312,18 @@ impl Turnover {
         Ok(())
     }
 
+    /// Adds other sales.
+    pub fn join(&mut self, other: &Turnover) {
+        self.orders += other.orders;
+        self.items += other.items;
+        self.amount = self.amount.plus(other.amount);
+        self.refund = self.refund.plus(other.refund);
+        self.unconverted_orders += other.unconverted_orders;
+        self.converted_items += other.converted_items;
+        self.shipped += other.shipped;
+        self.failed += other.failed;
+    }
+
     /// What an order that has a rate came to on average, in cents.
     #[must_use]
     pub fn average_order_cents(&self) -> i64 {

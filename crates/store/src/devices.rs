@@ -93,6 +93,26 @@ pub struct Device<'a> {
     pub created_at: UnixMs,
 }
 
+impl<'a> Device<'a> {
+    pub(crate) fn of(
+        row: &'a Row<'_>,
+        group_id: &'a str,
+        group_name: &'a str,
+    ) -> Result<Device<'a>, Error> {
+        Ok(Device {
+            code: row.text(0)?,
+            name: row.text(1)?,
+            group_id,
+            group_name,
+            model: row.text(2)?,
+            address: row.text(3)?,
+            total_curr_stock: row.int(4)?,
+            last_active: row.maybe_int(5)?.map(UnixMs),
+            created_at: UnixMs(row.int(6)?),
+        })
+    }
+}
+
 impl DeviceAsk {
     fn is_plain(&self) -> bool {
         self.code.is_none() && self.name_part.is_none() && self.is_online.is_none()
@@ -114,18 +134,24 @@ impl Store {
     ) -> Result<(i64, A), Refused> {
         if ask.is_plain() {
             return self.scoped(presented, now, |read, scope| {
-                page(read, filtered_scope(read, scope, &ask)?, now, &ask, &visit)
+                page(read, filtered_scope(read, scope, ask.group.as_ref())?, now, &ask, &visit)
             });
         }
         let matching = move |read: &Read<'_>, scope: Scope| {
-            page_matching(read, filtered_scope(read, scope, &ask)?, now, online, &ask, &visit)
+            let scope = filtered_scope(read, scope, ask.group.as_ref())?;
+            page_matching(read, scope, now, online, &ask, &visit)
         };
         self.scoped_long(presented, now, matching).await
     }
 }
 
-fn filtered_scope(read: &Read<'_>, scope: Scope, ask: &DeviceAsk) -> Result<Scope, Refused> {
-    let Some(group) = &ask.group else { return Ok(scope) };
+/// "`groupId` filter: any active group of the account, else -1 scope; does not switch."
+pub(crate) fn filtered_scope(
+    read: &Read<'_>,
+    scope: Scope,
+    group: Option<&GroupFilter>,
+) -> Result<Scope, Refused> {
+    let Some(group) = group else { return Ok(scope) };
     let narrowed = match group {
         Ok(group) => accounts::narrow(read, scope, group)?,
         Err(_) => None,
@@ -199,24 +225,6 @@ fn visited<A: Default>(
     })?;
     let (group_id, group_name) = group.ok_or(Refusal::GroupClosed)?;
     let mut page = A::default();
-    read.each(sql, params, |row| visit(&mut page, device(row, &group_id, &group_name)?))?;
+    read.each(sql, params, |row| visit(&mut page, Device::of(row, &group_id, &group_name)?))?;
     Ok(page)
-}
-
-fn device<'a>(
-    row: &'a Row<'_>,
-    group_id: &'a str,
-    group_name: &'a str,
-) -> Result<Device<'a>, Error> {
-    Ok(Device {
-        code: row.text(0)?,
-        name: row.text(1)?,
-        group_id,
-        group_name,
-        model: row.text(2)?,
-        address: row.text(3)?,
-        total_curr_stock: row.int(4)?,
-        last_active: row.maybe_int(5)?.map(UnixMs),
-        created_at: UnixMs(row.int(6)?),
-    })
 }

@@ -76,7 +76,7 @@ impl Made {
 }
 
 impl Tally {
-    fn count(&mut self, made: Made) {
+    pub(crate) fn count(&mut self, made: Made) {
         match made {
             Made::Created => self.created += 1,
             Made::Changed => self.changed += 1,

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod archive;
+mod dashboard;
 mod db;
 mod devices;
 mod fleet;
@@ -14,6 +15,7 @@ mod house;
 mod migrate;
 mod orders;
 mod owners;
+mod rates;
 mod receive;
 mod record;
 mod sessions;
@@ -25,13 +27,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_model::money::MoneyFault;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
 pub use archive::Archived;
+pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
+pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
@@ -63,6 +68,12 @@ pub enum Refused {
     Refusal(Refusal),
     /// The store's fault.
     Store(Error),
+}
+
+impl From<MoneyFault> for Error {
+    fn from(fault: MoneyFault) -> Self {
+        Error::Data(fault.to_string())
+    }
 }
 
 impl From<Refusal> for Refused {
@@ -155,13 +166,15 @@ impl Store {
             migrate::ALL,
             orders::ALL,
             owners::ALL,
+            rates::ALL,
             receive::ALL,
             sessions::ALL,
             sums::ALL,
             verify::ALL,
         ];
         let mut count = 0;
-        for sql in groups.into_iter().flatten().copied().chain(fleet::all()) {
+        let parts = fleet::all().chain(dashboard::all());
+        for sql in groups.into_iter().flatten().copied().chain(parts) {
             self.db.read(|read| read.compile(sql))?;
             count += 1;
         }

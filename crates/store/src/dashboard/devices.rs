@@ -1,0 +1,161 @@
+//! The devices of a dashboard: those that the group owns now, with their aisles.
+
+use kiosque_model::{DeviceNo, Minor, Presented, UnixMs};
+
+use super::{DashboardAsk, View};
+use crate::devices::{Device, OnlineSince};
+use crate::sql::{Row, statements};
+use crate::{Error, Refused, Store};
+
+statements! {
+    ACTIVE = "select o.device_no, l.last_active_ms
+        from device_owners o
+        join ledger l on l.group_no = $1 and l.device_code = o.device_code
+        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed";
+    DEVICES = "select d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms, o.device_no
+        from device_owners o
+        join devices d on d.device_no = o.device_no
+        join ledger l on l.group_no = $1 and l.device_code = o.device_code
+        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
+        order by o.device_code";
+    AISLES = "select o.device_no, o.device_code, d.device_name, a.cabinet_code, a.layer,
+            a.aisle_code, a.goods_id, p.goods_name, p.currency, a.price, a.show_price,
+            a.max_stock, a.curr_stock, a.enabled, a.broken
+        from device_owners o
+        join devices d on d.device_no = o.device_no
+        left join aisles a on a.device_no = o.device_no
+        left join products p on p.goods_id = a.goods_id
+        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
+        order by o.device_code, a.cabinet_code, a.layer, a.position";
+    GROUP = "select group_id, group_name from groups where group_no = $1";
+}
+
+/// One aisle of a device, or a device without any. Cabinet by cabinet, layer by layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceLine<'a> {
+    /// `deviceCode`.
+    pub device_code: &'a str,
+    /// `deviceName`.
+    pub device_name: &'a str,
+    /// The aisle, unless the device has none.
+    pub aisle: Option<Aisle<'a>>,
+}
+
+/// An aisle, borrowed from its row; stock as last told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aisle<'a> {
+    /// `cabinetCode`.
+    pub cabinet_code: &'a str,
+    /// `layer`.
+    pub layer: i64,
+    /// `code`.
+    pub code: &'a str,
+    /// `goodsId`.
+    pub goods_id: &'a str,
+    /// The product's name now.
+    pub goods_name: &'a str,
+    /// The product's currency, of both prices.
+    pub currency: &'a str,
+    /// `price`, minor units.
+    pub price: Minor,
+    /// `showPrice`, minor units.
+    pub show_price: Minor,
+    /// `maxStock`.
+    pub max_stock: i64,
+    /// `currStock`.
+    pub curr_stock: i64,
+    /// Whether it sells.
+    pub enabled: bool,
+    /// Whether it is out of order.
+    pub broken: bool,
+}
+
+impl Store {
+    /// Visits every device that the group owns now, by code.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn device_profile<A: Default + Send + 'static>(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: DashboardAsk,
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<A, Refused> {
+        self.viewed(presented, now, ask, move |view, _| {
+            let group = view.read.one(&GROUP, &[view.group()], |row| {
+                Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
+            })?;
+            let (group_id, group_name) = group.unwrap_or_default();
+            let mut found = A::default();
+            view.read.each(&DEVICES, &[view.group(), view.now.0.into()], |row| {
+                if view.shows(DeviceNo(row.int(7)?)) {
+                    visit(&mut found, Device::of(row, &group_id, &group_name)?)?;
+                }
+                Ok(())
+            })?;
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Visits the aisles of every device that the group owns now.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn device_aisles<A: Default + Send + 'static>(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: DashboardAsk,
+        visit: impl Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<A, Refused> {
+        self.viewed(presented, now, ask, move |view, _| {
+            let mut found = A::default();
+            view.read.each(&AISLES, &[view.group(), view.now.0.into()], |row| {
+                if view.shows(DeviceNo(row.int(0)?)) {
+                    visit(&mut found, line(row)?)?;
+                }
+                Ok(())
+            })?;
+            Ok(found)
+        })
+        .await
+    }
+}
+
+/// How many devices there are now, and how many of them are online.
+pub(super) fn count(view: &View<'_>, online: OnlineSince) -> Result<(i64, i64), Error> {
+    let (mut devices, mut online_devices) = (0, 0);
+    view.read.each(&ACTIVE, &[view.group(), view.now.0.into()], |row| {
+        if view.shows(DeviceNo(row.int(0)?)) {
+            devices += 1;
+            let last_active = row.maybe_int(1)?;
+            online_devices += i64::from(last_active.is_some_and(|last| last >= online.0.0));
+        }
+        Ok(())
+    })?;
+    Ok((devices, online_devices))
+}
+
+fn line<'a>(row: &'a Row<'_>) -> Result<DeviceLine<'a>, Error> {
+    let aisle = match row.maybe_text(5)? {
+        None => None,
+        Some(code) => Some(Aisle {
+            cabinet_code: row.text(3)?,
+            layer: row.int(4)?,
+            code,
+            goods_id: row.text(6)?,
+            goods_name: row.maybe_text(7)?.unwrap_or_default(),
+            currency: row.maybe_text(8)?.unwrap_or_default(),
+            price: Minor(row.int(9)?),
+            show_price: Minor(row.int(10)?),
+            max_stock: row.int(11)?,
+            curr_stock: row.int(12)?,
+            enabled: row.flag(13)?,
+            broken: row.flag(14)?,
+        }),
+    };
+    Ok(DeviceLine { device_code: row.text(1)?, device_name: row.text(2)?, aisle })
+}
