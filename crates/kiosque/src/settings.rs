@@ -66,6 +66,10 @@ serve_settings! {
     json_max_depth: usize = "KIOSQUE_JSON_MAX_DEPTH", "N";
     /// Largest page size [default: 1000].
     page_size_max: i64 = "KIOSQUE_PAGE_SIZE_MAX", "N";
+    /// Longest range of a dashboard, in days [default: 3660].
+    dashboard_days_max: i64 = "KIOSQUE_DASHBOARD_DAYS_MAX", "N";
+    /// Most device codes in the filter of a dashboard [default: 1000].
+    device_codes_max: usize = "KIOSQUE_DEVICE_CODES_MAX", "N";
     /// Largest block of request headers, in bytes [default: 32768].
     header_max_bytes: usize = "KIOSQUE_HEADER_MAX_BYTES", "N";
     /// Connections at a time [default: 10000].
@@ -208,6 +212,7 @@ impl ServeSettings {
             };
         }
         set!(body_max_bytes, json_max_depth, page_size_max, header_max_bytes);
+        set!(dashboard_days_max, device_codes_max);
         set!(connections_max, http2_streams_max, hash_slots, hash_queue);
         set_span!(
             limits.tls_handshake_deadline => tls_handshake_deadline,
@@ -224,6 +229,7 @@ impl ServeSettings {
         settings.archive_after = self.archive_after.map(|span| span.0);
         let positive = [
             ("page_size_max", settings.limits.page_size_max > 0),
+            ("dashboard_days_max", settings.limits.dashboard_days_max > 0),
             ("connections_max", settings.limits.connections_max > 0),
             ("hash_slots", settings.limits.hash_slots > 0),
             ("token_validity", !settings.token_validity.is_zero()),

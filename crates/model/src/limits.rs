@@ -11,6 +11,10 @@ pub struct Limits {
     pub json_max_depth: usize,
     /// Largest page size.
     pub page_size_max: i64,
+    /// Longest range of a dashboard, in days of 24 hours.
+    pub dashboard_days_max: i64,
+    /// Most device codes in the filter of a dashboard.
+    pub device_codes_max: usize,
     /// Largest block of request headers, in bytes; over it HTTP 431 and the connection closes.
     pub header_max_bytes: usize,
     /// Connections at a time; more wait in the listener's backlog.
@@ -47,6 +51,8 @@ impl Limits {
             body_max_bytes: 1 << 20,
             json_max_depth: 32,
             page_size_max: 1_000,
+            dashboard_days_max: 3_660,
+            device_codes_max: 1_000,
             header_max_bytes: 32 << 10,
             connections_max: 10_000,
             http2_streams_max: 64,

@@ -60,4 +60,10 @@ pub enum Fault {
     AfterEnd,
     /// Neither of the two trade numbers is given.
     NoTradeNumber,
+    /// Not a list of strings.
+    NotTexts,
+    /// More entries than are taken, which is told.
+    TooMany(usize),
+    /// A range of more days than are summed, which is told.
+    RangeTooLong(i64),
 }

@@ -50,6 +50,11 @@ impl<'a> Call<'a> {
         self.head.uri.path().to_owned()
     }
 
+    /// The language of its answer.
+    pub(crate) fn locale(&self) -> Locale {
+        locale_of(&self.head.headers, self.app.settings.default_locale)
+    }
+
     /// The query string, without its question mark.
     pub(crate) fn query(&self) -> String {
         self.head.uri.query().unwrap_or_default().to_owned()

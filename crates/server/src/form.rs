@@ -2,7 +2,7 @@
 //! learns of all of them at once.
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{PageAsk, Refusal, UnixMs, Violation};
+use kiosque_model::{PageAsk, Refusal, UnixMs, Violation, Zone};
 
 use crate::json::{Fields, Json};
 use crate::query;
@@ -81,6 +81,34 @@ impl Form {
             self.violates::<()>(start, Fault::AfterEnd);
         }
         (from, until)
+    }
+
+    /// The range of a dashboard: from the first day of this month, midnight, until now, unless told
+    /// otherwise; of the month that an end alone lies in.
+    pub fn range(&mut self, zone: &Zone, now: UnixMs, days_max: i64) -> (UnixMs, UnixMs) {
+        const DAY_MS: i64 = 86_400_000;
+        let field = "startTimestamp";
+        let (start, end) = self.span(field, "endTimestamp");
+        let month_of = end.map_or(now, |end| end.plus_ms(-1));
+        let from = start.unwrap_or_else(|| zone.start_of_month(month_of));
+        let until = end.unwrap_or(now);
+        if from > until && end.is_none() {
+            self.violates::<()>(field, Fault::AfterEnd);
+        }
+        if until.0.saturating_sub(from.0) > days_max.saturating_mul(DAY_MS) {
+            self.violates::<()>(field, Fault::RangeTooLong(days_max));
+        }
+        (from, until)
+    }
+
+    /// A list of strings, at most so many; empty when left out.
+    pub fn texts(&mut self, field: &'static str, most: usize) -> Vec<String> {
+        match self.take(field) {
+            Json::Texts(texts) if texts.len() <= most => texts,
+            Json::Texts(_) => self.violates(field, Fault::TooMany(most)).unwrap_or_default(),
+            value if value.is_left_out() => Vec::new(),
+            _ => self.violates(field, Fault::NotTexts).unwrap_or_default(),
+        }
     }
 
     fn timestamp(&mut self, field: &'static str) -> Option<UnixMs> {

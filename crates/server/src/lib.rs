@@ -12,6 +12,7 @@ mod body;
 mod call;
 pub mod clock;
 mod connection;
+mod dashboard;
 mod devices;
 mod form;
 pub mod ingest;

@@ -209,6 +209,16 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
             format!("{field} or tradeNoIn must not be blank")
         }
         (Fault::NoTradeNumber, Locale::ZhCn) => format!("{field} 与 tradeNoIn 不能同时为空"),
+        (Fault::NotTexts, Locale::En) => format!("{field} must be a list of strings"),
+        (Fault::NotTexts, Locale::ZhCn) => format!("{field} 必须是字符串数组"),
+        (Fault::TooMany(most), Locale::En) => format!("{field} must have at most {most} entries"),
+        (Fault::TooMany(most), Locale::ZhCn) => format!("{field} 最多包含 {most} 项"),
+        (Fault::RangeTooLong(days), Locale::En) => {
+            format!("{field} must not be more than {days} days before endTimestamp")
+        }
+        (Fault::RangeTooLong(days), Locale::ZhCn) => {
+            format!("{field} 距 endTimestamp 不能超过 {days} 天")
+        }
     }
 }
 

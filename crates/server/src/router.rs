@@ -13,7 +13,7 @@ use kiosque_model::Refusal;
 use crate::answer::{self, Data, Failure};
 use crate::app::App;
 use crate::call::{self, Call};
-use crate::{auth, devices, orders};
+use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request; there is always an answer.
 pub(crate) async fn answer(
@@ -52,6 +52,25 @@ async fn route(
         }
         "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => {
             orders::order_detail(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary(call).await,
+        "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" => {
+            dashboard::best_selling_product(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => {
+            dashboard::sales_by_device(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => {
+            dashboard::sales_trend(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => {
+            dashboard::device_aisle(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/deviceProfile" => {
+            dashboard::device_profile(call).await
+        }
+        "/v8/third-center-web/openapi/v1/kioskDashboard/onlineDevices" => {
+            dashboard::online_devices(call).await
         }
         _ => Err(Refusal::NotFound.into()),
     }

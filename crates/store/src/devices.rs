@@ -70,6 +70,14 @@ pub type CodeFilter = Result<DeviceCode, kiosque_model::ids::IdFault>;
 #[derive(Clone, Copy, Debug)]
 pub struct OnlineSince(pub UnixMs);
 
+impl OnlineSince {
+    /// Whether a device is online whose last activity this was.
+    #[must_use]
+    pub fn holds(self, last_active: Option<UnixMs>) -> bool {
+        last_active.is_some_and(|last| last >= self.0)
+    }
+}
+
 /// A device of a page, borrowed from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device<'a> {

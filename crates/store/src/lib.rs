@@ -170,10 +170,9 @@ impl Store {
             receive::ALL,
             sessions::ALL,
             sums::ALL,
-            verify::ALL,
         ];
         let mut count = 0;
-        let parts = fleet::all().chain(dashboard::all());
+        let parts = fleet::all().chain(dashboard::all()).chain(verify::all());
         for sql in groups.into_iter().flatten().copied().chain(parts) {
             self.db.read(|read| read.compile(sql))?;
             count += 1;

@@ -73,6 +73,9 @@ pub(crate) struct Sums {
     today: Option<(Day, UnixMs, UnixMs)>,
 }
 
+/// What sums are of, and their figures in the order of their columns.
+pub(crate) type Figures = BTreeMap<String, Vec<i64>>;
+
 /// Whether a sale comes to the sums or leaves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -134,6 +137,25 @@ impl Sums {
                 day
             }
         }
+    }
+
+    /// What has been counted of one day of one group, grain by grain.
+    pub(crate) fn figures(&self, codes: &BTreeMap<DeviceNo, String>) -> [Figures; 3] {
+        let six = |sum: &Totals| {
+            vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
+        };
+        let code = |device: &DeviceNo| codes.get(device).map_or("?", String::as_str);
+        let of_day = self
+            .by_day
+            .iter()
+            .map(|((.., currency), sum)| ((*currency).to_owned(), six(&sum.totals)));
+        let of_device = self.by_device.iter().map(|((.., device, currency), sum)| {
+            (format!("{}, {currency}", code(device)), six(sum))
+        });
+        let of_product = self.by_product.iter().map(|((.., device, goods, currency), sum)| {
+            (format!("{}, {goods}, {currency}", code(device)), vec![sum.0, sum.1])
+        });
+        [of_day.collect(), of_device.collect(), of_product.collect()]
     }
 
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {

@@ -34,6 +34,8 @@ pub(crate) const LOGOUT_PATH: &str = "platform-auth/auth/third-api/logout";
 pub(crate) const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
 pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
+pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
 
 /// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
 pub(crate) const START_MS: i64 = 1_772_445_600_000;

@@ -1,6 +1,7 @@
 //! "Limits: one table in the code, each a setting", each hit by a test.
 
 mod connections;
+mod dashboards;
 mod logins;
 mod requests;
 mod shutdown;
@@ -18,6 +19,8 @@ fn every_limit_is_hit_by_a_test() {
         body_max_bytes: _,
         json_max_depth: _,
         page_size_max: _,
+        dashboard_days_max: _,
+        device_codes_max: _,
         header_max_bytes: _,
         connections_max: _,
         http2_streams_max: _,
@@ -32,10 +35,12 @@ fn every_limit_is_hit_by_a_test() {
         store_wait: _,
         shutdown_deadline: _,
     } = Limits::for_cores(1);
-    let hit_by: [(&str, fn()); 16] = [
+    let hit_by: [(&str, fn()); 18] = [
         ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
         ("json_max_depth", requests::json_nests_up_to_its_limit),
         ("page_size_max", requests::a_page_is_as_large_as_its_limit),
+        ("dashboard_days_max", dashboards::a_range_is_as_long_as_its_limit),
+        ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
         ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
         ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
         ("http2_streams_max", connections::one_stream_too_many_is_refused),
@@ -65,6 +70,8 @@ fn the_limits_are_what_the_design_says() {
             body_max_bytes: 1_048_576,
             json_max_depth: 32,
             page_size_max: 1_000,
+            dashboard_days_max: 3_660,
+            device_codes_max: 1_000,
             header_max_bytes: 32_768,
             connections_max: 10_000,
             http2_streams_max: 64,

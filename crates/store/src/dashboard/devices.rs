@@ -131,8 +131,7 @@ pub(super) fn count(view: &View<'_>, online: OnlineSince) -> Result<(i64, i64), 
     view.read.each(&ACTIVE, &[view.group(), view.now.0.into()], |row| {
         if view.shows(DeviceNo(row.int(0)?)) {
             devices += 1;
-            let last_active = row.maybe_int(1)?;
-            online_devices += i64::from(last_active.is_some_and(|last| last >= online.0.0));
+            online_devices += i64::from(online.holds(row.maybe_int(1)?.map(UnixMs)));
         }
         Ok(())
     })?;

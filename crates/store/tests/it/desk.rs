@@ -177,6 +177,7 @@ impl RecordShape for TestShape {
         let text = std::str::from_utf8(kept.lines).unwrap();
         let mut parts = text.split('|');
         let mut next = || parts.next().unwrap();
+        next();
         let currency = Currency::parse(next()).unwrap();
         let mut number = || next().parse::<i64>().unwrap();
         let (amount, refund) = (Minor(number()), Minor(number()));
@@ -190,8 +191,10 @@ impl RecordShape for TestShape {
         Ok(Sale { at, currency, amount, refund, shipment, goods: goods.collect() })
     }
 
-    fn sale_time(&self, _: Ready<'_>) -> Result<Option<String>, Error> {
-        Ok(None)
+    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
+        let text = std::str::from_utf8(kept.lines).unwrap();
+        let paid = text.split('|').next().unwrap().parse().ok();
+        Ok(paid.map(|ms| Zone::utc().text(UnixMs(ms))))
     }
 }
 
