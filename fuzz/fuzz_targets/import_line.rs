@@ -9,9 +9,9 @@ use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
 use kiosque_server::ingest::line;
 use kiosque_server::ingest::ndjson::{LineSize, RawLines};
-use kiosque_server::ingest::record::{self, ProductNames};
+use kiosque_server::ingest::record::{self, ProductNames, Records};
 use kiosque_server::ingest::rejected::{Content, Rejected};
-use kiosque_store::{Kept, Record};
+use kiosque_store::{Kept, Record, RecordShape};
 use kiosque_wire::OrderRecord;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn taken(order: Order) {
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
     assert_eq!(again, incoming.record);
     let kept = Kept { trade_no_in: None, record: again };
-    assert_eq!(record::settle(&incoming, &kept).expect("settles"), incoming.record);
+    assert_eq!(Records.settle(&incoming, &kept).expect("settles"), incoming.record);
 }
 
 fn refused(rejected: &Rejected) {

@@ -2,13 +2,14 @@
 
 use crate::program::{Ran, kiosque};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &[],
     &["demo"],
     &["serve"],
     &["apply"],
     &["import"],
     &["import", "orders"],
+    &["import", "rates"],
     &["archive"],
     &["verify"],
     &["openapi"],

@@ -8,6 +8,7 @@ mod demo;
 mod fleet;
 mod help;
 mod import_orders;
+mod import_rates;
 mod kill_9;
 mod program;
 mod readme;
