@@ -53,6 +53,24 @@ impl Kiosque {
         self.finish(process, "apply")
     }
 
+    /// Imports exchange rates.
+    ///
+    /// # Errors
+    /// When the command fails.
+    pub(crate) fn import_rates(&self, rates: &Path) -> anyhow::Result<()> {
+        let words = ["import".as_ref(), "rates".as_ref(), rates.as_os_str()];
+        let process = Process::start(&mut self.command(&words)?)?;
+        self.finish(process, "import rates")
+    }
+
+    /// Bytes of the data file, its log folded in.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn data_bytes(&self) -> anyhow::Result<u64> {
+        Ok(fs::metadata(self.data.join("kiosque.db"))?.len())
+    }
+
     /// Starts an import of orders; [`Kiosque::finish`] waits for its end.
     ///
     /// # Errors
