@@ -6,7 +6,7 @@ mod products;
 mod range;
 
 use kiosque_model::sales::{Rates, Turnover};
-use kiosque_model::{Day, DeviceNo, Presented, Refusal, Scope, UnixMs, Zone};
+use kiosque_model::{Currency, Day, DeviceNo, Presented, Refusal, Scope, UnixMs, Zone};
 
 use crate::db::Read;
 use crate::devices::{CodeFilter, GroupFilter, OnlineSince, filtered_scope};
@@ -247,14 +247,9 @@ impl View<'_> {
     }
 
     /// The rates of `currencies` from one day to another.
-    fn rates<'c>(
-        &self,
-        currencies: impl Iterator<Item = &'c kiosque_model::Currency>,
-        first: Day,
-        last: Day,
-    ) -> Result<Rates, Error> {
+    fn rates(&self, currencies: &[Currency], first: Day, last: Day) -> Result<Rates, Error> {
         let mut rates = Rates::default();
-        for currency in currencies {
+        for currency in currencies.iter().filter(|currency| **currency != Currency::USD) {
             crate::rates::read(self.read, *currency, first, last, &mut rates)?;
         }
         Ok(rates)

@@ -155,7 +155,7 @@ fn told(view: &View<'_>, goods_id: String, sold: &Sold) -> Result<ProductSales, 
     if let Some((name, currency, default_price)) = product {
         told.goods_name = name;
         let today = view.zone.day_of(view.now);
-        let rates: Rates = view.rates([currency].iter(), today, today)?;
+        let rates: Rates = view.rates(&[currency], today, today)?;
         if let Some(rate) = rates.on(currency, today) {
             let asked = asked_price(view, &goods_id)?.unwrap_or(default_price);
             told.price = Some(Usd::of(asked, currency, rate)?);

@@ -10,9 +10,10 @@ use crate::record::Ready;
 use crate::sql::{Row, statements};
 
 statements! {
-    DAYS = "select orders, items, amount, refund, shipped, failed, currency, day,
-            first_sale_at_ms, last_sale_at_ms
+    DAYS = "select orders, items, amount, refund, shipped, failed, currency, day
         from sales_by_day where group_no = $1 and day >= $2 and day <= $3 order by day";
+    BOUNDS = "select min(first_sale_at_ms), max(last_sale_at_ms) from sales_by_day
+        where group_no = $1 and day = $2";
     DEVICE_DAYS = "select orders, items, amount, refund, shipped, failed, currency, day, device_no
         from sales_by_device where group_no = $1 and day >= $2 and day <= $3";
     DAY_OF_DEVICE = "select orders, items, amount, refund, shipped, failed, currency, day, device_no
@@ -26,8 +27,6 @@ struct KeptDay {
     day: Day,
     currency: Currency,
     totals: Totals,
-    first_sale: UnixMs,
-    last_sale: UnixMs,
 }
 
 /// Part of a day, to be counted from its orders.
@@ -72,35 +71,40 @@ impl Range {
         }
         let (first, last) = (view.zone.day_of(start), view.zone.day_of(end.plus_ms(-1)));
         let params = [view.group(), first.0.into(), last.0.into()];
-        range.kept = view.read.all(&DAYS, &params, |row| {
-            Ok(KeptDay {
-                day: Day(row.int(7)?),
-                currency: currency(row.text(6)?)?,
-                totals: totals(row)?,
-                first_sale: UnixMs(row.int(8)?),
-                last_sale: UnixMs(row.int(9)?),
-            })
+        let mut currencies: Vec<Currency> = Vec::new();
+        view.read.each(&DAYS, &params, |row| {
+            let currency = known(&mut currencies, row.text(6)?)?;
+            range.kept.push(KeptDay { day: Day(row.int(7)?), currency, totals: totals(row)? });
+            Ok(())
         })?;
-        range.cut(view.zone, first, (start, end));
+        range.cut(view, first, (start, end))?;
         if last > first {
-            range.cut(view.zone, last, (start, end));
+            range.cut(view, last, (start, end))?;
         }
-        let mut currencies: Vec<Currency> = range.kept.iter().map(|kept| kept.currency).collect();
-        currencies.sort_unstable_by_key(|currency| currency.code());
-        currencies.dedup();
-        range.rates = view.rates(currencies.iter(), first, last)?;
+        range.rates = view.rates(&currencies, first, last)?;
         Ok(range)
     }
 
     /// A day whose sales do not all lie in the range is counted as far as they do.
-    fn cut(&mut self, zone: &Zone, day: Day, (start, end): (UnixMs, UnixMs)) {
-        let of_day = || self.kept.iter().filter(|kept| kept.day == day);
-        if of_day().all(|kept| start <= kept.first_sale && kept.last_sale < end) {
-            return;
+    fn cut(
+        &mut self,
+        view: &View<'_>,
+        day: Day,
+        (start, end): (UnixMs, UnixMs),
+    ) -> Result<(), Error> {
+        let (begins, ends) = (view.zone.start_of(day), view.zone.start_of(day.next()));
+        if start <= begins && ends <= end {
+            return Ok(());
         }
-        let start = start.max(zone.start_of(day));
-        let end = end.min(zone.start_of(day.next()));
-        self.stretches.push(Stretch { day, start, end });
+        let bounds = view.read.one(&BOUNDS, &[view.group(), day.0.into()], |row| {
+            Ok(row.maybe_int(0)?.zip(row.maybe_int(1)?))
+        })?;
+        let Some((first_sale, last_sale)) = bounds.flatten() else { return Ok(()) };
+        if UnixMs(first_sale) < start || UnixMs(last_sale) >= end {
+            let (start, end) = (start.max(begins), end.min(ends));
+            self.stretches.push(Stretch { day, start, end });
+        }
+        Ok(())
     }
 
     fn is_whole(&self, day: Day) -> bool {
@@ -224,6 +228,16 @@ fn totals(row: &Row<'_>) -> Result<Totals, Error> {
         shipped: row.int(4)?,
         failed: row.int(5)?,
     })
+}
+
+/// The currency of a code, looked up once: there are few, and most rows have the same.
+fn known(currencies: &mut Vec<Currency>, code: &str) -> Result<Currency, Error> {
+    if let Some(known) = currencies.iter().find(|known| known.code() == code) {
+        return Ok(*known);
+    }
+    let new = currency(code)?;
+    currencies.push(new);
+    Ok(new)
 }
 
 pub(super) fn currency(code: &str) -> Result<Currency, Error> {

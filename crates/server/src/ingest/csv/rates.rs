@@ -126,7 +126,7 @@ fn rate(
     let day = date_of(cell(date))?;
     let currency = Currency::parse(cell(currency)).map_err(|fault| format!("currency: {fault}"))?;
     let rate = Rate::parse(cell(usd_per_unit)).map_err(|fault| format!("usd_per_unit: {fault}"))?;
-    if currency.code() == "USD" && rate != Rate::ONE {
+    if currency == Currency::USD && rate != Rate::ONE {
         return Err("usd_per_unit: a dollar is worth 1".to_owned());
     }
     Ok(DatedRate { day, currency, rate })
