@@ -11,6 +11,7 @@ mod db;
 mod devices;
 mod fleet;
 mod house;
+mod keys;
 mod migrate;
 mod orders;
 mod owners;
@@ -31,6 +32,7 @@ pub use accounts::Credentials;
 pub use archive::Archived;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
@@ -152,6 +154,7 @@ impl Store {
             archive::ALL,
             devices::ALL,
             house::ALL,
+            keys::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,
