@@ -12,6 +12,7 @@ mod db;
 mod devices;
 mod fleet;
 mod house;
+mod keys;
 mod migrate;
 mod orders;
 mod owners;
@@ -35,6 +36,7 @@ pub use archive::Archived;
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
@@ -163,6 +165,7 @@ impl Store {
             archive::ALL,
             devices::ALL,
             house::ALL,
+            keys::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,

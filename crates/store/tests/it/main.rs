@@ -5,6 +5,7 @@ mod accounts;
 mod apply;
 mod archive;
 mod desk;
+mod keys;
 mod layout;
 mod owners;
 mod receive;
