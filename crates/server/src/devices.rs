@@ -35,7 +35,6 @@ fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
 }
 
 fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
-    let is_online = device.last_active.is_some_and(|last| last >= online.0);
     DeviceRecord {
         device_code: device.code.into(),
         device_name: device.name.into(),
@@ -43,7 +42,7 @@ fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
         group_name: device.group_name.into(),
         device_model: device.model.into(),
         address: device.address.into(),
-        is_online: i64::from(is_online),
+        is_online: i64::from(device.is_online(online)),
         total_curr_stock: device.total_curr_stock,
         last_active_timestamp: device.last_active.map(|last| last.0),
         create_timestamp: device.created_at.0,

@@ -6,6 +6,7 @@
 //! `Store::scoped`, which proves the session first, in the same snapshot.
 
 mod accounts;
+mod activity;
 mod archive;
 mod db;
 mod devices;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
+pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
@@ -37,6 +39,7 @@ pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
 pub use verify::Verified;
 
+use activity::Activity;
 use db::Db;
 
 /// Why the store could not do what was asked; never the caller's fault.
@@ -115,6 +118,7 @@ pub struct Store {
     db: Arc<Db>,
     zone: Zone,
     shape: Arc<dyn RecordShape>,
+    activity: Arc<Activity>,
 }
 
 impl Store {
@@ -133,7 +137,8 @@ impl Store {
             }
             Ok::<_, Error>(zone)
         })?;
-        Ok(Store { db: Arc::new(db), zone, shape: Arc::clone(&opening.shape) })
+        let shape = Arc::clone(&opening.shape);
+        Ok(Store { db: Arc::new(db), zone, shape, activity: Arc::default() })
     }
 
     /// The platform's time zone.
@@ -149,6 +154,7 @@ impl Store {
     pub fn prepare_all(&self) -> Result<usize, Error> {
         let groups = [
             accounts::ALL,
+            activity::ALL,
             archive::ALL,
             devices::ALL,
             house::ALL,
