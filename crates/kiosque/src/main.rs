@@ -5,6 +5,7 @@
 mod apply;
 mod archive;
 mod args;
+mod backup;
 mod demo;
 mod import;
 mod open;
@@ -72,6 +73,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
+        Command::Backup { file } => backup::run(&settings, file).await,
         Command::Openapi => openapi::run(),
     }
 }

@@ -8,6 +8,7 @@
 mod accounts;
 mod activity;
 mod archive;
+mod backup;
 mod db;
 mod devices;
 mod fleet;
@@ -31,6 +32,8 @@ use kiosque_model::{Refusal, UnixMs, Zone};
 pub use accounts::Credentials;
 pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
+pub use backup::{BackedUp, BackupError};
+pub use db::Copied;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
@@ -156,6 +159,7 @@ impl Store {
             accounts::ALL,
             activity::ALL,
             archive::ALL,
+            backup::ALL,
             devices::ALL,
             house::ALL,
             migrate::ALL,

@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, kiosque};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &[],
     &["demo"],
     &["serve"],
@@ -11,6 +11,7 @@ const COMMANDS: [&[&str]; 9] = [
     &["import", "orders"],
     &["archive"],
     &["verify"],
+    &["backup"],
     &["openapi"],
 ];
 

@@ -5,6 +5,7 @@ mod accounts;
 mod activity;
 mod apply;
 mod archive;
+mod backup;
 mod desk;
 mod layout;
 mod owners;
