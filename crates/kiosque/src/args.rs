@@ -96,6 +96,16 @@ pub(crate) enum Command {
     /// Recount what is kept as a count, and name each difference.
     #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque")]
     Verify,
+    /// Copy the data to a file, consistently, beside a running server.
+    #[command(
+        after_help = "Examples:\n  kiosque backup /backups/monday.db --data /srv/kiosque\n\n\
+        The file must not exist yet; it appears when it is whole, and only its owner may read it. \
+        To restore it, make it the file kiosque.db of a folder that holds no other data."
+    )]
+    Backup {
+        /// The file to make.
+        file: PathBuf,
+    },
     /// Print the OpenAPI document of the interface.
     #[command(after_help = "Examples:\n  kiosque openapi > openapi.json")]
     Openapi,

@@ -5,6 +5,7 @@
 mod apply;
 mod archive;
 mod args;
+mod backup;
 mod demo;
 mod import;
 mod import_rates;
@@ -76,6 +77,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
+        Command::Backup { file } => backup::run(&settings, file).await,
         Command::Openapi => openapi::run(),
     }
 }

@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kiosque_server::ingest::import::Progress;
+use kiosque_store::Copied;
 
 /// A bar that follows an import; hidden when stderr is no terminal.
 pub(crate) struct ImportBar(ProgressBar);
@@ -36,6 +37,31 @@ impl ImportBar {
     }
 
     pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A bar that follows a copy of the data; hidden when stderr is no terminal, and gone when dropped.
+pub(crate) struct CopyBar(ProgressBar);
+
+impl CopyBar {
+    pub(crate) fn new() -> CopyBar {
+        let template = "copying [{bar:40}] {percent}% of {len} pages, {eta} left";
+        let style = ProgressStyle::with_template(template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        CopyBar(ProgressBar::new(0).with_style(style))
+    }
+
+    pub(crate) fn show(&self, copied: Copied) {
+        if self.0.length() != Some(copied.of) {
+            self.0.set_length(copied.of);
+        }
+        self.0.set_position(copied.pages);
+    }
+}
+
+impl Drop for CopyBar {
+    fn drop(&mut self) {
         self.0.finish_and_clear();
     }
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use kiosque_server::clock::{Clock, Entropy};
-use kiosque_server::tls::{self, Identity};
+use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Door, Listener, Stop};
 use kiosque_store::{Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use crate::settings::{ServeSettings, Settings};
 use crate::{Done, open};
@@ -20,6 +21,8 @@ const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8443);
 /// How often what has become old is archived, when it is at all.
 const ARCHIVE_EVERY: Duration = Duration::from_secs(3_600);
+/// How often the certificate's files are looked at.
+const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
     let folder = open::folder(&settings)?;
@@ -41,10 +44,26 @@ pub(crate) async fn listen(
         (None, None) => tls::self_signed(folder, Clock::System.now())?,
         _ => bail!("--tls-cert and --tls-key go together"),
     };
-    let config = tls::server_config(&identity)?;
+    let certificate = Certificate::open(identity.clone())?;
+    follow(Arc::clone(&certificate))?;
     let address = settings.listen.unwrap_or(LISTEN);
-    let listener = Listener::bind(Door::Gateway, address, config).await;
+    let listener = Listener::bind(Door::Gateway, address, certificate).await;
     Ok((listener.with_context(|| format!("cannot listen on {address}"))?, identity))
+}
+
+/// Reads the certificate again when its files change, and on SIGHUP.
+fn follow(certificate: Arc<Certificate>) -> anyhow::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        let asked = Notify::new();
+        let listening = async {
+            while hangup.recv().await.is_some() {
+                asked.notify_one();
+            }
+        };
+        tokio::join!(certificate.follow(CERTIFICATE_EVERY, &asked), listening)
+    });
+    Ok(())
 }
 
 /// Serves until a signal says stop and what was under way has been answered.

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
 use crate::connection;
+use crate::tls::Certificate;
 
 /// How long to rest when the machine has no more file descriptors to give.
 const REST: Duration = Duration::from_millis(50);
@@ -70,7 +70,7 @@ impl Stopping {
 pub struct Listener {
     door: Door,
     socket: TcpListener,
-    tls: Arc<ServerConfig>,
+    certificate: Arc<Certificate>,
 }
 
 impl Listener {
@@ -81,9 +81,9 @@ impl Listener {
     pub async fn bind(
         door: Door,
         address: impl ToSocketAddrs,
-        tls: Arc<ServerConfig>,
+        certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
-        Ok(Listener { door, socket: TcpListener::bind(address).await?, tls })
+        Ok(Listener { door, socket: TcpListener::bind(address).await?, certificate })
     }
 
     /// The address that was bound.
@@ -99,7 +99,6 @@ impl Listener {
         let limits = &app.settings.limits;
         let most = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
         let places = Arc::new(Semaphore::new(limits.connections_max));
-        let acceptor = TlsAcceptor::from(self.tls);
         let mut stopping = stop.stopping();
         loop {
             let accepted = tokio::select! {
@@ -110,7 +109,8 @@ impl Listener {
             // Answers are written whole; waiting for more to send would only delay them.
             let _ = stream.set_nodelay(true);
             let behind = (Arc::clone(&app), self.door, peer.ip().to_canonical());
-            let serving = connection::serve(behind, acceptor.clone(), stream, stop.stopping());
+            let acceptor = TlsAcceptor::from(self.certificate.config());
+            let serving = connection::serve(behind, acceptor, stream, stop.stopping());
             tokio::spawn(async move {
                 serving.await;
                 drop(place);

@@ -1,16 +1,16 @@
 //! TLS 1.2 and 1.3 in the server itself, with the operator's certificate or one made on first
 //! start.
 
+mod certificate;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use kiosque_model::{UnixMs, Zone};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
-use rustls::ServerConfig;
-use rustls::pki_types::pem::{Error as PemError, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+pub use certificate::Certificate;
 
 /// Where a certificate and its key are, both PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,40 +84,4 @@ fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| TlsError::File(path.to_owned(), error))
-}
-
-/// The server's side of TLS.
-///
-/// # Errors
-/// The files cannot be read, or do not belong together.
-pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
-    let chain: Result<Vec<CertificateDer<'static>>, PemError> =
-        CertificateDer::pem_file_iter(&identity.cert).and_then(Iterator::collect);
-    let chain = match chain {
-        Ok(chain) if chain.is_empty() => Err(PemError::NoItemsFound),
-        other => other,
-    };
-    let chain = chain.map_err(|error| unreadable(&identity.cert, "certificate", &error))?;
-    let key = PrivateKeyDer::from_pem_file(&identity.key);
-    let key = key.map_err(|error| unreadable(&identity.key, "private key", &error))?;
-    let unusable = |error| TlsError::Config(identity.cert.clone(), error);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
-        .map_err(unusable)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(unusable)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets spare a returning caller most of the handshake.
-    config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
-    Ok(Arc::new(config))
-}
-
-fn unreadable(path: &Path, what: &str, error: &PemError) -> TlsError {
-    let said = match error {
-        PemError::NoItemsFound => format!("holds no {what} in PEM"),
-        other => other.to_string(),
-    };
-    TlsError::Pem(path.to_owned(), said)
 }

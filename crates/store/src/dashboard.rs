@@ -8,6 +8,7 @@ mod range;
 use kiosque_model::sales::{Rates, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, Presented, Refusal, Scope, UnixMs, Zone};
 
+use crate::activity::Activity;
 use crate::db::Read;
 use crate::devices::{CodeFilter, GroupFilter, OnlineSince, filtered_scope};
 use crate::record::RecordShape;
@@ -73,6 +74,7 @@ struct View<'a> {
     scope: Scope,
     zone: &'a Zone,
     shape: &'a dyn RecordShape,
+    activity: &'a Activity,
     now: UnixMs,
     /// In no order, each once; `None`: all of the group.
     devices: Option<Vec<DeviceNo>>,
@@ -203,8 +205,8 @@ impl Store {
             [] => None,
             codes => Some(devices_in_scope(read, scope, now, codes)?),
         };
-        let (zone, shape) = (&self.zone, &*self.shape);
-        Ok(View { read, scope, zone, shape, now, devices })
+        let (zone, shape, activity) = (&self.zone, &*self.shape, &*self.activity);
+        Ok(View { read, scope, zone, shape, activity, now, devices })
     }
 }
 

@@ -2,10 +2,12 @@
 //! where they are called; writes take turns in the order in which they come, each in a transaction
 //! of its own.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,6 +18,8 @@ use crate::{Error, WhenAbsent};
 const FILE: &str = "kiosque.db";
 /// How often a waiting write asks again. Imports pause for longer than this between transactions.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
+/// How much is copied between two looks around: 1 MiB.
+const PAGES_AT_A_TIME: i32 = 256;
 /// Readers kept for later; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
 
@@ -198,6 +202,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How far a copy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Pages copied so far.
+    pub pages: u64,
+    /// Of so many.
+    pub of: u64,
+}
+
 /// A snapshot to read from.
 pub(crate) struct Read<'a> {
     connection: &'a Connection,
@@ -251,6 +264,37 @@ impl Read<'_> {
         match self.connection.prepare(sql.for_sqlite()) {
             Ok(_) => Ok(()),
             Err(error) => Err(Error::Data(format!("{}: {error}", sql.name))),
+        }
+    }
+
+    /// Copies all that this snapshot sees into an empty file that nobody else uses, and tells how
+    /// far it is; `Break` ends it. Writers go on, and nothing they do begins it anew: the copy
+    /// reads in the snapshot's own transaction. What it wrote is not durable yet.
+    pub(crate) fn copy_to(
+        &self,
+        file: &Path,
+        mut told: impl FnMut(Copied) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        // Without locks: the caller holds one of its own kind.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut copy = Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?;
+        // A copy that fails is thrown away: there is nothing to roll back.
+        copy.pragma_update(None, "journal_mode", "off")?;
+        copy.pragma_update(None, "synchronous", "off")?;
+        let copying = Backup::new(self.connection, &mut copy)?;
+        loop {
+            let step = copying.step(PAGES_AT_A_TIME)?;
+            let progress = copying.progress();
+            let pages = |count| u64::try_from(count).unwrap_or(0);
+            let (of, left) = (pages(progress.pagecount), pages(progress.remaining));
+            match step {
+                StepResult::Done => return Ok(ControlFlow::Continue(())),
+                StepResult::More => {}
+                _ => return Err(Error::Data("the copy is in use".to_owned())),
+            }
+            if told(Copied { pages: of.saturating_sub(left), of }).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
     }
 

@@ -1,10 +1,13 @@
 //! Device pages: the devices that a group owns now, by code.
 
-use kiosque_model::{DeviceCode, GroupId, PageAsk, Presented, Refusal, Scope, UnixMs};
+use std::sync::Arc;
+
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, PageAsk, Presented, Refusal, Scope, UnixMs};
 
 use crate::accounts;
+use crate::activity::Activity;
 use crate::db::Read;
-use crate::sql::{Row, Sql, Value, statements};
+use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
@@ -14,7 +17,7 @@ statements! {
         where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
     GROUP = "select group_id, group_name from groups where group_no = $1";
     PAGE = "select d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms, d.device_no
         from (
             select device_no, device_code from device_owners
             where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed
@@ -23,26 +26,14 @@ statements! {
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $1 and l.device_code = o.device_code
         order by o.device_code";
-    COUNT_MATCHING = "select count(*)
+    LISTED = "select d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms, d.device_no
         from device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $1 and l.device_code = o.device_code
         where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
             and (cast($3 as text) is null or o.device_code = $3)
-            and (cast($4 as text) is null or replace(d.device_name, $4, '') <> d.device_name)
-            and (cast($5 as bigint) is null
-                or case when l.last_active_ms >= $6 then 1 else 0 end = $5)";
-    PAGE_MATCHING = "select d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from device_owners o
-        join devices d on d.device_no = o.device_no
-        join ledger l on l.group_no = $1 and l.device_code = o.device_code
-        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
-            and (cast($3 as text) is null or o.device_code = $3)
-            and (cast($4 as text) is null or replace(d.device_name, $4, '') <> d.device_name)
-            and (cast($5 as bigint) is null
-                or case when l.last_active_ms >= $6 then 1 else 0 end = $5)
-        order by o.device_code limit $7 offset $8";
+        order by o.device_code";
 }
 
 /// Which devices to list.
@@ -101,29 +92,15 @@ pub struct Device<'a> {
     pub created_at: UnixMs,
 }
 
-impl<'a> Device<'a> {
-    pub(crate) fn of(
-        row: &'a Row<'_>,
-        group_id: &'a str,
-        group_name: &'a str,
-    ) -> Result<Device<'a>, Error> {
-        Ok(Device {
-            code: row.text(0)?,
-            name: row.text(1)?,
-            group_id,
-            group_name,
-            model: row.text(2)?,
-            address: row.text(3)?,
-            total_curr_stock: row.int(4)?,
-            last_active: row.maybe_int(5)?.map(UnixMs),
-            created_at: UnixMs(row.int(6)?),
-        })
-    }
-}
-
 impl DeviceAsk {
     fn is_plain(&self) -> bool {
         self.code.is_none() && self.name_part.is_none() && self.is_online.is_none()
+    }
+
+    fn matches(&self, device: &Device<'_>, online: OnlineSince) -> bool {
+        let named = self.name_part.as_ref().is_none_or(|part| device.name.contains(part.as_str()));
+        let is_online = i64::from(online.holds(device.last_active));
+        named && self.is_online.is_none_or(|wanted| wanted == is_online)
     }
 }
 
@@ -142,12 +119,16 @@ impl Store {
     ) -> Result<(i64, A), Refused> {
         if ask.is_plain() {
             return self.scoped(presented, now, |read, scope| {
-                page(read, filtered_scope(read, scope, ask.group.as_ref())?, now, &ask, &visit)
+                let scope = filtered_scope(read, scope, ask.group.as_ref())?;
+                let listing = Listing::of(read, scope, &self.activity)?;
+                listing.page(read, now, &ask, &visit)
             });
         }
+        let activity = Arc::clone(&self.activity);
         let matching = move |read: &Read<'_>, scope: Scope| {
             let scope = filtered_scope(read, scope, ask.group.as_ref())?;
-            page_matching(read, scope, now, online, &ask, &visit)
+            let listing = Listing::of(read, scope, &activity)?;
+            listing.page_matching(read, (now, online), &ask, &visit)
         };
         self.scoped_long(presented, now, matching).await
     }
@@ -181,58 +162,92 @@ fn code_in_scope<'a>(
     Ok(known.map(|_| code).ok_or(Refusal::OutOfScope)?)
 }
 
-fn page<A: Default>(
-    read: &Read<'_>,
+/// The devices of one group.
+pub(crate) struct Listing<'a> {
     scope: Scope,
-    now: UnixMs,
-    ask: &DeviceAsk,
-    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
-) -> Result<(i64, A), Refused> {
-    let group = Value::Int(scope.group().0);
-    let total = read.one(&COUNT, &[group, now.0.into()], |row| row.int(0))?.unwrap_or(0);
-    let params = [group, now.0.into(), ask.page.size().into(), ask.page.skip().into()];
-    Ok((total, visited(read, scope, &PAGE, &params, visit)?))
+    group_id: String,
+    group_name: String,
+    activity: &'a Activity,
 }
 
-fn page_matching<A: Default>(
-    read: &Read<'_>,
-    scope: Scope,
-    now: UnixMs,
-    online: OnlineSince,
-    ask: &DeviceAsk,
-    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
-) -> Result<(i64, A), Refused> {
-    let code = ask.code.as_ref().map(|code| code_in_scope(read, scope, now, code)).transpose()?;
-    // Text with a NUL exists nowhere; one engine cannot even be asked for it.
-    if ask.name_part.as_ref().is_some_and(|part| part.contains('\0')) {
-        return Ok((0, A::default()));
+impl<'a> Listing<'a> {
+    pub(crate) fn of(
+        read: &Read<'_>,
+        scope: Scope,
+        activity: &'a Activity,
+    ) -> Result<Listing<'a>, Refused> {
+        let group = read.one(&GROUP, &[scope.group().0.into()], |row| {
+            Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
+        })?;
+        let (group_id, group_name) = group.ok_or(Refusal::GroupClosed)?;
+        Ok(Listing { scope, group_id, group_name, activity })
     }
-    let params: [Value<'_>; 8] = [
-        scope.group().0.into(),
-        now.0.into(),
-        code.into(),
-        ask.name_part.as_deref().into(),
-        ask.is_online.into(),
-        online.0.0.into(),
-        ask.page.size().into(),
-        ask.page.skip().into(),
-    ];
-    let total = read.one(&COUNT_MATCHING, &params[..6], |row| row.int(0))?.unwrap_or(0);
-    Ok((total, visited(read, scope, &PAGE_MATCHING, &params, visit)?))
-}
 
-fn visited<A: Default>(
-    read: &Read<'_>,
-    scope: Scope,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-    visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
-) -> Result<A, Refused> {
-    let group = read.one(&GROUP, &[scope.group().0.into()], |row| {
-        Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
-    })?;
-    let (group_id, group_name) = group.ok_or(Refusal::GroupClosed)?;
-    let mut page = A::default();
-    read.each(sql, params, |row| visit(&mut page, Device::of(row, &group_id, &group_name)?))?;
-    Ok(page)
+    fn page<A: Default>(
+        &self,
+        read: &Read<'_>,
+        now: UnixMs,
+        ask: &DeviceAsk,
+        visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
+    ) -> Result<(i64, A), Refused> {
+        let group = Value::Int(self.scope.group().0);
+        let total = read.one(&COUNT, &[group, now.0.into()], |row| row.int(0))?.unwrap_or(0);
+        let params = [group, now.0.into(), ask.page.size().into(), ask.page.skip().into()];
+        let mut page = A::default();
+        read.each(&PAGE, &params, |row| visit(&mut page, self.device(row)?))?;
+        Ok((total, page))
+    }
+
+    /// Filters one by one: half of what is asked for stands in memory, and text is told apart by
+    /// its bytes on every engine.
+    fn page_matching<A: Default>(
+        &self,
+        read: &Read<'_>,
+        (now, online): (UnixMs, OnlineSince),
+        ask: &DeviceAsk,
+        visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
+    ) -> Result<(i64, A), Refused> {
+        let code = ask.code.as_ref();
+        let code = code.map(|code| code_in_scope(read, self.scope, now, code)).transpose()?;
+        let end = ask.page.skip().saturating_add(ask.page.size());
+        let window = ask.page.skip()..end;
+        let (mut total, mut page) = (0, A::default());
+        self.each(read, now, code, |_, device| {
+            if ask.matches(&device, online) {
+                if window.contains(&total) {
+                    visit(&mut page, device)?;
+                }
+                total += 1;
+            }
+            Ok(())
+        })?;
+        Ok((total, page))
+    }
+
+    /// Visits every device that the group owns now, or the one of a code, by code.
+    pub(crate) fn each(
+        &self,
+        read: &Read<'_>,
+        now: UnixMs,
+        code: Option<&str>,
+        mut visit: impl FnMut(DeviceNo, Device<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let params = [self.scope.group().0.into(), now.0.into(), code.into()];
+        read.each(&LISTED, &params, |row| visit(DeviceNo(row.int(7)?), self.device(row)?))
+    }
+
+    fn device<'r>(&'r self, row: &'r Row<'_>) -> Result<Device<'r>, Error> {
+        let account = (self.scope.group(), DeviceNo(row.int(7)?));
+        Ok(Device {
+            code: row.text(0)?,
+            name: row.text(1)?,
+            group_id: &self.group_id,
+            group_name: &self.group_name,
+            model: row.text(2)?,
+            address: row.text(3)?,
+            total_curr_stock: row.int(4)?,
+            last_active: self.activity.merged(account, row.maybe_int(5)?.map(UnixMs)),
+            created_at: UnixMs(row.int(6)?),
+        })
+    }
 }

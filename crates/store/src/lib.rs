@@ -6,7 +6,9 @@
 //! `Store::scoped`, which proves the session first, in the same snapshot.
 
 mod accounts;
+mod activity;
 mod archive;
+mod backup;
 mod dashboard;
 mod db;
 mod devices;
@@ -32,8 +34,11 @@ use kiosque_model::money::MoneyFault;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
+pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
+pub use backup::{BackedUp, BackupError};
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
+pub use db::Copied;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
@@ -44,6 +49,7 @@ pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
 pub use verify::Verified;
 
+use activity::Activity;
 use db::Db;
 
 /// Why the store could not do what was asked; never the caller's fault.
@@ -128,6 +134,7 @@ pub struct Store {
     db: Arc<Db>,
     zone: Zone,
     shape: Arc<dyn RecordShape>,
+    activity: Arc<Activity>,
 }
 
 impl Store {
@@ -146,7 +153,8 @@ impl Store {
             }
             Ok::<_, Error>(zone)
         })?;
-        Ok(Store { db: Arc::new(db), zone, shape: Arc::clone(&opening.shape) })
+        let shape = Arc::clone(&opening.shape);
+        Ok(Store { db: Arc::new(db), zone, shape, activity: Arc::default() })
     }
 
     /// The platform's time zone.
@@ -162,7 +170,9 @@ impl Store {
     pub fn prepare_all(&self) -> Result<usize, Error> {
         let groups = [
             accounts::ALL,
+            activity::ALL,
             archive::ALL,
+            backup::ALL,
             devices::ALL,
             house::ALL,
             keys::ALL,

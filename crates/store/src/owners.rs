@@ -86,6 +86,11 @@ impl Owners {
         self.known.insert(code.to_owned(), ownership.clone());
         Ok(ownership)
     }
+
+    /// Forgets one device.
+    pub(crate) fn forget(&mut self, code: &str) {
+        self.known.remove(code);
+    }
 }
 
 /// A device as far as its owners are concerned.

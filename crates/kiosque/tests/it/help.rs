@@ -12,6 +12,7 @@ const COMMANDS: [&[&str]; 10] = [
     &["import", "rates"],
     &["archive"],
     &["verify"],
+    &["backup"],
     &["openapi"],
 ];
 

@@ -197,6 +197,11 @@ impl Served {
         Caller::connect(self.address(), &self.cert)
     }
 
+    /// A caller who trusts this certificate alone.
+    pub(crate) fn caller_trusting(&self, cert: &Path) -> Caller {
+        Caller::connect(self.address(), cert)
+    }
+
     pub(crate) fn stdout(&self) -> String {
         self.stdout.text()
     }

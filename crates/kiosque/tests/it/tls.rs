@@ -93,3 +93,39 @@ fn plain_http_is_not_answered() {
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
     served.caller().log_in("walker", "secret");
 }
+
+/// A new certificate needs no restart, and SIGHUP no patience; "keeps the old one with one log
+/// line, and is tried again when it changes".
+#[test]
+fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
+    let house = House::with(FLEET, "UTC");
+    let other = House::with(FLEET, "UTC");
+    drop(other.serve());
+    let served = house.serve();
+    let mut open = served.caller();
+    open.log_in("walker", "secret");
+    served.signal("HUP");
+    served.stderr_until("the certificate was read anew");
+
+    let old = std::fs::read(house.data().join("tls/cert.pem")).unwrap();
+    std::fs::write(house.data().join("tls/cert.pem"), "garbage").unwrap();
+    served.stderr_until("the certificate in use stays");
+    // Longer than until the next look.
+    std::thread::sleep(Duration::from_millis(1_500));
+    let said = served.stderr();
+    assert_eq!(said.matches("the certificate in use stays").count(), 1, "{said}");
+    std::fs::write(house.path("old.pem"), old).unwrap();
+    served.caller_trusting(&house.path("old.pem")).log_in("walker", "secret");
+
+    for name in ["tls/key.pem", "tls/cert.pem"] {
+        let moving = house.path("moving");
+        std::fs::copy(other.data().join(name), &moving).unwrap();
+        std::fs::rename(&moving, house.data().join(name)).unwrap();
+    }
+    while served.stderr().matches("the certificate was read anew").count() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Trusts the new one alone.
+    served.caller().log_in("walker", "secret");
+    open.log_in("walker", "secret");
+}

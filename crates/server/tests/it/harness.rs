@@ -18,7 +18,8 @@ use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
-use kiosque_server::{App, Door, Listener, Settings, Stop, tls};
+use kiosque_server::tls::{self, Certificate};
+use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -45,6 +46,7 @@ pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
     pub(crate) settings: Settings,
+    pub(crate) certificate: Arc<Certificate>,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -62,10 +64,12 @@ impl House {
         change(&mut settings);
         let folder = TempDir::new().unwrap();
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
+        let certificate = certificate(folder.path());
         let (store, address, stop, serving) =
-            serve(folder.path(), &settings, &clock_ms, "127.0.0.1:0".parse().unwrap()).await;
+            serve(folder.path(), &settings, &clock_ms, Arc::clone(&certificate)).await;
         let serving = Some(serving);
-        let house = House { folder, store, address, settings, clock_ms, stop, serving };
+        let house =
+            House { folder, store, address, settings, certificate, clock_ms, stop, serving };
         house.apply(fleet).await.unwrap();
         house
     }
@@ -78,7 +82,7 @@ impl House {
             self.folder.path(),
             &self.settings,
             &self.clock_ms,
-            "127.0.0.1:0".parse().unwrap(),
+            Arc::clone(&self.certificate),
         )
         .await;
         self.store = store;
@@ -158,11 +162,15 @@ impl Drop for House {
     }
 }
 
+fn certificate(folder: &Path) -> Arc<Certificate> {
+    Certificate::open(tls::self_signed(folder, UnixMs(START_MS)).unwrap()).unwrap()
+}
+
 async fn serve(
     folder: &Path,
     settings: &Settings,
     clock_ms: &Arc<AtomicI64>,
-    address: SocketAddr,
+    certificate: Arc<Certificate>,
 ) -> (Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
     let clock = Clock::Manual(Arc::clone(clock_ms));
     let opening = Opening {
@@ -174,9 +182,7 @@ async fn serve(
         now: clock.now(),
     };
     let store = Store::open(&opening).unwrap();
-    let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
-    let config = tls::server_config(&identity).unwrap();
-    let listener = Listener::bind(Door::Gateway, address, config).await.unwrap();
+    let listener = Listener::bind(Door::Gateway, "127.0.0.1:0", certificate).await.unwrap();
     let address = listener.address().unwrap();
     let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
     let stop = Stop::new();

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 
 mod abuse;
+mod certificate;
 mod chance;
 mod devices;
 mod fixture;

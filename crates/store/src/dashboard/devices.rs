@@ -3,7 +3,7 @@
 use kiosque_model::{DeviceNo, Minor, Presented, UnixMs};
 
 use super::{DashboardAsk, View};
-use crate::devices::{Device, OnlineSince};
+use crate::devices::{Device, Listing, OnlineSince};
 use crate::sql::{Row, statements};
 use crate::{Error, Refused, Store};
 
@@ -11,13 +11,6 @@ statements! {
     LISTED = "select device_no from device_owners
         where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
     ACTIVE = "select device_no, last_active_ms from ledger where group_no = $1";
-    DEVICES = "select d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms, o.device_no
-        from device_owners o
-        join devices d on d.device_no = o.device_no
-        join ledger l on l.group_no = $1 and l.device_code = o.device_code
-        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
-        order by o.device_code";
     AISLES = "select o.device_no, o.device_code, d.device_name, a.cabinet_code, a.layer,
             a.aisle_code, a.goods_id, p.goods_name, p.currency, a.price, a.show_price,
             a.max_stock, a.curr_stock, a.enabled, a.broken
@@ -27,7 +20,6 @@ statements! {
         left join products p on p.goods_id = a.goods_id
         where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
         order by o.device_code, a.cabinet_code, a.layer, a.position";
-    GROUP = "select group_id, group_name from groups where group_no = $1";
 }
 
 /// One aisle of a device, or a device without any. Cabinet by cabinet, layer by layer.
@@ -83,16 +75,10 @@ impl Store {
         visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<A, Refused> {
         self.viewed(presented, now, ask, move |view, _| {
-            let group = view.read.one(&GROUP, &[view.group()], |row| {
-                Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
-            })?;
-            let (group_id, group_name) = group.unwrap_or_default();
+            let listing = Listing::of(view.read, view.scope, view.activity)?;
             let mut found = A::default();
-            view.read.each(&DEVICES, &[view.group(), view.now.0.into()], |row| {
-                if view.shows(DeviceNo(row.int(7)?)) {
-                    visit(&mut found, Device::of(row, &group_id, &group_name)?)?;
-                }
-                Ok(())
+            listing.each(view.read, view.now, None, |number, device| {
+                if view.shows(number) { visit(&mut found, device) } else { Ok(()) }
             })?;
             Ok(found)
         })
@@ -134,8 +120,12 @@ pub(super) fn count(view: &View<'_>, online: OnlineSince) -> Result<(i64, i64), 
     devices.sort_unstable();
     let mut online_devices = 0;
     view.read.each(&ACTIVE, &[view.group()], |row| {
-        let is_listed = devices.binary_search(&DeviceNo(row.int(0)?)).is_ok();
-        online_devices += i64::from(is_listed && online.holds(row.maybe_int(1)?.map(UnixMs)));
+        let device = DeviceNo(row.int(0)?);
+        if devices.binary_search(&device).is_ok() {
+            let account = (view.scope.group(), device);
+            let last_active = view.activity.merged(account, row.maybe_int(1)?.map(UnixMs));
+            online_devices += i64::from(online.holds(last_active));
+        }
         Ok(())
     })?;
     Ok((i64::try_from(devices.len()).unwrap_or(i64::MAX), online_devices))

@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod accounts;
+mod activity;
 mod apply;
 mod archive;
+mod backup;
 mod desk;
 mod keys;
 mod layout;

@@ -1,0 +1,174 @@
+//! "`kiosque backup FILE` takes a consistent copy while the server runs".
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use crate::fleet::{FLEET, fields};
+use crate::program::{House, Served};
+
+/// Makes the backup the data of a house of its own.
+fn restored(backup: &Path) -> House {
+    let house = House::new();
+    std::fs::create_dir(house.data()).unwrap();
+    std::fs::copy(backup, house.data().join("kiosque.db")).unwrap();
+    house
+}
+
+/// Orders `{name}{at}` for each number.
+fn orders(name: &str, numbers: std::ops::Range<usize>) -> String {
+    numbers.map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}")))).collect()
+}
+
+fn kept(house: &House) -> usize {
+    let said = house.run(&["verify"]).good().stdout;
+    assert!(said.ends_with("no difference\n"), "{said}");
+    said.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+fn total(served: &Served, token: &str) -> i64 {
+    let reply = served.caller().call(ORDERS_PATH, Some(token), r#"{"deviceCode":"D1"}"#);
+    reply.data()["total"].as_i64().unwrap()
+}
+
+/// Whatever was acknowledged before the backup began is in it, writers go on, and so does the
+/// server with the logins made before.
+#[test]
+fn a_copy_made_amid_writes_is_whole() {
+    let house = House::with(FLEET, "UTC");
+    house.run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes()).good();
+    let served = house.serve();
+    let token = served.caller().log_in("walker", "secret");
+    let (acknowledged, is_over) = (AtomicUsize::new(3_000), AtomicBool::new(false));
+    let (before, during) = thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if is_over.load(Ordering::SeqCst) {
+                    break;
+                }
+                let some = orders(&format!("r{round}-"), 0..40);
+                house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+                acknowledged.fetch_add(40, Ordering::SeqCst);
+            }
+        });
+        wait_for(|| acknowledged.load(Ordering::SeqCst) > 3_100);
+        let before = acknowledged.load(Ordering::SeqCst);
+        let ran = house.run(&["backup", "copy.db"]).good();
+        let during = acknowledged.load(Ordering::SeqCst);
+        // Those who write were not held up for good.
+        wait_for(|| acknowledged.load(Ordering::SeqCst) > during);
+        is_over.store(true, Ordering::SeqCst);
+        let bytes = std::fs::metadata(house.path("copy.db")).unwrap().len();
+        let said = format!(" orders in {bytes} bytes to copy.db\n");
+        assert!(ran.stdout.ends_with(&said), "{ran:?}");
+        assert_eq!(ran.stderr, "");
+        (before, ran.stdout.split(' ').nth(2).unwrap().parse::<usize>().unwrap())
+    });
+    assert!(during >= before, "{during} in the copy, {before} acknowledged before");
+
+    let mode = std::fs::metadata(house.path("copy.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(left_beside(&house), ["copy.db"]);
+    let copy = restored(&house.path("copy.db"));
+    assert_eq!(kept(&copy), during);
+    let restored = copy.serve();
+    assert_eq!(total(&restored, &token), i64::try_from(during).unwrap(), "the session is kept");
+    let code = served.caller().call(DEVICES_PATH, Some(&token), "{}").code();
+    assert_eq!(code, 200, "the server goes on");
+    let all = acknowledged.load(Ordering::SeqCst);
+    assert_eq!(total(&served, &token), i64::try_from(all).unwrap());
+}
+
+fn wait_for(done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Files of the house whose name begins as the copy's does.
+fn left_beside(house: &House) -> Vec<String> {
+    let names = std::fs::read_dir(house.folder.path()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("copy")).collect();
+    names.sort();
+    names
+}
+
+/// Starts a backup and sends it a signal while it copies; what it came to, unless it was done.
+fn signalled(house: &House, signal: &str) -> Option<ExitStatus> {
+    let mut backup = house.command(&["backup", "copy.db"]);
+    let mut backup = backup.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let written = || std::fs::metadata(house.path("copy.db.partial")).map_or(0, |file| file.len());
+    while written() == 0 && backup.try_wait().unwrap().is_none() {
+        std::hint::spin_loop();
+    }
+    let mut kill = Command::new("kill");
+    // One that has ended already is nothing to complain of.
+    let _ = kill.arg(format!("-{signal}")).arg(backup.id().to_string()).status();
+    let status = backup.wait().unwrap();
+    (!house.path("copy.db").exists()).then_some(status)
+}
+
+/// "kill -9 of the backup leaves no FILE and does no harm", and one that is told to stop cleans up.
+#[test]
+fn a_backup_that_ends_amid_leaves_no_file() {
+    let house = House::with(FLEET, "UTC");
+    let long = format!(r#""payChannelName":"{}","currency""#, "x".repeat(8_000));
+    let some = orders("o", 0..2_000).replace(r#""currency""#, &long);
+    house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+    let (mut met, begun) = (0, Instant::now());
+    for signal in ["TERM", "INT", "KILL"].into_iter().cycle() {
+        if let Some(status) = signalled(&house, signal) {
+            met += 1;
+            let left = left_beside(&house);
+            match signal {
+                "KILL" => assert!(left == ["copy.db.partial"] || left.is_empty(), "{left:?}"),
+                _ => assert_eq!((status.code(), left), (Some(1), Vec::new())),
+            }
+            if met >= 3 && signal == "KILL" {
+                break;
+            }
+        }
+        // What is there now would be taken for what the next one does.
+        for name in left_beside(&house) {
+            std::fs::remove_file(house.path(&name)).unwrap();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "only {met} were met at work");
+    }
+    house.run(&["backup", "copy.db"]).good();
+    assert_eq!(left_beside(&house), ["copy.db"]);
+    assert_eq!(kept(&restored(&house.path("copy.db"))), 2_000);
+    assert_eq!(kept(&house), 2_000);
+}
+
+#[test]
+fn a_file_that_exists_is_left_alone() {
+    let house = House::with(FLEET, "UTC");
+    let file = house.file("copy.db", "mine");
+    let ran = house.run(&["backup", &file]).bad();
+    assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup replaces nothing\n"));
+    assert_eq!(house.read("copy.db"), "mine");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("nowhere", &file).unwrap();
+    house.run(&["backup", &file]).bad();
+    assert_eq!(left_beside(&house), ["copy.db"]);
+}
+
+#[test]
+fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
+    let house = House::with(FLEET, "UTC");
+    let ran = house.run(&["backup", "no/such/copy.db"]).bad();
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.starts_with("kiosque: no/such/copy.db.partial: No such file"), "{ran:?}");
+    let empty = House::new();
+    std::fs::create_dir(empty.data()).unwrap();
+    let ran = empty.run(&["backup", "copy.db"]).bad();
+    assert!(ran.stderr.contains("holds no data"), "{}", ran.stderr);
+    assert_eq!(left_beside(&empty), [""; 0]);
+}

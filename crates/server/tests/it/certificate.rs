@@ -1,0 +1,183 @@
+//! A certificate that changes under a running server: what is open goes on, what is new sees the
+//! new one, and one that cannot be used changes nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::rt::TokioIo;
+use kiosque_model::UnixMs;
+use kiosque_server::tls;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, HandshakeKind, RootCertStore, SupportedProtocolVersion};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio_rustls::TlsConnector;
+
+use crate::harness::{DEVICES_PATH, House, Reply, START_MS, post};
+use crate::shop;
+
+/// Longer than anything that is done at once takes on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+/// So seldom that it is read only when that is asked for.
+const NEVER: Duration = Duration::from_secs(3_600);
+const OFTEN: Duration = Duration::from_millis(2);
+
+/// A certificate and its key, as they stand in files.
+struct Pair {
+    cert: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Pair {
+    /// Another one for the same names.
+    fn new() -> Pair {
+        let folder = TempDir::new().unwrap();
+        tls::self_signed(folder.path(), UnixMs(START_MS)).unwrap();
+        Pair::of(folder.path())
+    }
+
+    fn of(folder: &Path) -> Pair {
+        let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+        Pair { cert: read("tls/cert.pem"), key: read("tls/key.pem") }
+    }
+
+    fn der(&self) -> CertificateDer<'static> {
+        CertificateDer::from_pem_slice(&self.cert).unwrap()
+    }
+
+    /// Puts both in place, each as a whole.
+    fn put(&self, house: &House) {
+        put(house, "tls/key.pem", &self.key);
+        put(house, "tls/cert.pem", &self.cert);
+    }
+}
+
+fn put(house: &House, name: &str, bytes: &[u8]) {
+    let folder = house.folder.path();
+    std::fs::write(folder.join("moving"), bytes).unwrap();
+    std::fs::rename(folder.join("moving"), folder.join(name)).unwrap();
+}
+
+/// Follows the house's certificate as long as the test runs.
+fn follow(house: &House, every: Duration) -> Arc<Notify> {
+    let (certificate, asked) = (Arc::clone(&house.certificate), Arc::new(Notify::new()));
+    let asks = Arc::clone(&asked);
+    tokio::spawn(async move { certificate.follow(every, &asks).await });
+    asked
+}
+
+/// A client that trusts these certificates, and keeps what it needs to resume a session.
+fn client(pairs: &[&Pair], version: &'static SupportedProtocolVersion) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    pairs.iter().for_each(|pair| roots.add(pair.der()).unwrap());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_protocol_versions(&[version]).unwrap();
+    Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// A handshake and a call, after which the client can resume.
+async fn greet(
+    house: &House,
+    client: &Arc<ClientConfig>,
+) -> (HandshakeKind, CertificateDer<'static>) {
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let stream = TlsConnector::from(Arc::clone(client)).connect(name, stream).await.unwrap();
+    let session = stream.get_ref().1;
+    let kind = session.handshake_kind().unwrap();
+    let shown = session.peer_certificates().unwrap()[0].clone().into_owned();
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    let request = post("/v8/nowhere").body(Full::<Bytes>::default()).unwrap();
+    let reply = Reply::of(sender.send_request(request).await.unwrap()).await;
+    assert_eq!(reply.code(), 0);
+    (kind, shown)
+}
+
+/// Waits until a new connection is shown the second of two certificates.
+async fn turned(house: &House, [old, new]: [&Pair; 2]) {
+    let begun = Instant::now();
+    loop {
+        let shown = greet(house, &client(&[old, new], &TLS13)).await.1;
+        if shown == new.der() {
+            return;
+        }
+        assert_eq!(shown, old.der());
+        assert!(begun.elapsed() < SOON, "the new certificate is not shown");
+    }
+}
+
+#[tokio::test]
+async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
+    let house = shop::open().await;
+    let token = house.log_in("ops").await.token;
+    let old = Pair::of(house.folder.path());
+    let mut open = house.caller().await;
+    follow(&house, OFTEN);
+    let mut last = old;
+    // Twice: what was followed once is followed on.
+    for _ in 0..2 {
+        let new = Pair::new();
+        new.put(&house);
+        turned(&house, [&last, &new]).await;
+        assert_eq!(open.call(DEVICES_PATH, Some(&token), "{}").await.code(), 200);
+        last = new;
+    }
+}
+
+/// "a pair that does not belong together or cannot be read … keeps the old one … and is tried
+/// again when it changes".
+#[tokio::test]
+async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
+    let house = shop::open().await;
+    let (old, new) = (Pair::of(house.folder.path()), Pair::new());
+    let asked = follow(&house, NEVER);
+    let half = &new.cert[..new.cert.len() / 2];
+    for (cert, key) in [(&b"garbage"[..], &old.key), (half, &new.key), (&new.cert, &old.key)] {
+        put(&house, "tls/cert.pem", cert);
+        put(&house, "tls/key.pem", key);
+        read_again(&asked).await;
+        assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der());
+    }
+    std::fs::remove_file(house.folder.path().join("tls/key.pem")).unwrap();
+    read_again(&asked).await;
+    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der());
+    new.put(&house);
+    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der(), "nobody looked");
+    read_again(&asked).await;
+    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, new.der());
+}
+
+/// Asks for a reading, and waits until it is over: tests have one thread, which is given away.
+async fn read_again(asked: &Notify) {
+    asked.notify_one();
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A session that began under the old certificate is not resumed under the new one: its caller
+/// sees the new one and judges it.
+#[tokio::test]
+async fn a_session_is_resumed_only_under_the_certificate_that_began_it() {
+    for version in [&TLS12, &TLS13] {
+        let house = shop::open().await;
+        let (old, new) = (Pair::of(house.folder.path()), Pair::new());
+        let asked = follow(&house, NEVER);
+        let client = client(&[&old, &new], version);
+        assert_eq!(greet(&house, &client).await, (HandshakeKind::Full, old.der()));
+        assert_eq!(greet(&house, &client).await, (HandshakeKind::Resumed, old.der()));
+        new.put(&house);
+        read_again(&asked).await;
+        assert_eq!(greet(&house, &client).await, (HandshakeKind::Full, new.der()));
+        assert_eq!(greet(&house, &client).await, (HandshakeKind::Resumed, new.der()));
+    }
+}

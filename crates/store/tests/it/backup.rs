@@ -1,0 +1,112 @@
+//! "a consistent copy while the server runs": a snapshot, which no writer holds up or begins anew.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use kiosque_store::{BackedUp, BackupError, Copied};
+use rusqlite::Connection;
+
+use crate::desk::{Desk, order, record};
+
+/// A desk with data for several steps of a copy.
+async fn laden() -> Desk {
+    let desk = Desk::furnished().await;
+    let head = "x".repeat(20_000);
+    let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
+    batch.iter_mut().for_each(|order| order.record = record(&head));
+    desk.sell(batch).await;
+    desk
+}
+
+fn file(desk: &Desk) -> PathBuf {
+    desk.folder.path().join("copy")
+}
+
+fn orders_in(file: &Path) -> i64 {
+    let copy = Connection::open(file).unwrap();
+    let said: String = copy.query_row("pragma integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(said, "ok");
+    copy.query_row("select count(*) from orders", [], |row| row.get(0)).unwrap()
+}
+
+/// Files beside the data, but for SQLite's own.
+fn files(desk: &Desk) -> Vec<String> {
+    let entries = std::fs::read_dir(desk.folder.path()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("copy")).collect()
+}
+
+/// Orders, of another process, too, that come in between any two steps are not in the copy, are not
+/// held up by it, and do not begin it anew.
+#[tokio::test]
+async fn writes_amid_a_copy_neither_show_nor_disturb() {
+    let desk = laden().await;
+    let (step, mut steps) = tokio::sync::mpsc::unbounded_channel::<Copied>();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let (store, path) = (desk.store.clone(), file(&desk));
+    let told = move |copied| {
+        step.send(copied).unwrap();
+        may_go_on.recv().unwrap();
+        ControlFlow::Continue(())
+    };
+    let copying = tokio::spawn(async move { store.backup(path, told).await });
+    let (mut seen, mut at) = (Vec::new(), 0);
+    while let Some(copied) = steps.recv().await {
+        seen.push(copied);
+        desk.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
+        desk.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
+        at += 1;
+        go_on.send(()).unwrap();
+    }
+    let made = copying.await.unwrap().unwrap();
+    assert!(seen.len() >= 3, "{seen:?}");
+    assert!(seen.is_sorted_by(|one, next| one.pages < next.pages && one.of == next.of));
+    let bytes = std::fs::metadata(file(&desk)).unwrap().len();
+    assert_eq!(made, BackedUp { bytes, orders: 200 });
+    assert_eq!(orders_in(&file(&desk)), 200);
+    assert_eq!(desk.ask("select count(*) from orders"), [(200 + at).to_string()]);
+    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_stopped_leaves_no_file() {
+    let desk = laden().await;
+    let stopped = desk.store.backup(file(&desk), |_| ControlFlow::Break(())).await;
+    assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+    assert_eq!(files(&desk), [""; 0]);
+}
+
+/// Two at a time do not write into each other; what a crash left is begun anew, for its owner's
+/// eyes.
+#[tokio::test]
+async fn one_backup_at_a_time_writes_a_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = laden().await;
+    let partial = desk.folder.path().join("copy.partial");
+    std::fs::write(&partial, "x".repeat(50_000_000)).unwrap();
+    std::fs::set_permissions(&partial, PermissionsExt::from_mode(0o644)).unwrap();
+    let held = std::fs::File::open(&partial).unwrap();
+    held.lock().unwrap();
+    let refused = desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await;
+    assert!(matches!(refused, Err(BackupError::UnderWay(_))), "{refused:?}");
+    assert_eq!(std::fs::metadata(&partial).unwrap().len(), 50_000_000);
+    drop(held);
+    desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await.unwrap();
+    assert_eq!(files(&desk), ["copy"]);
+    assert_eq!(orders_in(&file(&desk)), 200);
+    let mode = std::fs::metadata(file(&desk)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(std::fs::metadata(file(&desk)).unwrap().len() < 50_000_000);
+}
+
+/// A link that somebody laid where the copy would be written leads nowhere.
+#[tokio::test]
+async fn a_link_in_its_place_is_not_followed() {
+    let desk = Desk::furnished().await;
+    let precious = desk.folder.path().join("precious");
+    std::fs::write(&precious, "kept").unwrap();
+    std::os::unix::fs::symlink(&precious, desk.folder.path().join("copy.partial")).unwrap();
+    desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await.unwrap_err();
+    assert_eq!(std::fs::read(&precious).unwrap(), b"kept");
+}
