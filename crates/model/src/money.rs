@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The largest amount that is believed: sums over a billion such orders still fit.
+/// The largest amount that is believed: sums over nine million such orders still fit.
 pub const MINOR_MAX: i64 = 1_000_000_000_000;
 
 /// An amount in minor units of its currency.
