@@ -11,7 +11,7 @@ pub struct Limits {
     pub json_max_depth: usize,
     /// Largest page size.
     pub page_size_max: i64,
-    /// Longest range of a dashboard, in days of 24 hours.
+    /// Longest range of a dashboard, in days, by the clock or by the calendar.
     pub dashboard_days_max: i64,
     /// Most device codes in the filter of a dashboard.
     pub device_codes_max: usize,

@@ -60,7 +60,8 @@ pub(crate) async fn sales_by_device(call: Call<'_>) -> Result<Data, Failure> {
 
     let mut sold = app.store.sales_by_device(&presented, now, ask).await?;
     sold.sort_unstable_by(|one, other| {
-        let by_amount = other.turnover.amount.cmp(&one.turnover.amount);
+        // By what is told: amounts that look the same are the same.
+        let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
         by_amount.then_with(|| one.code.cmp(&other.code))
     });
     let told = sold.into_iter().map(|sold| DeviceSales {

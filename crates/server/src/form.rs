@@ -84,18 +84,25 @@ impl Form {
     }
 
     /// The range of a dashboard: from the first day of this month, midnight, until now, unless told
-    /// otherwise; of the month that an end alone lies in.
+    /// otherwise; an end that is told alone and lies before this month has its own month before it.
     pub fn range(&mut self, zone: &Zone, now: UnixMs, days_max: i64) -> (UnixMs, UnixMs) {
-        const DAY_MS: i64 = 86_400_000;
         let field = "startTimestamp";
+        let wrong_before = self.violations.len();
         let (start, end) = self.span(field, "endTimestamp");
-        let month_of = end.map_or(now, |end| end.plus_ms(-1));
-        let from = start.unwrap_or_else(|| zone.start_of_month(month_of));
         let until = end.unwrap_or(now);
-        if from > until && end.is_none() {
+        let from = start.unwrap_or_else(|| {
+            let this_month = zone.start_of_month(now);
+            let earlier = || zone.start_of_month(until.plus_ms(-1)).min(until);
+            if until < this_month { earlier() } else { this_month }
+        });
+        // An end that cannot be read is no reason to say that the start is wrong.
+        if self.violations.len() > wrong_before {
+            return (from, until);
+        }
+        if from > until {
             self.violates::<()>(field, Fault::AfterEnd);
         }
-        if until.0.saturating_sub(from.0) > days_max.saturating_mul(DAY_MS) {
+        if is_longer((from, until), zone, days_max) {
             self.violates::<()>(field, Fault::RangeTooLong(days_max));
         }
         (from, until)
@@ -146,4 +153,12 @@ impl Form {
         let found = self.fields.0.iter_mut().find(|(name, _)| name == field);
         found.map_or(Json::Null, |(_, value)| std::mem::replace(value, Json::Null))
     }
+}
+
+/// Whether a range is longer than so many days, by the clock and by the calendar: days of the zone
+/// may have 25 hours, and a range of 24 hours may begin in the middle of one.
+fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
+    const DAY_MS: i64 = 86_400_000;
+    let touched = || zone.day_of(until.plus_ms(-1)).0 - zone.day_of(from).0 + 1;
+    until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS) && touched() > days
 }

@@ -73,8 +73,16 @@ pub(crate) struct Sums {
     today: Option<(Day, UnixMs, UnixMs)>,
 }
 
-/// What sums are of, and their figures in the order of their columns.
-pub(crate) type Figures = BTreeMap<String, Vec<i64>>;
+/// What a sum of a day of a group is of; a part that its grain does not tell apart is `None`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SumOf {
+    pub(crate) device: Option<DeviceNo>,
+    pub(crate) goods_id: Option<String>,
+    pub(crate) currency: String,
+}
+
+/// Sums of one grain, their figures in the order of their columns.
+pub(crate) type Figures = BTreeMap<SumOf, Vec<i64>>;
 
 /// Whether a sale comes to the sums or leaves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,10 +122,11 @@ impl Sums {
         }
     }
 
-    /// Notes the names that goods came with, for those that are no product.
+    /// Notes the names that goods came with, for those that are no product. An empty one names
+    /// nothing.
     pub(crate) fn name(&mut self, group: GroupNo, sale: &Sale) {
         for sold in &sale.goods {
-            let Some(name) = &sold.name else { continue };
+            let Some(name) = sold.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
             let latest = self.names.entry((group, sold.goods_id.clone()));
             let latest = latest.or_insert_with(|| named.clone());
@@ -140,22 +149,33 @@ impl Sums {
     }
 
     /// What has been counted of one day of one group, grain by grain.
-    pub(crate) fn figures(&self, codes: &BTreeMap<DeviceNo, String>) -> [Figures; 3] {
+    pub(crate) fn figures(&self) -> [Figures; 3] {
         let six = |sum: &Totals| {
             vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
         };
-        let code = |device: &DeviceNo| codes.get(device).map_or("?", String::as_str);
-        let of_day = self
-            .by_day
-            .iter()
-            .map(|((.., currency), sum)| ((*currency).to_owned(), six(&sum.totals)));
-        let of_device = self.by_device.iter().map(|((.., device, currency), sum)| {
-            (format!("{}, {currency}", code(device)), six(sum))
+        let of = |device: Option<DeviceNo>, goods_id: Option<&String>, currency: &str| SumOf {
+            device,
+            goods_id: goods_id.cloned(),
+            currency: currency.to_owned(),
+        };
+        let of_day = self.by_day.iter();
+        let of_day = of_day.map(|((.., currency), sum)| (of(None, None, currency), &sum.totals));
+        let of_device = self.by_device.iter();
+        let of_device =
+            of_device.map(|((.., device, currency), sum)| (of(Some(*device), None, currency), sum));
+        let of_product = self.by_product.iter().map(|((.., device, goods_id, currency), sum)| {
+            (of(Some(*device), Some(goods_id), currency), vec![sum.0, sum.1])
         });
-        let of_product = self.by_product.iter().map(|((.., device, goods, currency), sum)| {
-            (format!("{}, {goods}, {currency}", code(device)), vec![sum.0, sum.1])
-        });
-        [of_day.collect(), of_device.collect(), of_product.collect()]
+        [
+            of_day.map(|(of, sum)| (of, six(sum))).collect(),
+            of_device.map(|(of, sum)| (of, six(sum))).collect(),
+            of_product.collect(),
+        ]
+    }
+
+    /// The first and the last sale of each currency that has been counted.
+    pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
+        self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {

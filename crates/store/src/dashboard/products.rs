@@ -72,7 +72,8 @@ impl Store {
             let mut sold: Vec<(String, Sold)> =
                 sold(view, &range)?.into_iter().filter(|(_, sold)| sold.items > 0).collect();
             sold.sort_unstable_by(|(one_id, one), (other_id, other)| {
-                let by = |sold: &Sold| (Reverse(sold.items), Reverse(sold.amount));
+                // By what is told: amounts that look the same are the same.
+                let by = |sold: &Sold| (Reverse(sold.items), Reverse(sold.amount.cents()));
                 by(one).cmp(&by(other)).then_with(|| one_id.cmp(other_id))
             });
             sold.truncate(most);

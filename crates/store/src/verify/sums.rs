@@ -10,7 +10,7 @@ use crate::Error;
 use crate::db::Read;
 use crate::record::{Ready, RecordShape};
 use crate::sql::{Sql, statements};
-use crate::sums::{Change, Figures, Sums};
+use crate::sums::{Change, Figures, SumOf, Sums};
 
 statements! {
     GROUPS = "select group_no, group_id from groups order by group_no";
@@ -23,23 +23,24 @@ statements! {
         from orders where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
     NO_SALES = "select g.group_id, o.order_id, o.shape, o.head, o.lines, o.errors, o.trade_no
         from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
-    OF_DAY = "select currency, orders, items, amount, refund, shipped, failed
+    OF_DAY = "select cast(null as bigint), cast(null as text), currency, orders, items, amount,
+            refund, shipped, failed
         from sales_by_day where group_no = $1 and day = $2";
-    BOUNDS = "select min(first_sale_at_ms), max(last_sale_at_ms)
+    BOUNDS = "select currency, first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $1 and day = $2";
-    OF_DEVICE = "select d.device_code || ', ' || s.currency, s.orders, s.items, s.amount, s.refund,
-            s.shipped, s.failed
-        from sales_by_device s join devices d on d.device_no = s.device_no
-        where s.group_no = $1 and s.day = $2";
-    OF_PRODUCT = "select d.device_code || ', ' || s.goods_id || ', ' || s.currency,
-            s.items, s.amount
-        from sales_by_product s join devices d on d.device_no = s.device_no
-        where s.group_no = $1 and s.day = $2";
+    OF_DEVICE = "select device_no, cast(null as text), currency, orders, items, amount,
+            refund, shipped, failed
+        from sales_by_device where group_no = $1 and day = $2";
+    OF_PRODUCT = "select device_no, goods_id, currency, items, amount
+        from sales_by_product where group_no = $1 and day = $2";
     DEVICE_CODES = "select device_no, device_code from devices";
 }
 
 /// The three grains, and how many figures a sum of each has.
 static GRAINS: [(&Sql, usize); 3] = [(&OF_DAY, 6), (&OF_DEVICE, 6), (&OF_PRODUCT, 2)];
+
+/// Devices by their number.
+type Codes = BTreeMap<DeviceNo, String>;
 
 /// What is recounted with.
 pub(super) struct Recount<'a> {
@@ -54,7 +55,7 @@ impl Recount<'_> {
         let codes = self
             .read
             .all(&DEVICE_CODES, &[], |row| Ok((DeviceNo(row.int(0)?), row.text(1)?.to_owned())))?;
-        let codes: BTreeMap<DeviceNo, String> = codes.into_iter().collect();
+        let codes: Codes = codes.into_iter().collect();
         let groups = self
             .read
             .all(&GROUPS, &[], |row| Ok((GroupNo(row.int(0)?), row.text(1)?.to_owned())))?;
@@ -100,15 +101,39 @@ impl Recount<'_> {
         group: GroupNo,
         group_id: &str,
         day: Day,
-        codes: &BTreeMap<DeviceNo, String>,
+        codes: &Codes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
+        let sums = self.counted(group, group_id, day, verified)?;
+        let name = format!("group {group_id}, {day}");
+        let params = [group.0.into(), day.0.into()];
+        for ((sql, figures), counted) in GRAINS.into_iter().zip(sums.figures()) {
+            verified.sums += counted.len();
+            let kept = self.read.all(sql, &params, |row| {
+                let of = SumOf {
+                    device: row.maybe_int(0)?.map(DeviceNo),
+                    goods_id: row.maybe_text(1)?.map(str::to_owned),
+                    currency: row.text(2)?.to_owned(),
+                };
+                let figures = (3..3 + figures).map(|column| row.int(column));
+                Ok((of, figures.collect::<Result<Vec<i64>, Error>>()?))
+            })?;
+            compare(&name, codes, &kept.into_iter().collect(), &counted, verified);
+        }
+        self.bounds(group, day, &name, &sums, verified)
+    }
+
+    /// The sums of a day's orders, each of which must be a sale at the time that it says.
+    fn counted(
+        &self,
+        group: GroupNo,
+        group_id: &str,
+        day: Day,
+        verified: &mut Verified,
+    ) -> Result<Sums, Error> {
         let mut sums = Sums::default();
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let (mut first, mut last) = (i64::MAX, i64::MIN);
-        let span = [group.0.into(), start.0.into(), end.0.into()];
-        let params = [group.0.into(), day.0.into()];
-        self.read.each(&SALES, &span, |row| {
+        self.read.each(&SALES, &[group.0.into(), start.0.into(), end.0.into()], |row| {
             let (device, at) = (DeviceNo(row.int(0)?), UnixMs(row.int(1)?));
             let ready = Ready::of(row, 2)?;
             let told = self.shape.sale_time(ready)?;
@@ -120,36 +145,42 @@ impl Recount<'_> {
                     told.as_deref().unwrap_or("none"),
                 ));
             }
-            (first, last) = (first.min(at.0), last.max(at.0));
             let sale = self.shape.sale(ready, at)?;
             sums.count(self.zone, (group, device), &sale, Change::Comes);
             Ok(())
         })?;
-        let name = format!("group {group_id}, {day}");
-        for ((sql, figures), counted) in GRAINS.into_iter().zip(sums.figures(codes)) {
-            verified.sums += counted.len();
-            let kept = self.read.all(sql, &params, |row| {
-                let figures = (1..=figures).map(|column| row.int(column));
-                Ok((row.text(0)?.to_owned(), figures.collect::<Result<Vec<i64>, Error>>()?))
-            })?;
-            compare(&name, &kept.into_iter().collect(), &counted, verified);
-        }
-        let bounds = self.read.one(&BOUNDS, &params, |row| {
-            Ok(row.maybe_int(0)?.unwrap_or(i64::MAX)..=row.maybe_int(1)?.unwrap_or(i64::MIN))
-        })?;
-        if first <= last
-            && !bounds.is_some_and(|kept| kept.contains(&first) && kept.contains(&last))
-        {
-            verified.differences.push(format!("{name}: a sale lies outside of its day's bounds"));
-        }
-        Ok(())
+        Ok(sums)
+    }
+
+    /// Bounds are loose, but no sale lies outside of them, and they never outside of their day.
+    fn bounds(
+        &self,
+        group: GroupNo,
+        day: Day,
+        name: &str,
+        sums: &Sums,
+        verified: &mut Verified,
+    ) -> Result<(), Error> {
+        let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
+        let counted = sums.bounds();
+        self.read.each(&BOUNDS, &[group.0.into(), day.0.into()], |row| {
+            let (currency, first, last) = (row.text(0)?, UnixMs(row.int(1)?), UnixMs(row.int(2)?));
+            let holds = counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
+            if !holds || first < start || last >= end {
+                verified.differences.push(format!(
+                    "{name}: {currency}: {} to {} are no bounds of its sales",
+                    first.0, last.0
+                ));
+            }
+            Ok(())
+        })
     }
 }
 
 /// A row whose figures are all nothing is as good as none.
-fn compare(name: &str, kept: &Figures, counted: &Figures, verified: &mut Verified) {
+fn compare(name: &str, codes: &Codes, kept: &Figures, counted: &Figures, verified: &mut Verified) {
     let is_nothing = |figures: &&Vec<i64>| figures.iter().all(|figure| *figure == 0);
-    let keys: BTreeSet<&String> = kept.keys().chain(counted.keys()).collect();
+    let keys: BTreeSet<&SumOf> = kept.keys().chain(counted.keys()).collect();
     for key in keys {
         let of = |sums: &Figures| sums.get(key).filter(|figures| !is_nothing(figures)).cloned();
         let (kept, counted) = (of(kept), of(counted));
@@ -158,10 +189,19 @@ fn compare(name: &str, kept: &Figures, counted: &Figures, verified: &mut Verifie
                 figures.map_or("nothing".to_owned(), |figures| format!("{figures:?}"))
             };
             verified.differences.push(format!(
-                "{name}: {key}: {} is kept, its orders come to {}",
+                "{name}: {}: {} is kept, its orders come to {}",
+                in_words(key, codes),
                 told(kept),
                 told(counted)
             ));
         }
     }
+}
+
+fn in_words(of: &SumOf, codes: &Codes) -> String {
+    let device = of.device.map(|device| {
+        codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
+    });
+    let parts = [device, of.goods_id.clone(), Some(of.currency.clone())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

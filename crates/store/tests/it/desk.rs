@@ -200,8 +200,8 @@ impl RecordShape for TestShape {
 
 /// An order that is a sale, with a record that tells so.
 pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
-    let head =
-        format!("{}|{}|{}|{}", sale.currency, sale.amount.0, sale.refund.0, sale.shipment.number());
+    let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
+    let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());
     let lines = sale
         .goods
         .iter()
