@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, kiosque};
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 11] = [
     &[],
     &["demo"],
     &["serve"],
