@@ -21,6 +21,7 @@ mod owners;
 mod rates;
 mod receive;
 mod record;
+mod renew;
 mod sessions;
 mod sql;
 mod sums;
@@ -149,7 +150,7 @@ impl Store {
             let done = migrate::up(write, opening.now)?;
             let zone = house::settle_zone(write, opening.zone)?;
             if done.contains(&migrate::SUMS) {
-                sums::count_all(write, &zone, &*opening.shape)?;
+                renew::orders(write, &zone, &*opening.shape)?;
             }
             Ok::<_, Error>(zone)
         })?;
@@ -181,6 +182,7 @@ impl Store {
             owners::ALL,
             rates::ALL,
             receive::ALL,
+            renew::ALL,
             sessions::ALL,
             sums::ALL,
         ];

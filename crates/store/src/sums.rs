@@ -2,14 +2,13 @@
 //! device. They move in the transaction of the order that moves them, by difference, so that they
 //! are always equal to a recount.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::Error;
 use crate::db::Write;
-use crate::record::{Ready, RecordShape};
 use crate::sql::{Value, statements};
 
 statements! {
@@ -42,16 +41,7 @@ statements! {
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
         where excluded.sale_at_ms > kept.sale_at_ms
             or (excluded.sale_at_ms = kept.sale_at_ms and excluded.goods_name > kept.goods_name)";
-    UNCOUNTED = "select group_no, device_no, seq, shape, head, lines, errors, trade_no from orders
-        where (group_no, device_no, seq) > ($1, $2, $3)
-        order by group_no, device_no, seq limit $4";
-    MARK = "update orders set sale_at_ms = $4
-        where group_no = $1 and device_no = $2 and seq = $3";
-    PRODUCT_IDS = "select goods_id from products";
 }
-
-/// Orders that are counted between two writes of the sums, for data that is older than those.
-const COUNTED_AT_A_TIME: i64 = 10_000;
 
 /// One sum of the first grain, and the sale times that it spans.
 #[derive(Clone, Copy, Debug)]
@@ -222,47 +212,4 @@ impl Sums {
 
 fn totals(sum: Totals) -> [Value<'static>; 6] {
     [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed].map(Value::Int)
-}
-
-/// Counts every order of data that has no sums yet.
-pub(crate) fn count_all(
-    write: &Write<'_>,
-    zone: &Zone,
-    shape: &dyn RecordShape,
-) -> Result<(), Error> {
-    let products = write.all(&PRODUCT_IDS, &[], |row| Ok(row.text(0)?.to_owned()))?;
-    let products: HashSet<String> = products.into_iter().collect();
-    let mut from = [i64::MIN; 3];
-    loop {
-        let mut sums = Sums::default();
-        let mut sales = Vec::new();
-        let mut last = None;
-        let [group, device, seq] = from.map(Value::Int);
-        write.each(&UNCOUNTED, &[group, device, seq, COUNTED_AT_A_TIME.into()], |row| {
-            let at = [row.int(0)?, row.int(1)?, row.int(2)?];
-            last = Some(at);
-            let ready = Ready::of(row, 3)?;
-            let Some(time) = shape.sale_time(ready)? else { return Ok(()) };
-            let paid = zone.parse_first(&time).map_err(|error| Error::Data(error.to_string()))?;
-            let mut sale = shape.sale(ready, paid)?;
-            sale.goods
-                .iter_mut()
-                .filter(|sold| products.contains(&sold.goods_id))
-                .for_each(|sold| sold.name = None);
-            let (group, device) = (GroupNo(at[0]), DeviceNo(at[1]));
-            sums.count(zone, (group, device), &sale, Change::Comes);
-            sums.name(group, &sale);
-            sales.push((at, paid));
-            Ok(())
-        })?;
-        for (at, paid) in sales {
-            let [group, device, seq] = at.map(Value::Int);
-            write.execute(&MARK, &[group, device, seq, paid.0.into()])?;
-        }
-        sums.write(write)?;
-        match last {
-            Some(last) => from = last,
-            None => return Ok(()),
-        }
-    }
 }

@@ -6,7 +6,6 @@ use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
 
 use super::View;
 use crate::Error;
-use crate::record::Ready;
 use crate::sql::{Row, statements};
 
 statements! {
@@ -18,7 +17,7 @@ statements! {
         from sales_by_device where group_no = $1 and day >= $2 and day <= $3";
     DAY_OF_DEVICE = "select orders, items, amount, refund, shipped, failed, currency, day, device_no
         from sales_by_device where group_no = $1 and day = $2 and device_no = $3";
-    SALES = "select device_no, sale_at_ms, shape, head, lines, errors, trade_no from orders
+    SALES = "select device_no, sale_at_ms, head, lines from orders
         where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
 }
 
@@ -211,7 +210,7 @@ impl Range {
                 if !view.shows(device) {
                     return Ok(());
                 }
-                let sale = view.shape.sale(Ready::of(row, 2)?, UnixMs(row.int(1)?))?;
+                let sale = view.shape.sale(row.bytes(2)?, row.bytes(3)?, UnixMs(row.int(1)?))?;
                 visit(device, stretch.day, &sale)
             })?;
         }

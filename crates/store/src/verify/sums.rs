@@ -8,7 +8,7 @@ use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
 use super::Verified;
 use crate::Error;
 use crate::db::Read;
-use crate::record::{Ready, RecordShape};
+use crate::record::RecordShape;
 use crate::sql::{Sql, statements};
 use crate::sums::{Change, Figures, SumOf, Sums};
 
@@ -19,9 +19,8 @@ statements! {
         union select day from sales_by_product where group_no = $1";
     NEXT_SALE = "select sale_at_ms from orders where group_no = $1 and sale_at_ms >= $2
         order by sale_at_ms limit 1";
-    SALES = "select device_no, sale_at_ms, shape, head, lines, errors, trade_no, order_id
-        from orders where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
-    NO_SALES = "select g.group_id, o.order_id, o.shape, o.head, o.lines, o.errors, o.trade_no
+    SALES = "select device_no, sale_at_ms, head, lines, order_id from orders where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
+    NO_SALES = "select g.group_id, o.order_id, o.head, o.lines
         from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
     OF_DAY = "select cast(null as bigint), cast(null as text), currency, orders, items, amount,
             refund, shipped, failed
@@ -73,7 +72,7 @@ impl Recount<'_> {
     /// An order that is no sale by its columns must be none by its record.
     fn no_sales(&self, verified: &mut Verified) -> Result<(), Error> {
         self.read.each(&NO_SALES, &[], |row| {
-            if let Some(time) = self.shape.sale_time(Ready::of(row, 2)?)? {
+            if let Some(time) = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)? {
                 let (group, order) = (row.text(0)?, row.text(1)?);
                 verified.differences.push(format!(
                     "group {group}, order {order}: was paid at {time} and counts as no sale"
@@ -135,17 +134,16 @@ impl Recount<'_> {
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         self.read.each(&SALES, &[group.0.into(), start.0.into(), end.0.into()], |row| {
             let (device, at) = (DeviceNo(row.int(0)?), UnixMs(row.int(1)?));
-            let ready = Ready::of(row, 2)?;
-            let told = self.shape.sale_time(ready)?;
+            let told = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)?;
             if told.as_deref() != Some(self.zone.text(at).as_str()) {
                 verified.differences.push(format!(
                     "group {group_id}, order {}: counts as a sale at {}, its record says {}",
-                    row.text(7)?,
+                    row.text(4)?,
                     self.zone.text(at),
                     told.as_deref().unwrap_or("none"),
                 ));
             }
-            let sale = self.shape.sale(ready, at)?;
+            let sale = self.shape.sale(row.bytes(2)?, row.bytes(3)?, at)?;
             sums.count(self.zone, (group, device), &sale, Change::Comes);
             Ok(())
         })?;

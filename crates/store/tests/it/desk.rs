@@ -173,8 +173,8 @@ impl RecordShape for TestShape {
         (self.settle)(incoming, kept)
     }
 
-    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
-        let text = std::str::from_utf8(kept.lines).unwrap();
+    fn sale(&self, _: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
+        let text = std::str::from_utf8(lines).unwrap();
         let mut parts = text.split('|');
         let mut next = || parts.next().unwrap();
         next();
@@ -191,8 +191,12 @@ impl RecordShape for TestShape {
         Ok(Sale { at, currency, amount, refund, shipment, goods: goods.collect() })
     }
 
-    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
-        let text = std::str::from_utf8(kept.lines).unwrap();
+    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error> {
+        Ok((1, String::from_utf8(first_head.to_vec()).unwrap()))
+    }
+
+    fn sale_time(&self, _: &[u8], lines: &[u8]) -> Result<Option<String>, Error> {
+        let text = std::str::from_utf8(lines).unwrap();
         let paid = text.split('|').next().unwrap().parse().ok();
         Ok(paid.map(|ms| Zone::utc().text(UnixMs(ms))))
     }
