@@ -31,7 +31,7 @@ use kiosque_model::{Refusal, UnixMs, Zone};
 pub use accounts::Credentials;
 pub use archive::Archived;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
-pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use receive::{Outcome, Owners, derived_trade_no_in};
