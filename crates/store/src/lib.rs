@@ -13,6 +13,7 @@ mod db;
 mod devices;
 mod fleet;
 mod house;
+mod keys;
 mod migrate;
 mod orders;
 mod owners;
@@ -35,7 +36,8 @@ pub use archive::Archived;
 pub use backup::{BackedUp, BackupError};
 pub use db::Copied;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
-pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
+pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
@@ -162,6 +164,7 @@ impl Store {
             backup::ALL,
             devices::ALL,
             house::ALL,
+            keys::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,

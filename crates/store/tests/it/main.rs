@@ -7,6 +7,7 @@ mod apply;
 mod archive;
 mod backup;
 mod desk;
+mod keys;
 mod layout;
 mod owners;
 mod receive;
