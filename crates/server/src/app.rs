@@ -7,6 +7,7 @@ use kiosque_model::{Limits, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::clock::{Clock, Entropy, NoEntropy};
+use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::password::HashSlots;
 
@@ -47,6 +48,7 @@ pub struct App {
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
     pub(crate) hash_slots: HashSlots,
+    pub(crate) intake: Intake,
     request_prefix: String,
     requests: AtomicU64,
 }
@@ -65,6 +67,7 @@ impl App {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
         Ok(App {
             hash_slots: HashSlots::new(&settings.limits),
+            intake: Intake::new(&store, &clock, &settings.limits),
             store,
             settings,
             clock,

@@ -41,7 +41,7 @@ pub use backup::{BackedUp, BackupError};
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use db::Copied;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
-pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use rates::DatedRate;

@@ -199,7 +199,10 @@ fn check_after_kill(house: &House, file: &str, reference: &Pages, round: usize) 
     assert_eq!(rejected, 0);
     let verified = house.run(&["verify"]).good().stdout;
     let counted = format!("verified: {ORDERS} orders in 4 ledgers and ");
-    assert!(verified.starts_with(&counted) && verified.ends_with(", no difference\n"), "{verified}");
+    assert!(
+        verified.starts_with(&counted) && verified.ends_with(", no difference\n"),
+        "{verified}"
+    );
     assert!(walked(house) == *reference, "round {round}: other pages");
     0 < kept && kept < ORDERS
 }

@@ -54,6 +54,8 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     let (mut seen, mut at) = (Vec::new(), 0);
     while let Some(copied) = steps.recv().await {
         seen.push(copied);
+        // A copy that is begun anew by each write would never end.
+        assert!(seen.len() < 100, "{seen:?}");
         desk.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
         desk.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
         at += 1;
