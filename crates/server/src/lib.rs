@@ -7,6 +7,7 @@
 
 mod answer;
 mod app;
+mod attempts;
 mod auth;
 mod body;
 mod call;
@@ -14,6 +15,7 @@ pub mod clock;
 mod connection;
 mod devices;
 mod form;
+mod gate;
 pub mod ingest;
 mod json;
 mod listener;
@@ -27,6 +29,7 @@ mod query;
 mod records;
 mod router;
 pub mod tls;
+mod trail;
 
 pub use app::{App, Settings};
 pub use listener::{Door, Listener, Stop};

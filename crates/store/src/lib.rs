@@ -7,10 +7,12 @@
 
 mod accounts;
 mod archive;
+mod audit;
 mod db;
 mod devices;
 mod fleet;
 mod house;
+mod known_sources;
 mod migrate;
 mod orders;
 mod owners;
@@ -29,8 +31,10 @@ use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
 pub use archive::Archived;
+pub use audit::{AuditAsk, AuditPage};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use known_sources::Acquaintance;
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
@@ -150,8 +154,10 @@ impl Store {
         let groups = [
             accounts::ALL,
             archive::ALL,
+            audit::ALL,
             devices::ALL,
             house::ALL,
+            known_sources::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,

@@ -12,7 +12,7 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{ActedBy, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
@@ -43,6 +43,8 @@ pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
     pub(crate) settings: Settings,
+    /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
+    pub(crate) app: Arc<App>,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -60,10 +62,10 @@ impl House {
         change(&mut settings);
         let folder = TempDir::new().unwrap();
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        let (store, address, stop, serving) =
+        let (app, store, address, stop, serving) =
             serve(folder.path(), &settings, &clock_ms, "127.0.0.1:0".parse().unwrap()).await;
         let serving = Some(serving);
-        let house = House { folder, store, address, settings, clock_ms, stop, serving };
+        let house = House { folder, store, address, settings, app, clock_ms, stop, serving };
         house.apply(fleet).await.unwrap();
         house
     }
@@ -72,7 +74,7 @@ impl House {
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let (store, address, stop, serving) = serve(
+        let (app, store, address, stop, serving) = serve(
             self.folder.path(),
             &self.settings,
             &self.clock_ms,
@@ -80,6 +82,7 @@ impl House {
         )
         .await;
         self.store = store;
+        self.app = app;
         self.address = address;
         self.stop = stop;
         self.serving = Some(serving);
@@ -104,7 +107,8 @@ impl House {
     pub(crate) async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
         let fleet =
             fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
-        fleet::apply(&self.store, fleet, &Entropy::system(), self.now()).await
+        let by = ActedBy::command(self.now());
+        fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }
 
     /// What `kiosque import orders` does; also returns what was rejected.
@@ -161,7 +165,7 @@ async fn serve(
     settings: &Settings,
     clock_ms: &Arc<AtomicI64>,
     address: SocketAddr,
-) -> (Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
+) -> (Arc<App>, Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
     let clock = Clock::Manual(Arc::clone(clock_ms));
     let opening = Opening {
         folder,
@@ -176,10 +180,11 @@ async fn serve(
     let config = tls::server_config(&identity).unwrap();
     let listener = Listener::bind(Door::Gateway, address, config).await.unwrap();
     let address = listener.address().unwrap();
-    let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
+    let app =
+        Arc::new(App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap());
     let stop = Stop::new();
-    let serving = tokio::spawn(listener.serve(Arc::new(app), stop.clone()));
-    (store, address, stop, serving)
+    let serving = tokio::spawn(listener.serve(Arc::clone(&app), stop.clone()));
+    (app, store, address, stop, serving)
 }
 
 /// Collects what is rejected.

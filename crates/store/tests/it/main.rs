@@ -4,7 +4,9 @@
 mod accounts;
 mod apply;
 mod archive;
+mod audit;
 mod desk;
+mod known_sources;
 mod layout;
 mod owners;
 mod receive;
