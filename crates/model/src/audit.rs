@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ids::KeyName;
+use crate::operator::Rights;
 use crate::source::Source;
 use crate::time::UnixMs;
 
@@ -145,7 +147,7 @@ pub enum Actor {
     /// The server itself, because a setting says so.
     Server,
     /// The holder of a key of the operator's listener, by the key's name.
-    Key(String),
+    Key(KeyName),
 }
 
 impl Actor {
@@ -157,7 +159,10 @@ impl Actor {
         match text {
             "command" => Some(Actor::Command),
             "server" => Some(Actor::Server),
-            _ => text.strip_prefix(Actor::KEY).map(|name| Actor::Key(name.to_owned())),
+            _ => text
+                .strip_prefix(Actor::KEY)
+                .and_then(|name| KeyName::parse(name).ok())
+                .map(Actor::Key),
         }
     }
 }
@@ -198,9 +203,9 @@ impl ActedBy {
 
     /// A call with the key of this name.
     #[must_use]
-    pub fn key(name: impl Into<String>, origin: Origin) -> ActedBy {
+    pub fn key(name: KeyName, origin: Origin) -> ActedBy {
         let request = Some((origin.source, origin.request_id));
-        ActedBy { actor: Actor::Key(name.into()), at: origin.at, request }
+        ActedBy { actor: Actor::Key(name), at: origin.at, request }
     }
 }
 
@@ -210,12 +215,14 @@ pub enum Act {
     /// A key was made.
     KeyCreated {
         /// The key's name.
-        name: String,
+        name: KeyName,
+        /// What it may do.
+        rights: Rights,
     },
     /// A key was revoked.
     KeyRevoked {
         /// The key's name.
-        name: String,
+        name: KeyName,
     },
     /// Orders became history.
     Archived {
@@ -261,7 +268,8 @@ impl Act {
     #[must_use]
     pub fn detail(&self) -> String {
         match self {
-            Act::KeyCreated { name } | Act::KeyRevoked { name } => name.clone(),
+            Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
+            Act::KeyRevoked { name } => name.to_string(),
             Act::Archived { orders, devices } => format!("{orders} orders of {devices} devices"),
             Act::OrdersImported { accepted, updated, unchanged, rejected } => format!(
                 "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
@@ -364,7 +372,8 @@ mod tests {
         for event in AuditEvent::ALL {
             assert_eq!(AuditEvent::named(event.name()), Some(event));
         }
-        for actor in [Actor::Command, Actor::Server, Actor::Key("command".to_owned())] {
+        let key = KeyName::parse("command").map(Actor::Key).expect("a name");
+        for actor in [Actor::Command, Actor::Server, key] {
             assert_eq!(Actor::named(&actor.to_string()), Some(actor));
         }
         assert_eq!((AuditEvent::named("Login"), Actor::named("ops")), (None, None));

@@ -87,6 +87,10 @@ text_id!(
     /// A trade number, `tradeNo` or `tradeNoIn`.
     TradeNo
 );
+text_id!(
+    /// What an operator's key is called.
+    KeyName
+);
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {

@@ -8,6 +8,7 @@ pub mod ids;
 pub mod limits;
 pub mod mask;
 pub mod money;
+pub mod operator;
 pub mod order;
 pub mod page;
 pub mod refusal;
@@ -19,9 +20,12 @@ pub mod time;
 
 pub use audit::{ActedBy, Origin};
 pub use day::Day;
-pub use ids::{AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, LoginName, OrderId, TradeNo};
+pub use ids::{
+    AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, KeyName, LoginName, OrderId, TradeNo,
+};
 pub use limits::Limits;
 pub use money::{Currency, Minor};
+pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageAsk;
 pub use refusal::{Refusal, Violation};
 pub use scope::Scope;

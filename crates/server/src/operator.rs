@@ -1,18 +1,27 @@
 //! The operator's listener: ordinary HTTP statuses, and errors as `application/problem+json`
 //! (RFC 9457). One line for each call.
 
+mod audit;
+mod call;
+mod key;
 mod problem;
 
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use serde::Serialize;
 
+use crate::answer::Failure;
 use crate::app::App;
 use crate::router::unpanicked;
+use call::Call;
 use problem::Problem;
+
+/// What became of a call.
+type Answer = Result<Response<Full<Bytes>>, Problem>;
 
 /// Answers one request; there is always an answer.
 pub(crate) async fn answer(
@@ -21,17 +30,34 @@ pub(crate) async fn answer(
     peer: IpAddr,
 ) -> Response<Full<Bytes>> {
     let request_id = app.next_request_id();
-    let path = request.uri().path().to_owned();
-    let outcome = unpanicked(async { Ok(route(request).await) }).await;
+    let (head, body) = request.into_parts();
+    let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
+    let outcome = unpanicked(async { Ok(route(&mut call).await) }).await;
     let outcome = outcome.unwrap_or_else(|failure| Err(failure.into()));
-    let refused = outcome.as_ref().err();
-    tracing::debug!(request.id = request_id, path, %peer, ?refused, "answered");
+    call.hear_out().await;
+    let (path, refused) = (call.path(), outcome.as_ref().err());
+    tracing::debug!(request.id = request_id, path, peer = %call.peer, ?refused, "answered");
     problem::render(outcome, &request_id)
 }
 
-async fn route(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Problem> {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/livez") => Ok(Response::new(Full::from("ok\n"))),
+async fn route(call: &mut Call<'_>) -> Answer {
+    match call.path().as_str() {
+        "/livez" => livez(call.get()?),
+        "/operator/v1/audit" => audit::list(call.get()?).await,
         _ => Err(Problem::not_found()),
     }
+}
+
+/// It answers, so it lives; for whoever asks, without a key.
+fn livez(_: &Call<'_>) -> Answer {
+    Ok(Response::new(Full::from("ok\n")))
+}
+
+/// A success, as JSON.
+fn json(answer: &impl Serialize) -> Answer {
+    let body = serde_json::to_vec(answer).map_err(|error| Failure::broken(&error))?;
+    let mut response = Response::new(Full::from(body));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
 }

@@ -28,8 +28,8 @@ statements! {
     DROP = "delete from audit where entry_no > $1 and entry_no <= $2 and at_ms < $3";
     LOGIN_NAME = "select login_name from accounts where account_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";
-    SESSION_OF = "select source, request_id, opened_at_ms, expires_at_ms
-        from sessions where account_no = $1";
+    SESSION_OF = "select s.source, s.request_id, s.opened_at_ms, s.expires_at_ms, g.group_id
+        from sessions s left join groups g on g.group_no = s.group_no where s.account_no = $1";
 }
 
 /// How much later than others that happened after it an entry may be written: refusals are told a
@@ -128,39 +128,50 @@ pub(crate) fn session_changed(
     add(write, &Happened { group_id, ..happened })
 }
 
+/// A session that is about to end: from where it was opened, and the group that it selects.
+pub(crate) struct Live {
+    opened: EarlierSession,
+    group_id: Option<String>,
+}
+
 /// Notes that a login replaced a session.
 pub(crate) fn session_replaced(
     write: &Write<'_>,
     account: AccountNo,
-    earlier: EarlierSession,
+    live: Live,
     origin: &Origin,
 ) -> Result<(), Error> {
     let event = AuditEvent::SessionReplaced;
     let happened = Happened::to_account(event, login_name(write, account)?, origin);
-    add(write, &Happened { earlier: Some(earlier), ..happened })
+    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
 }
 
 /// Notes that an apply ended a session.
 pub(crate) fn session_ended(
     write: &Write<'_>,
     (account, why): (&str, TakenAway),
-    earlier: EarlierSession,
+    live: Live,
     by: &ActedBy,
 ) -> Result<(), Error> {
-    let happened = Happened::by_operator(AuditEvent::SessionEnded, by);
-    let (account, detail) = (Some(account.to_owned()), Some(why.name().to_owned()));
-    add(write, &Happened { account, detail, earlier: Some(earlier), ..happened })
+    let happened = Happened {
+        account: Some(account.to_owned()),
+        detail: Some(why.name().to_owned()),
+        ..Happened::by_operator(AuditEvent::SessionEnded, by)
+    };
+    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
 }
 
-/// From where the account's session was opened, if one is live.
+/// The account's session, if it is live.
 pub(crate) fn live_session(
     read: &Read<'_>,
     account: AccountNo,
     now: UnixMs,
-) -> Result<Option<EarlierSession>, Error> {
-    let session =
-        read.one(&SESSION_OF, &[account.0.into()], |row| Ok((row.int(3)?, earlier(row, 0)?)))?;
-    Ok(session.filter(|(expires_at_ms, _)| now.0 < *expires_at_ms).map(|(_, earlier)| earlier))
+) -> Result<Option<Live>, Error> {
+    let session = read.one(&SESSION_OF, &[account.0.into()], |row| {
+        let group_id = row.maybe_text(4)?.map(str::to_owned);
+        Ok((row.int(3)?, Live { opened: earlier(row, 0)?, group_id }))
+    })?;
+    Ok(session.filter(|(expires_at_ms, _)| now.0 < *expires_at_ms).map(|(_, live)| live))
 }
 
 fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {

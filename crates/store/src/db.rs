@@ -1,5 +1,6 @@
 //! The driver: one SQLite file in WAL with `synchronous=FULL`. Reads have a snapshot each and run
-//! where they are called; writes take turns, each in a transaction of its own.
+//! where they are called; writes take turns in the order in which they come, each in a transaction
+//! of its own.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, WhenAbsent};
@@ -21,6 +23,8 @@ const IDLE_READERS_MAX: usize = 8;
 pub(crate) struct Db {
     path: std::path::PathBuf,
     wait: Duration,
+    /// Whose turn it is to write: first come, first served.
+    turn: Arc<Semaphore>,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
 }
@@ -44,7 +48,8 @@ impl Db {
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;
         let readers = Mutex::new(Vec::new());
-        Ok(Db { path, wait, writer: Mutex::new(writer), readers })
+        let turn = Arc::new(Semaphore::new(1));
+        Ok(Db { path, wait, turn, writer: Mutex::new(writer), readers })
     }
 
     /// Reads from one snapshot, on the calling thread: for key ranges that cost the same at any
@@ -90,11 +95,26 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let db = Arc::clone(self);
-        // Waiting for a thread and for earlier writes counts, too.
+        // Waiting for earlier writes and for a thread counts, too.
         let patience_ends = Instant::now() + self.wait;
-        let done = tokio::task::spawn_blocking(move || db.write_until(patience_ends, change)).await;
-        done.unwrap_or_else(|_| Err(Error::Gone.into()))
+        let turn = self.turn().await.map_err(E::from)?;
+        let db = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || {
+            // The turn is held by the work, which a caller that hangs up does not stop.
+            let _turn = turn;
+            db.write_until(patience_ends, change)
+        });
+        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+    }
+
+    /// Waits for this process's earlier writes, and keeps no thread waiting with it.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let turn = Arc::clone(&self.turn).acquire_owned();
+        match tokio::time::timeout(self.wait, turn).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) => Err(Error::Gone),
+            Err(_) => Err(Error::Busy(self.wait)),
+        }
     }
 
     /// Writes in one transaction on the calling thread; durable when it returns. An error takes
@@ -273,6 +293,73 @@ mod tests {
     use super::*;
 
     static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
+
+    /// A store on which a write is under way until the sender is dropped, and a runtime with few
+    /// threads for work that blocks.
+    fn occupied(wait: Duration) -> (tempfile::TempDir, tokio::runtime::Runtime, Arc<Db>, Hold) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let db = Db::open(folder.path(), WhenAbsent::Create, wait).expect("a new file");
+        db.write_here(|write| write.script("create table notes (note text)")).expect("a table");
+        let db = Arc::new(db);
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().max_blocking_threads(2).build().expect("a runtime");
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let holder = Arc::clone(&db);
+        runtime.spawn(async move {
+            let write = holder.write(move |_| {
+                let _ = begin.send(());
+                let _ = held.recv();
+                Ok::<_, Error>(())
+            });
+            write.await
+        });
+        runtime.block_on(begun).expect("the write has begun");
+        (folder, runtime, db, hold)
+    }
+
+    type Hold = std::sync::mpsc::Sender<()>;
+
+    /// "a login in the middle of a full ingest waits for one transaction at most": whoever came
+    /// first writes first, and those that wait keep no thread from others.
+    #[test]
+    fn writes_have_their_turns_in_the_order_in_which_they_came() {
+        let (_folder, runtime, db, hold) = occupied(Duration::from_secs(60));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let write = |number: usize| {
+            let (db, order) = (Arc::clone(&db), Arc::clone(&order));
+            runtime.spawn(async move {
+                let note = db.write(move |_| {
+                    lock(&order).push(number);
+                    Ok::<_, Error>(())
+                });
+                note.await
+            })
+        };
+        let writes: Vec<_> = (0..40).map(write).collect();
+        runtime.block_on(async {
+            // Tasks start in the order in which they were spawned.
+            tokio::task::yield_now().await;
+            let read = db.read_long(|read| read.one(&COUNT, &[], |row| row.int(0)));
+            let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+            assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
+            drop(hold);
+            for write in writes {
+                write.await.expect("no panic").expect("a turn");
+            }
+        });
+        assert_eq!(*lock(&order), (0..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_write_waits_for_its_turn_as_long_as_it_may() {
+        let wait = Duration::from_millis(300);
+        let (_folder, runtime, db, hold) = occupied(wait);
+        let late = runtime.block_on(db.write(|_| Ok::<_, Error>(())));
+        assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
+        drop(hold);
+        runtime.block_on(db.write(|_| Ok::<_, Error>(()))).expect("a turn");
+    }
 
     #[test]
     fn a_change_that_panics_is_taken_back_and_stops_nobody() {

@@ -12,6 +12,7 @@ mod db;
 mod devices;
 mod fleet;
 mod house;
+mod keys;
 mod known_sources;
 mod migrate;
 mod orders;
@@ -34,6 +35,7 @@ pub use archive::Archived;
 pub use audit::{AuditAsk, AuditPage};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::Acquaintance;
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use receive::{Outcome, Owners, derived_trade_no_in};
@@ -157,6 +159,7 @@ impl Store {
             audit::ALL,
             devices::ALL,
             house::ALL,
+            keys::ALL,
             known_sources::ALL,
             migrate::ALL,
             orders::ALL,

@@ -1,12 +1,14 @@
 //! What travels: the types of the contract as they stand in JSON, for the server and for clients
 //! alike. No rules and no input or output live here; names are the contract's own.
 
+mod audit;
 mod device;
 mod envelope;
 mod order;
 mod page;
 mod session;
 
+pub use audit::{AuditEntry, AuditPage, ReplacedSession};
 pub use device::{DeviceFilter, DeviceRecord};
 pub use envelope::{Code, Envelope};
 pub use order::{

@@ -1,17 +1,24 @@
 //! What an operator is told when a call fails: `application/problem+json`.
 
 use bytes::Bytes;
+use http::header::{ALLOW, HeaderName, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
+use kiosque_model::Refusal;
 use serde_json::json;
 
 use crate::answer::{Failure, SystemFault};
+use crate::locale::{self, Locale, Message};
 
 /// Why a call was not done.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
+    /// All that is wrong with what was sent, where that is more than one thing.
+    faults: Vec<String>,
+    /// The header that the status asks for.
+    header: Option<(HeaderName, &'static str)>,
     /// For the log alone.
     cause: Option<String>,
     retry_after_s: Option<u32>,
@@ -19,11 +26,48 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
-        Problem { status, detail: detail.into(), cause: None, retry_after_s: None }
+        let detail = detail.into();
+        Problem {
+            status,
+            detail,
+            faults: Vec::new(),
+            header: None,
+            cause: None,
+            retry_after_s: None,
+        }
     }
 
     pub(crate) fn not_found() -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "there is no such call")
+    }
+
+    /// `allowed` are the methods that the call has, with commas.
+    pub(crate) fn method_not_allowed(allowed: &'static str) -> Problem {
+        let detail = format!("the call takes {allowed}");
+        let header = Some((ALLOW, allowed));
+        Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// Nobody knows who calls.
+    pub(crate) fn unauthorized(detail: &'static str) -> Problem {
+        let header = Some((WWW_AUTHENTICATE, "Bearer"));
+        Problem { header, ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
+    }
+
+    /// The caller is known, and may not.
+    pub(crate) fn forbidden(detail: String) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    /// What was sent could be read, and is wrong; nothing of it was done.
+    pub(crate) fn unprocessable(detail: &'static str, faults: Vec<String>) -> Problem {
+        Problem { faults, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
+    }
+
+    /// The query string is wrong.
+    pub(crate) fn bad_query(faults: Vec<String>) -> Problem {
+        let detail = "the query string is not valid";
+        Problem { faults, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
     }
 
     fn system(fault: SystemFault) -> Problem {
@@ -32,7 +76,20 @@ impl Problem {
             Some(_) => StatusCode::SERVICE_UNAVAILABLE,
             None => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Problem { status, detail: fault.said.to_owned(), cause: Some(fault.cause), retry_after_s }
+        Problem { cause: Some(fault.cause), retry_after_s, ..Problem::new(status, fault.said) }
+    }
+
+    fn refused(refusal: &Refusal) -> Problem {
+        let said = Message::of(refusal).text(Locale::En);
+        match refusal {
+            Refusal::NotFound => Problem::not_found(),
+            Refusal::Unreadable(diagnostic) => Problem::new(StatusCode::BAD_REQUEST, diagnostic),
+            Refusal::Invalid(violations) => {
+                let faults = violations.iter().map(|one| locale::violation(one, Locale::En));
+                Problem::unprocessable(said, faults.collect())
+            }
+            _ => Problem::new(StatusCode::BAD_REQUEST, said),
+        }
     }
 }
 
@@ -40,9 +97,7 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::System(fault) => Problem::system(fault),
-            Failure::Refusal(refusal) => {
-                Problem::new(StatusCode::BAD_REQUEST, format!("{refusal:?}"))
-            }
+            Failure::Refusal(refusal) => Problem::refused(&refusal),
         }
     }
 }
@@ -52,7 +107,7 @@ pub(crate) fn render(
     outcome: Result<Response<Full<Bytes>>, Problem>,
     request_id: &str,
 ) -> Response<Full<Bytes>> {
-    let mut response = outcome.unwrap_or_else(|problem| told(&problem, request_id));
+    let mut response = outcome.unwrap_or_else(|problem| told(problem, request_id));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(request_id) {
@@ -61,22 +116,28 @@ pub(crate) fn render(
     response
 }
 
-fn told(problem: &Problem, request_id: &str) -> Response<Full<Bytes>> {
+fn told(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
     if let Some(cause) = &problem.cause {
         tracing::error!(request.id = request_id, cause, "{}", problem.detail);
     }
-    let body = json!({
+    let mut body = json!({
         "type": "about:blank",
         "title": problem.status.canonical_reason(),
         "status": problem.status.as_u16(),
         "detail": problem.detail,
         "requestId": request_id,
     });
+    if !problem.faults.is_empty() {
+        body["faults"] = problem.faults.into();
+    }
     let mut response = Response::new(Full::from(body.to_string()));
     *response.status_mut() = problem.status;
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/problem+json");
     headers.insert(header::CONTENT_TYPE, kind);
+    if let Some((name, value)) = problem.header {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     if let Some(seconds) = problem.retry_after_s {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

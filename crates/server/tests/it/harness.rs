@@ -2,7 +2,7 @@
 //! stands until a test moves it, and a caller that speaks real TLS.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,7 +24,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -264,6 +264,18 @@ impl Caller {
         Caller(sender)
     }
 
+    /// A connection from a source of its own; none when the server has no time for it.
+    pub(crate) async fn connect_from(source: Ipv4Addr, house: &House) -> Option<Caller> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind((source, 0).into()).ok()?;
+        let stream = socket.connect(house.address).await.ok()?;
+        let stream = tls_over(stream, house.folder.path(), &[b"http/1.1"]).await.ok()?;
+        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.ok()?;
+        tokio::spawn(connection);
+        Some(Caller(sender))
+    }
+
     /// A POST to a path under `/v8`.
     pub(crate) async fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
         let mut request = post(&format!("/v8/{path}"));
@@ -309,6 +321,14 @@ pub(crate) async fn tls_stream(
     folder: &Path,
     alpn: &[&[u8]],
 ) -> TlsStream<TcpStream> {
+    tls_over(TcpStream::connect(address).await.unwrap(), folder, alpn).await.unwrap()
+}
+
+async fn tls_over(
+    stream: TcpStream,
+    folder: &Path,
+    alpn: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
     let mut roots = rustls::RootCertStore::empty();
     roots.add(cert).unwrap();
@@ -319,10 +339,9 @@ pub(crate) async fn tls_stream(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    let stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
+    stream.set_nodelay(true)?;
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.

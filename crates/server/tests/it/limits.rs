@@ -1,7 +1,7 @@
 //! "Limits: one table in the code, each a setting", each hit by a test.
 
 mod connections;
-mod failures;
+pub(crate) mod failures;
 mod logins;
 mod requests;
 mod shutdown;

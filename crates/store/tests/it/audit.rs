@@ -3,7 +3,7 @@
 
 use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{ActedBy, GroupId, LoginName, Origin, Presented, UnixMs};
+use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, Presented, UnixMs};
 use kiosque_store::{AuditAsk, NewHashes};
 
 use crate::desk::{Desk, NOW, known_account, origin};
@@ -78,7 +78,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     log_in(&desk, origin(here, at(8)), 100).await;
     let off = AccountEntry { third_party_api: Some(false), ..known_account("ops") };
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
-    let by = ActedBy::key("ci", origin(there, at(9)));
+    let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
     desk.store.apply(fleet, NewHashes::new(), by).await.unwrap();
     let act = Act::Archived { orders: 3, devices: 2 };
     desk.store.note_act(act, ActedBy::server(at(10))).await.unwrap();
@@ -99,14 +99,14 @@ async fn the_trail_tells_a_story_from_its_end() {
             "11 10 archived actor=server detail=3 orders of 2 devices".to_owned(),
             format!("10 9 fleetApplied actor=key ci {request} detail={applied}"),
             format!(
-                "9 9 sessionEnded account=ops actor=key ci {request} detail=apiAccessOff \
+                "9 9 sessionEnded account=ops actor=key ci {request} group=a detail=apiAccessOff \
             earlier=(Some(\"192.0.2.1\"), Some(\"r-1000008\"), Some(8))"
             ),
             "8 8 login account=ops source=192.0.2.1 request=r-1000008 group=a".to_owned(),
             "7 6 login account=ops source=192.0.2.1 request=r-1000006 group=a".to_owned(),
             "6 4 logout account=ops source=2001:db8::7 request=r-1000004 group=b".to_owned(),
             "5 3 switchGroup account=ops source=192.0.2.1 request=r-1000003 group=b".to_owned(),
-            "4 2 sessionReplaced account=ops source=2001:db8::7 request=r-1000002 \
+            "4 2 sessionReplaced account=ops source=2001:db8::7 request=r-1000002 group=a \
             earlier=(Some(\"192.0.2.1\"), Some(\"r-1000001\"), Some(1))"
                 .to_owned(),
             "3 2 login account=ops source=2001:db8::7 request=r-1000002 group=a".to_owned(),
@@ -128,7 +128,10 @@ async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
     desk.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
     log_in(&desk, origin("192.0.2.1", at(2)), 100).await;
     let told = list(&desk, ask()).await;
-    assert!(line(&told[0]).ends_with("request=r-1000002 earlier=(None, None, None)"), "{told:?}");
+    assert!(
+        line(&told[0]).ends_with("request=r-1000002 group=a earlier=(None, None, None)"),
+        "{told:?}"
+    );
 }
 
 /// Refusals as the server tells them: of some account, or of none.

@@ -6,6 +6,7 @@ mod apply;
 mod archive;
 mod audit;
 mod desk;
+mod keys;
 mod known_sources;
 mod layout;
 mod owners;

@@ -1,0 +1,193 @@
+//! Keys of the operator's calls: what one looks like, and what it may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+/// Random bytes of a key.
+pub const KEY_RANDOM_BYTES: usize = 32;
+/// What every key begins with, so that scanners for leaked secrets find one.
+const PREFIX: &str = "kqo_";
+
+/// A key as it travels: its prefix, and base64url of 256 random bits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OperatorKey(String);
+
+impl fmt::Debug for OperatorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OperatorKey(***)")
+    }
+}
+
+impl OperatorKey {
+    /// Makes a new key.
+    #[must_use]
+    pub fn mint(random: [u8; KEY_RANDOM_BYTES]) -> OperatorKey {
+        OperatorKey(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
+    }
+
+    /// The text for whoever asked for the key, and for nobody else.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept of it.
+    #[must_use]
+    pub fn digest(&self) -> KeyDigest {
+        KeyDigest::of(self.0.as_bytes())
+    }
+}
+
+/// The digest of a key's exact characters; only this is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyDigest(String);
+
+impl KeyDigest {
+    fn of(characters: &[u8]) -> KeyDigest {
+        KeyDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
+    }
+
+    /// The digest of a key that a request brought, which is not believed yet; `None` when it can be
+    /// no key.
+    #[must_use]
+    pub fn of_presented(characters: &[u8]) -> Option<KeyDigest> {
+        let random = characters.strip_prefix(PREFIX.as_bytes())?;
+        let random = URL_SAFE_NO_PAD.decode(random).ok()?;
+        (random.len() == KEY_RANDOM_BYTES).then(|| KeyDigest::of(characters))
+    }
+
+    /// The digest as a store keeps it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a key may be allowed to do; each call of the operator asks for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// Stream orders in.
+    Orders,
+    /// Tell of activity of devices.
+    Activity,
+    /// Apply a fleet.
+    Fleet,
+    /// Read the audit trail.
+    Audit,
+}
+
+impl Right {
+    /// Every right, in the order in which they are told.
+    pub const ALL: [Right; 4] = [Right::Orders, Right::Activity, Right::Fleet, Right::Audit];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Right::Orders => "orders",
+            Right::Activity => "activity",
+            Right::Fleet => "fleet",
+            Right::Audit => "audit",
+        }
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that names a right that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no right; orders, activity, fleet and audit are")]
+pub struct NoRight(String);
+
+/// What a key may do: at least one right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights(Vec<Right>);
+
+impl Rights {
+    /// All of them.
+    #[must_use]
+    pub fn all() -> Rights {
+        Rights(Right::ALL.to_vec())
+    }
+
+    /// Whether this one is among them.
+    #[must_use]
+    pub fn contain(&self, right: Right) -> bool {
+        self.0.contains(&right)
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Right> {
+        self.0.iter().copied()
+    }
+}
+
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.iter().map(Right::name).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+impl FromStr for Rights {
+    type Err = NoRight;
+
+    /// Reads names with commas between them.
+    fn from_str(text: &str) -> Result<Rights, NoRight> {
+        let named = |name: &str| Right::ALL.into_iter().find(|right| right.name() == name);
+        let rights = text.split(',').map(str::trim).map(|name| {
+            let right = named(name);
+            right.ok_or_else(|| NoRight(name.to_owned()))
+        });
+        let mut rights = rights.collect::<Result<Vec<Right>, NoRight>>()?;
+        rights.sort_unstable();
+        rights.dedup();
+        Ok(Rights(rights))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_by_its_exact_characters_and_by_no_others() {
+        let key = OperatorKey::mint([251; KEY_RANDOM_BYTES]);
+        let text = key.reveal().to_owned();
+        assert_eq!((&text[..4], text.len()), ("kqo_", 47));
+        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+        assert_eq!(KeyDigest::of_presented(text.as_bytes()), Some(key.digest()));
+        assert_eq!(format!("{key:?}"), "OperatorKey(***)");
+        assert!(!key.digest().as_str().contains(&text[4..]));
+        for at in 0..text.len() {
+            let mut altered = text.clone().into_bytes();
+            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+            assert_ne!(KeyDigest::of_presented(&altered), Some(key.digest()), "character {at}");
+        }
+        for wrong in ["", "kqo_", &text[4..], &text[..46], &format!("{text}A"), &format!(" {text}")]
+        {
+            assert_eq!(KeyDigest::of_presented(wrong.as_bytes()), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn rights_are_read_and_written_by_name() {
+        let read = |text: &str| text.parse::<Rights>().map(|rights| rights.to_string());
+        assert_eq!(read("audit, orders,audit").as_deref(), Ok("orders,audit"));
+        assert_eq!(read(&Rights::all().to_string()).as_deref(), Ok("orders,activity,fleet,audit"));
+        for (text, named) in [("", "\"\""), ("orders,", "\"\""), ("orders,Fleet", "\"Fleet\"")] {
+            let said = read(text).expect_err(text).to_string();
+            assert_eq!(said, format!("{named} is no right; orders, activity, fleet and audit are"));
+        }
+        let some: Rights = "fleet".parse().expect("a right");
+        assert_eq!(Right::ALL.map(|right| some.contain(right)), [false, false, true, false]);
+    }
+}
