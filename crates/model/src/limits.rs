@@ -51,6 +51,14 @@ pub struct Limits {
     pub store_wait: Duration,
     /// How long a stopping server waits for what is under way.
     pub shutdown_deadline: Duration,
+    /// Largest fleet that an operator may send, in bytes.
+    pub fleet_body_max_bytes: usize,
+    /// Streams of orders at a time.
+    pub ingest_streams_max: usize,
+    /// Text of streamed orders that are read and not stored yet, in bytes, of all streams together.
+    pub ingest_queue_max_bytes: usize,
+    /// Threads that check and store streamed orders at a time.
+    pub ingest_threads: usize,
 }
 
 impl Limits {
@@ -79,6 +87,10 @@ impl Limits {
             login_failures_kept: 65_536,
             store_wait: Duration::from_secs(5),
             shutdown_deadline: Duration::from_secs(10),
+            fleet_body_max_bytes: 16 << 20,
+            ingest_streams_max: 64,
+            ingest_queue_max_bytes: 32 << 20,
+            ingest_threads: cores.saturating_sub(1).max(1),
         }
     }
 }

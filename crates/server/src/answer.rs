@@ -97,6 +97,12 @@ impl From<Refused> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        Failure::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
         let said = match error {
             Error::Busy(_) => "the store is busy; try again",
             Error::Engine(_) | Error::Data(_) | Error::Gone => "the store is not available",

@@ -8,6 +8,7 @@ use kiosque_store::{OnlineSince, Store};
 
 use crate::clock::{Clock, Entropy, NoEntropy};
 use crate::gate::Gate;
+use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::password::HashSlots;
 use crate::trail::Trail;
@@ -60,6 +61,7 @@ pub struct App {
     pub(crate) hash_slots: HashSlots,
     pub(crate) gate: Gate,
     pub(crate) trail: Trail,
+    pub(crate) intake: Intake,
     request_prefix: String,
     requests: AtomicU64,
 }
@@ -81,6 +83,7 @@ impl App {
             hash_slots: HashSlots::new(&settings.limits),
             gate: Gate::new(&settings.limits, entropy.bytes()?),
             trail: Trail::default(),
+            intake: Intake::new(&store, &clock, &settings.limits),
             store,
             settings,
             clock,

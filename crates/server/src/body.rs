@@ -1,5 +1,7 @@
 //! Takes a request's body in, within its limits.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
@@ -9,24 +11,41 @@ use kiosque_model::Limits;
 /// that is cut off while sending may never see the answer that says why.
 const PATIENCE: usize = 8;
 
-/// The whole body.
-///
-/// # Errors
-/// A sentence for the caller: too large, too slow, or broken off.
-pub(crate) async fn read(body: Incoming, limits: &Limits) -> Result<Bytes, String> {
-    let reading = tokio::time::timeout(limits.body_deadline, collect(body, limits.body_max_bytes));
-    match reading.await {
-        Ok(read) => read,
-        Err(_) => Err(format!("the body did not arrive within {:?}", limits.body_deadline)),
-    }
+/// Why a body could not be taken in, as a sentence for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyFault {
+    /// More than so many bytes.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// Not all of it came in time.
+    #[error("the body did not arrive within {0:?}")]
+    Late(Duration),
+    /// It ended in the middle.
+    #[error("the body broke off")]
+    Broken,
 }
 
-async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, String> {
+/// The whole body.
+pub(crate) async fn read(body: &mut Incoming, limits: &Limits) -> Result<Bytes, BodyFault> {
+    read_up_to(body, limits.body_max_bytes, limits).await
+}
+
+/// The whole body, for a call that takes larger ones.
+pub(crate) async fn read_up_to(
+    body: &mut Incoming,
+    max_bytes: usize,
+    limits: &Limits,
+) -> Result<Bytes, BodyFault> {
+    let reading = tokio::time::timeout(limits.body_deadline, collect(body, max_bytes));
+    reading.await.unwrap_or(Err(BodyFault::Late(limits.body_deadline)))
+}
+
+async fn collect(body: &mut Incoming, max: usize) -> Result<Bytes, BodyFault> {
     let mut first = Bytes::new();
     let mut rest: Vec<u8> = Vec::new();
     let mut seen = 0_usize;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| "the body broke off".to_owned())?;
+        let frame = frame.map_err(|_| BodyFault::Broken)?;
         let Ok(data) = frame.into_data() else { continue };
         let is_first = seen == 0;
         seen = seen.saturating_add(data.len());
@@ -49,7 +68,7 @@ async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, String> {
         }
     }
     if seen > max {
-        return Err(format!("the body is larger than {max} bytes"));
+        return Err(BodyFault::TooLarge(max));
     }
     Ok(if rest.is_empty() { first } else { Bytes::from(rest) })
 }

@@ -11,7 +11,7 @@ use kiosque_wire::{LOCALE_HEADER, TOKEN_HEADER};
 
 use crate::answer::Failure;
 use crate::app::App;
-use crate::body;
+use crate::body::{self, BodyFault};
 use crate::form::Form;
 use crate::json;
 use crate::locale::Locale;
@@ -28,7 +28,7 @@ pub(crate) struct Call<'a> {
     /// Names the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
     head: Parts,
-    body: Result<Bytes, String>,
+    body: Result<Bytes, BodyFault>,
 }
 
 impl<'a> Call<'a> {
@@ -40,8 +40,8 @@ impl<'a> Call<'a> {
         peer: IpAddr,
         request_id: &'a str,
     ) -> Call<'a> {
-        let (head, body) = request.into_parts();
-        let body = body::read(body, &app.settings.limits).await;
+        let (head, mut body) = request.into_parts();
+        let body = body::read(&mut body, &app.settings.limits).await;
         Call { app, now: app.clock.now(), peer, request_id, head, body }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
     /// Reads the body into a form.
     pub(crate) fn form(self) -> Result<Form, Refusal> {
         let max_depth = self.app.settings.limits.json_max_depth;
-        let body = self.body.map_err(Refusal::Unreadable)?;
+        let body = self.body.map_err(|fault| Refusal::Unreadable(fault.to_string()))?;
         let fields = json::parse_object(&body, max_depth);
         fields.map(Form::new).map_err(Refusal::Unreadable)
     }

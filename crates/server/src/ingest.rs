@@ -3,8 +3,10 @@
 
 pub mod csv;
 pub mod fleet;
+mod group_commit;
 pub mod import;
 pub mod line;
 pub mod ndjson;
 pub mod record;
 pub mod rejected;
+pub(crate) mod stream;

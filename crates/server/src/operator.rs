@@ -3,7 +3,10 @@
 
 mod audit;
 mod call;
+mod fleet;
 mod key;
+mod lines;
+mod orders;
 mod problem;
 
 use std::net::IpAddr;
@@ -34,16 +37,21 @@ pub(crate) async fn answer(
     let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
     let outcome = unpanicked(async { Ok(route(&mut call).await) }).await;
     let outcome = outcome.unwrap_or_else(|failure| Err(failure.into()));
-    call.hear_out().await;
-    let (path, refused) = (call.path(), outcome.as_ref().err());
-    tracing::debug!(request.id = request_id, path, peer = %call.peer, ?refused, "answered");
-    problem::render(outcome, &request_id)
+    let refused = outcome.as_ref().err();
+    if refused.is_some_and(|problem| !problem.is_silence()) {
+        call.hear_out().await;
+    }
+    let (path, peer) = (call.path(), call.peer);
+    tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");
+    problem::render(outcome, call.request_id)
 }
 
 async fn route(call: &mut Call<'_>) -> Answer {
     match call.path().as_str() {
         "/livez" => livez(call.get()?),
         "/operator/v1/audit" => audit::list(call.get()?).await,
+        "/operator/v1/fleet" => fleet::post(call.post()?).await,
+        "/operator/v1/orders" => orders::post(call.post()?).await,
         _ => Err(Problem::not_found()),
     }
 }

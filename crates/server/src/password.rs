@@ -142,6 +142,23 @@ impl HashSlots {
     }
 }
 
+impl HashSlots {
+    /// Other work with passwords, in a slot that is waited for among the logins and for as long as
+    /// it takes.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let slot = Arc::clone(&self.slots).acquire_owned().await;
+        let slot = slot.map_err(|closed| Failure::broken(&closed))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            work()
+        });
+        done.await.map_err(|error| Failure::broken(&error))
+    }
+}
+
 /// A hash that panicked has left the shelf as it was.
 fn on(shelf: &Mutex<Vec<Vec<Block>>>) -> MutexGuard<'_, Vec<Vec<Block>>> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)

@@ -10,8 +10,8 @@ use std::fmt;
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, GroupId, GroupNo};
 
-use crate::db::Write;
-use crate::sql::{Sql, statements};
+use crate::db::{Read, Write};
+use crate::sql::{Row, Sql, statements};
 use crate::{Error, Store, audit, house};
 
 statements! {
@@ -39,6 +39,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 
 /// The new password hashes of accounts, by login name: only of those whose password changes.
 pub type NewHashes = HashMap<String, String>;
+
+/// What orders that come in need to know of the fleet, as it was at one moment.
+#[derive(Debug, Default)]
+pub struct FleetSeen {
+    version: Option<i64>,
+    /// The name of every product, by `goodsId`.
+    pub product_names: HashMap<String, String>,
+    /// The group that every device belongs to, or last will, by code.
+    pub groups_by_device: HashMap<String, GroupNo>,
+}
 
 /// How many entries of one kind an apply made, changed, and found as they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +137,8 @@ pub(crate) struct Applying<'a> {
 }
 
 impl Store {
-    /// Applies a fleet, all or nothing, and tells the trail. `new_hashes` has the hashes of the passwords that are new.
+    /// Applies a fleet, all or nothing, and tells the trail. `new_hashes` has the hashes of the
+    /// passwords that are new.
     ///
     /// # Errors
     /// Every fault of the fleet, or the store failed.
@@ -145,12 +156,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
-        let names = |read: &crate::db::Read<'_>| {
-            read.all(&PRODUCT_NAMES, &[], |row| {
-                Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
-            })
-        };
-        Ok(self.db.read_long(names).await?.into_iter().collect())
+        self.db.read_long(product_names).await
     }
 
     /// The group that every device belongs to, or last will, by code.
@@ -158,12 +164,23 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
-        let groups = |read: &crate::db::Read<'_>| {
-            read.all(&GROUPS_BY_DEVICE, &[], |row| {
-                Ok((row.text(0)?.to_owned(), GroupNo(row.int(1)?)))
-            })
-        };
-        Ok(self.db.read_long(groups).await?.into_iter().collect())
+        self.db.read_long(groups_by_device).await
+    }
+
+    /// What orders need to know of the fleet, unless that is what is known already. Takes long
+    /// after a change, and nearly no time before.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn fleet_seen(&self, known: &FleetSeen) -> Result<Option<FleetSeen>, Error> {
+        self.db.read(|read| {
+            let version = Some(house::fleet_version(read)?);
+            if version == known.version {
+                return Ok(None);
+            }
+            let (product_names, groups_by_device) = (product_names(read)?, groups_by_device(read)?);
+            Ok(Some(FleetSeen { version, product_names, groups_by_device }))
+        })
     }
 
     /// The code of every device.
@@ -171,11 +188,20 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
-        let codes = |read: &crate::db::Read<'_>| {
-            read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned()))
-        };
+        let codes =
+            |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned()));
         Ok(self.db.read_long(codes).await?.into_iter().collect())
     }
+}
+
+fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
+    let name = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()));
+    Ok(read.all(&PRODUCT_NAMES, &[], name)?.into_iter().collect())
+}
+
+fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
+    let group = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), GroupNo(row.int(1)?)));
+    Ok(read.all(&GROUPS_BY_DEVICE, &[], group)?.into_iter().collect())
 }
 
 fn apply(

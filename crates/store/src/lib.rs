@@ -34,7 +34,7 @@ pub use accounts::Credentials;
 pub use archive::Archived;
 pub use audit::{AuditAsk, AuditPage};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
-pub use fleet::{Applied, ApplyError, NewHashes, Tally};
+pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::Acquaintance;
 pub use orders::{History, OrderAsk, Span, TradeNumbers};

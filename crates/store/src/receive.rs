@@ -66,17 +66,17 @@ pub enum Outcome {
 }
 
 impl Store {
-    /// Takes a batch in, in its order, durably. What is rejected leaves the rest alone. The caller
-    /// chooses batches that take no longer than others may wait.
+    /// Takes a batch in, in its order, durably, and gives it back. What is rejected leaves the rest
+    /// alone. The caller chooses batches that take no longer than others may wait.
     ///
     /// # Errors
     /// The store failed; then nothing of the batch was taken in.
-    pub async fn receive(
+    pub async fn receive<B: AsRef<[Incoming]> + Send + 'static>(
         &self,
-        batch: Vec<Incoming>,
+        batch: B,
         mut owners: Owners,
         now: UnixMs,
-    ) -> Result<(Vec<Outcome>, Vec<Incoming>, Owners), Error> {
+    ) -> Result<(Vec<Outcome>, B, Owners), Error> {
         let (zone, shape) = (self.zone.clone(), Arc::clone(&self.shape));
         self.db
             .write(move |write| {
@@ -90,8 +90,8 @@ impl Store {
                     changes: BTreeMap::new(),
                     sums: Sums::default(),
                 };
-                let mut outcomes = Vec::with_capacity(batch.len());
-                for order in &batch {
+                let mut outcomes = Vec::with_capacity(batch.as_ref().len());
+                for order in batch.as_ref() {
                     let owned = owners.of(write, order.device_code.as_str())?;
                     outcomes.push(intake.take(order, owned.as_ref())?);
                 }

@@ -1,9 +1,10 @@
-//! What travels: the types of the contract as they stand in JSON, for the server and for clients
-//! alike. No rules and no input or output live here; names are the contract's own.
+//! What travels: the types of the contract and of the operator's calls as they stand in JSON, for
+//! the server and for clients alike. No rules and no input or output live here; names are the contract's own.
 
 mod audit;
 mod device;
 mod envelope;
+mod operator;
 mod order;
 mod page;
 mod session;
@@ -11,6 +12,7 @@ mod session;
 pub use audit::{AuditEntry, AuditPage, ReplacedSession};
 pub use device::{DeviceFilter, DeviceRecord};
 pub use envelope::{Code, Envelope};
+pub use operator::{Applied, FleetApplied, OrdersReceived, RejectedOrder};
 pub use order::{
     LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
 };

@@ -11,10 +11,10 @@ use kiosque_model::money::MINOR_MAX;
 use kiosque_model::{
     ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
 };
-use kiosque_store::{Applied, ApplyError, NewHashes, Store};
+use kiosque_store::{Applied, ApplyError, Credentials, NewHashes, Store};
 use serde::Deserialize;
 
-use crate::clock::Entropy;
+use crate::clock::{Entropy, NoEntropy};
 use crate::password;
 
 /// How a fleet file is written.
@@ -149,21 +149,28 @@ pub async fn apply(
     for account in &fleet.accounts {
         let Some(given) = &account.password else { continue };
         let kept = store.credentials(&account.login_name)?;
-        let kept = kept.map(|credentials| credentials.password_hash);
-        let new = match (given, kept) {
-            (Password::Hash(hash), Some(kept)) if *hash == kept => None,
-            (Password::Hash(hash), _) => Some(hash.clone()),
-            (Password::Clear(clear), Some(kept)) if password::is_right(&kept, clear) => None,
-            (Password::Clear(clear), _) => {
-                let hash = password::hash(clear, entropy);
-                Some(hash.map_err(|error| ApplyError::Faults(vec![error.to_string()]))?)
-            }
-        };
-        if let Some(hash) = new {
+        let new = new_hash(given, kept.as_ref(), entropy);
+        if let Some(hash) = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))? {
             new_hashes.insert(account.login_name.as_str().to_owned(), hash);
         }
     }
     store.apply(fleet, new_hashes, by).await
+}
+
+/// The hash of a password that is given, unless it is the one that is kept; takes tens of
+/// milliseconds.
+pub(crate) fn new_hash(
+    given: &Password,
+    kept: Option<&Credentials>,
+    entropy: &Entropy,
+) -> Result<Option<String>, NoEntropy> {
+    let kept = kept.map(|kept| kept.password_hash.as_str());
+    match (given, kept) {
+        (Password::Hash(hash), Some(kept)) if hash == kept => Ok(None),
+        (Password::Hash(hash), _) => Ok(Some(hash.clone())),
+        (Password::Clear(clear), Some(kept)) if password::is_right(kept, clear) => Ok(None),
+        (Password::Clear(clear), _) => password::hash(clear, entropy).map(Some),
+    }
 }
 
 /// Collects what is wrong with a fleet.

@@ -19,7 +19,9 @@ use super::record::{self, ProductNames};
 use super::rejected::Rejected;
 use crate::clock::Clock;
 
+pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
+pub(super) use write::{BATCH_START, PAUSE, TURN, in_turn, next_size};
 
 /// How many lines are numbered together, by trade start; a longer file is numbered in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
@@ -95,17 +97,17 @@ pub trait Watch {
 
 /// An order that may be stored.
 #[derive(Debug)]
-struct Prepared {
-    line: u64,
-    incoming: Incoming,
+pub(super) struct Prepared {
+    pub(super) line: u64,
+    pub(super) incoming: Incoming,
 }
 
 /// Lines read and checked, to be numbered together.
 #[derive(Debug, Default)]
-struct Chunk {
-    prepared: Vec<Prepared>,
-    rejected: Vec<Rejected>,
-    unknown_keys: BTreeSet<String>,
+pub(super) struct Chunk {
+    pub(super) prepared: Vec<Prepared>,
+    pub(super) rejected: Vec<Rejected>,
+    pub(super) unknown_keys: BTreeSet<String>,
 }
 
 /// An import under way.

@@ -1,4 +1,4 @@
-//! Splits a stream into lines without ever holding more of one than is allowed.
+//! Splits a file or a stream into lines without ever holding more of one than is allowed.
 
 use std::io::{self, BufRead};
 
@@ -27,55 +27,79 @@ pub enum LineSize {
     TooLong(usize),
 }
 
-/// The lines of a stream that are not blank.
-#[derive(Debug)]
-pub struct RawLines<R> {
-    input: R,
+/// Cuts what comes in pieces into lines, and leaves out blank ones.
+#[derive(Debug, Default)]
+pub struct Cutter {
     number: u64,
+    text: Vec<u8>,
+    size: usize,
 }
 
-impl<R: BufRead> RawLines<R> {
-    /// The lines of `input`.
-    pub fn new(input: R) -> RawLines<R> {
-        RawLines { input, number: 0 }
-    }
-
-    fn read_line(&mut self) -> io::Result<Option<RawLine>> {
-        let mut text = Vec::new();
-        let mut size = 0_usize;
-        loop {
-            let chunk = self.input.fill_buf()?;
-            if chunk.is_empty() {
-                break;
-            }
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let part = &chunk[..end.unwrap_or(chunk.len())];
-            size = size.saturating_add(part.len());
-            if size <= LINE_MAX_BYTES {
-                text.extend_from_slice(part);
-            } else {
-                text.extend_from_slice(&part[..part.len().min(SHOWN_BYTES)]);
-                text.truncate(SHOWN_BYTES);
-            }
-            let taken = part.len() + usize::from(end.is_some());
-            self.input.consume(taken);
-            if end.is_some() {
-                return Ok(Some(self.line(text, size)));
-            }
+impl Cutter {
+    /// Takes the beginning of a piece in, up to the end of a line or of the piece: how many bytes
+    /// that was, and the line, if one ended that is not blank.
+    pub fn take(&mut self, piece: &[u8]) -> (usize, Option<RawLine>) {
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let part = &piece[..end.unwrap_or(piece.len())];
+        self.size = self.size.saturating_add(part.len());
+        if self.size <= LINE_MAX_BYTES {
+            self.text.extend_from_slice(part);
+        } else {
+            self.text.extend_from_slice(&part[..part.len().min(SHOWN_BYTES)]);
+            self.text.truncate(SHOWN_BYTES);
         }
-        Ok((size > 0).then(|| self.line(text, size)))
+        let taken = part.len() + usize::from(end.is_some());
+        (taken, end.and_then(|_| self.line()))
     }
 
-    fn line(&mut self, mut text: Vec<u8>, size: usize) -> RawLine {
+    /// The last line, which needs no end.
+    pub fn finish(&mut self) -> Option<RawLine> {
+        if self.size > 0 { self.line() } else { None }
+    }
+
+    fn line(&mut self) -> Option<RawLine> {
         self.number += 1;
+        let mut text = std::mem::take(&mut self.text);
+        let size = std::mem::take(&mut self.size);
         if self.number == 1 && text.starts_with(b"\xef\xbb\xbf") {
             text.drain(..3);
         }
         if text.last() == Some(&b'\r') {
             text.pop();
         }
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return None;
+        }
         let size = if size > LINE_MAX_BYTES { LineSize::TooLong(size) } else { LineSize::Whole };
-        RawLine { number: self.number, text, size }
+        Some(RawLine { number: self.number, text, size })
+    }
+}
+
+/// The lines of a file that are not blank.
+#[derive(Debug)]
+pub struct RawLines<R> {
+    input: R,
+    cutter: Cutter,
+}
+
+impl<R: BufRead> RawLines<R> {
+    /// The lines of `input`.
+    pub fn new(input: R) -> RawLines<R> {
+        RawLines { input, cutter: Cutter::default() }
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<RawLine>> {
+        loop {
+            let piece = self.input.fill_buf()?;
+            if piece.is_empty() {
+                return Ok(self.cutter.finish());
+            }
+            let (taken, line) = self.cutter.take(piece);
+            self.input.consume(taken);
+            if line.is_some() {
+                return Ok(line);
+            }
+        }
     }
 }
 
@@ -83,12 +107,7 @@ impl<R: BufRead> Iterator for RawLines<R> {
     type Item = io::Result<RawLine>;
 
     fn next(&mut self) -> Option<io::Result<RawLine>> {
-        loop {
-            match self.read_line() {
-                Ok(Some(line)) if line.text.iter().all(u8::is_ascii_whitespace) => {}
-                other => return other.transpose(),
-            }
-        }
+        self.read_line().transpose()
     }
 }
 

@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_panics_and_every_cursor_is_read_back(query in ".{0,60}", number in 1..i64::MAX) {
+        fn no_query_panics_and_cursors_are_read_back(query in ".{0,60}", number in 1..i64::MAX) {
             let _ = asked(&query);
             prop_assert_eq!(read_cursor(&cursor(number)), Some(number));
         }

@@ -1,13 +1,14 @@
 //! What an operator is told when a call fails: `application/problem+json`.
 
 use bytes::Bytes;
-use http::header::{ALLOW, HeaderName, WWW_AUTHENTICATE};
+use http::header::HeaderName;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use kiosque_model::Refusal;
 use serde_json::json;
 
 use crate::answer::{Failure, SystemFault};
+use crate::body::BodyFault;
 use crate::locale::{self, Locale, Message};
 
 /// Why a call was not done.
@@ -18,7 +19,7 @@ pub(crate) struct Problem {
     /// All that is wrong with what was sent, where that is more than one thing.
     faults: Vec<String>,
     /// The header that the status asks for.
-    header: Option<(HeaderName, &'static str)>,
+    header: Option<(&'static str, &'static str)>,
     /// For the log alone.
     cause: Option<String>,
     retry_after_s: Option<u32>,
@@ -44,13 +45,13 @@ impl Problem {
     /// `allowed` are the methods that the call has, with commas.
     pub(crate) fn method_not_allowed(allowed: &'static str) -> Problem {
         let detail = format!("the call takes {allowed}");
-        let header = Some((ALLOW, allowed));
+        let header = Some(("allow", allowed));
         Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
     /// Nobody knows who calls.
     pub(crate) fn unauthorized(detail: &'static str) -> Problem {
-        let header = Some((WWW_AUTHENTICATE, "Bearer"));
+        let header = Some(("www-authenticate", "Bearer"));
         Problem { header, ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
@@ -68,6 +69,11 @@ impl Problem {
     pub(crate) fn bad_query(faults: Vec<String>) -> Problem {
         let detail = "the query string is not valid";
         Problem { faults, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
+    }
+
+    /// Whether the caller fell silent while it was listened to.
+    pub(crate) fn is_silence(&self) -> bool {
+        self.status == StatusCode::REQUEST_TIMEOUT
     }
 
     fn system(fault: SystemFault) -> Problem {
@@ -90,6 +96,17 @@ impl Problem {
             }
             _ => Problem::new(StatusCode::BAD_REQUEST, said),
         }
+    }
+}
+
+impl From<BodyFault> for Problem {
+    fn from(fault: BodyFault) -> Self {
+        let status = match fault {
+            BodyFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyFault::Late(_) => StatusCode::REQUEST_TIMEOUT,
+            BodyFault::Broken => StatusCode::BAD_REQUEST,
+        };
+        Problem::new(status, fault.to_string())
     }
 }
 
@@ -136,7 +153,7 @@ fn told(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
     let kind = HeaderValue::from_static("application/problem+json");
     headers.insert(header::CONTENT_TYPE, kind);
     if let Some((name, value)) = problem.header {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     if let Some(seconds) = problem.retry_after_s {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));

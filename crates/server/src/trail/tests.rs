@@ -102,13 +102,17 @@ proptest! {
     /// Every refusal is told exactly once, and never more than a few entries for a place.
     #[test]
     fn every_refusal_is_told_once(
-        steps in prop::collection::vec((0_i64..30_000, 0_u8..4, any::<bool>(), any::<bool>()), 0..200),
+        steps in prop::collection::vec(
+            (0_i64..30_000, 0_u8..4, any::<bool>(), any::<bool>()),
+            0..200,
+        ),
     ) {
         let (mut refusals, mut ms, mut told) = (Refusals::default(), 0, Vec::new());
         for (pass, place, known, flush) in &steps {
             ms += pass;
             let account = ops().filter(|_| *known);
-            refusals.add(account, LoginFault::Credentials, &origin(&format!("192.0.2.{place}"), ms));
+            let origin = origin(&format!("192.0.2.{place}"), ms);
+            refusals.add(account, LoginFault::Credentials, &origin);
             if *flush {
                 told.append(&mut refusals.due(UnixMs(START + ms)));
             }

@@ -23,6 +23,7 @@ struct Guesses {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_session() {
     let (sources, seconds) = (size(100, 1_000), size(2, 60));
+    rlimit::increase_nofile_limit(8_000).unwrap();
     // So few that a short run comes to their end.
     let free = size(20, 100);
     let settled = House::set(FLEET, |settings| {
@@ -72,9 +73,9 @@ fn report(
     logins.sort_unstable();
     let (median, worst) = (logins[logins.len() / 2], logins[logins.len() - 1]);
     println!(
-        "{sources} sources guessed for {elapsed:.1?}: {looked_at} guesses were looked at, {limited} \
-         limited, {busy} busy; the integrator logged in {} times, median {median:.0?}, at most \
-         {worst:.0?}",
+        "{sources} sources guessed for {elapsed:.1?}: {looked_at} guesses were looked at, \
+         {limited} limited, {busy} busy; the integrator logged in {} times, median {median:.0?}, \
+         at most {worst:.0?}",
         logins.len()
     );
     let allowed = free + usize::try_from(elapsed.as_secs()).unwrap() / 2 + 1;

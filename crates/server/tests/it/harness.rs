@@ -12,14 +12,14 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{ActedBy, UnixMs, Zone};
+use kiosque_model::{ActedBy, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::{App, Door, Listener, Settings, Stop, tls};
-use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
+use kiosque_store::{Applied, ApplyError, KeyHolder, Opening, Store, WhenAbsent};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
@@ -42,6 +42,8 @@ pub(crate) struct House {
     pub(crate) folder: TempDir,
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
+    /// Where the operator's calls are.
+    pub(crate) operator: SocketAddr,
     pub(crate) settings: Settings,
     /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
     pub(crate) app: Arc<App>,
@@ -62,10 +64,11 @@ impl House {
         change(&mut settings);
         let folder = TempDir::new().unwrap();
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        let (app, store, address, stop, serving) =
-            serve(folder.path(), &settings, &clock_ms, "127.0.0.1:0".parse().unwrap()).await;
-        let serving = Some(serving);
-        let house = House { folder, store, address, settings, app, clock_ms, stop, serving };
+        let Serving { app, store, address, operator, stop, task } =
+            serve(folder.path(), &settings, &clock_ms).await;
+        let serving = Some(task);
+        let house =
+            House { folder, store, address, operator, settings, app, clock_ms, stop, serving };
         house.apply(fleet).await.unwrap();
         house
     }
@@ -74,18 +77,13 @@ impl House {
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let (app, store, address, stop, serving) = serve(
-            self.folder.path(),
-            &self.settings,
-            &self.clock_ms,
-            "127.0.0.1:0".parse().unwrap(),
-        )
-        .await;
-        self.store = store;
-        self.app = app;
-        self.address = address;
-        self.stop = stop;
-        self.serving = Some(serving);
+        let again = serve(self.folder.path(), &self.settings, &self.clock_ms).await;
+        self.store = again.store;
+        self.app = again.app;
+        self.address = again.address;
+        self.operator = again.operator;
+        self.stop = again.stop;
+        self.serving = Some(again.task);
     }
 
     /// Tells the server to stop, and waits until it has.
@@ -136,6 +134,30 @@ impl House {
         self.caller().await.call(path, token, body).await
     }
 
+    /// A new key of an operator; rights with commas.
+    pub(crate) async fn key(&self, may: &str) -> String {
+        let key = OperatorKey::mint(Entropy::system().bytes().unwrap());
+        let name = KeyName::parse(&key.reveal()[..12]).unwrap();
+        let holder = KeyHolder { name, rights: may.parse().unwrap() };
+        self.store.create_key(holder, key.digest(), self.now()).await.unwrap();
+        key.reveal().to_owned()
+    }
+
+    /// A POST to the operator's listener, on a connection of its own.
+    pub(crate) async fn operate(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        body: impl Into<Bytes>,
+    ) -> Reply {
+        let mut request = http::Request::post(path).header("host", "localhost");
+        if let Some(key) = key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let mut caller = Caller::connect(self.operator, self.folder.path()).await;
+        caller.send(request.body(Full::from(body.into())).unwrap()).await
+    }
+
     /// Logs in, with success.
     pub(crate) async fn log_in(&self, username: &str) -> LoggedIn {
         let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
@@ -160,12 +182,17 @@ impl Drop for House {
     }
 }
 
-async fn serve(
-    folder: &Path,
-    settings: &Settings,
-    clock_ms: &Arc<AtomicI64>,
+/// A server that runs.
+struct Serving {
+    app: Arc<App>,
+    store: Store,
     address: SocketAddr,
-) -> (Arc<App>, Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
+    operator: SocketAddr,
+    stop: Stop,
+    task: tokio::task::JoinHandle<()>,
+}
+
+async fn serve(folder: &Path, settings: &Settings, clock_ms: &Arc<AtomicI64>) -> Serving {
     let clock = Clock::Manual(Arc::clone(clock_ms));
     let opening = Opening {
         folder,
@@ -178,13 +205,18 @@ async fn serve(
     let store = Store::open(&opening).unwrap();
     let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
     let config = tls::server_config(&identity).unwrap();
-    let listener = Listener::bind(Door::Gateway, address, config).await.unwrap();
-    let address = listener.address().unwrap();
-    let app =
-        Arc::new(App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap());
-    let stop = Stop::new();
-    let serving = tokio::spawn(listener.serve(Arc::clone(&app), stop.clone()));
-    (app, store, address, stop, serving)
+    let bind = |door| Listener::bind(door, "127.0.0.1:0", Arc::clone(&config));
+    let gateway = bind(Door::Gateway).await.unwrap();
+    let operators = bind(Door::Operator).await.unwrap();
+    let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
+    let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
+    let (app, stop) = (Arc::new(app), Stop::new());
+    let gateway = gateway.serve(Arc::clone(&app), stop.clone());
+    let operators = operators.serve(Arc::clone(&app), stop.clone());
+    let task = tokio::spawn(async move {
+        tokio::join!(gateway, operators);
+    });
+    Serving { app, store, address, operator, stop, task }
 }
 
 /// Collects what is rejected.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use kiosque_model::Limits;
 
 use crate::abuse::slow_clients;
+use crate::operator::overload;
 
 /// A limit without a test does not compile: whoever adds one names its test here.
 #[test]
@@ -37,8 +38,12 @@ fn every_limit_is_hit_by_a_test() {
         login_failures_kept: _,
         store_wait: _,
         shutdown_deadline: _,
+        fleet_body_max_bytes: _,
+        ingest_streams_max: _,
+        ingest_queue_max_bytes: _,
+        ingest_threads: _,
     } = Limits::for_cores(1);
-    let hit_by: [(&str, fn()); 21] = [
+    let hit_by: [(&str, fn()); 25] = [
         ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
         ("json_max_depth", requests::json_nests_up_to_its_limit),
         ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -63,6 +68,10 @@ fn every_limit_is_hit_by_a_test() {
         ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
         ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
         ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
+        ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
+        ("ingest_streams_max", overload::one_stream_too_many_is_refused_at_once),
+        ("ingest_queue_max_bytes", overload::what_waits_is_bounded),
+        ("ingest_threads", overload::as_many_threads_at_a_time_as_there_may_be),
     ];
     assert!(hit_by.iter().all(|(limit, _)| !limit.is_empty()));
 }
@@ -94,6 +103,10 @@ fn the_limits_are_what_the_design_says() {
             login_failures_kept: 65_536,
             store_wait: seconds(5),
             shutdown_deadline: seconds(10),
+            fleet_body_max_bytes: 16 << 20,
+            ingest_streams_max: 64,
+            ingest_queue_max_bytes: 32 << 20,
+            ingest_threads: hash_slots,
         };
         assert_eq!(Limits::for_cores(cores), expected);
     }

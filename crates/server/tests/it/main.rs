@@ -11,6 +11,7 @@ mod harness;
 mod limits;
 mod log_out;
 mod login;
+mod operator;
 mod order_detail;
 mod orders;
 mod paging;

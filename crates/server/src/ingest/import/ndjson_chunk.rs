@@ -78,11 +78,21 @@ fn check_blocks(take: &Mutex<Receiver<Block>>, zone: &Zone, names: &ProductNames
     loop {
         let block = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(block) = block else { return chunk };
-        for raw in block {
-            match check(&raw, zone, names, &mut chunk.unknown_keys) {
-                Ok(prepared) => chunk.prepared.push(prepared),
-                Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),
-            }
+        check_block(block, zone, names, &mut chunk);
+    }
+}
+
+/// Checks lines, and adds what becomes of each to a chunk.
+pub(in crate::ingest) fn check_block(
+    block: Vec<RawLine>,
+    zone: &Zone,
+    names: &ProductNames,
+    chunk: &mut Chunk,
+) {
+    for raw in block {
+        match check(&raw, zone, names, &mut chunk.unknown_keys) {
+            Ok(prepared) => chunk.prepared.push(prepared),
+            Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),
         }
     }
 }

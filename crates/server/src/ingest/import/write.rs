@@ -11,13 +11,13 @@ use super::{Import, ImportError, Prepared, Progress};
 use crate::ingest::rejected::Rejected;
 
 /// What a transaction is meant to take; others never wait for more than about 20 ms.
-const TURN: Duration = Duration::from_millis(14);
+pub(in crate::ingest) const TURN: Duration = Duration::from_millis(14);
 /// How long others have to come in between two transactions. A waiting write asks every
 /// millisecond.
-const PAUSE: Duration = Duration::from_millis(2);
+pub(in crate::ingest) const PAUSE: Duration = Duration::from_millis(2);
 /// Orders of a group that are laid out together.
 const RUN: usize = 4_096;
-const BATCH_START: usize = 64;
+pub(in crate::ingest) const BATCH_START: usize = 64;
 const BATCH_MAX: usize = 4_096;
 
 /// Stores orders by trade start, each device's new orders numbered so; adds what is not taken to
@@ -63,7 +63,10 @@ pub(super) async fn store(
 
 /// First every order once, each device's by trade start; then those that come again, in the order
 /// of the file, so that the last line of an order is what stays.
-fn in_turn(mut prepared: Vec<Prepared>, groups: &HashMap<String, GroupNo>) -> Vec<Prepared> {
+pub(in crate::ingest) fn in_turn(
+    mut prepared: Vec<Prepared>,
+    groups: &HashMap<String, GroupNo>,
+) -> Vec<Prepared> {
     prepared.sort_by_key(|one| one.line);
     let mut seen = HashSet::with_capacity(prepared.len());
     let mut again = Vec::with_capacity(prepared.len());
@@ -98,7 +101,7 @@ fn side_by_side(orders: &mut [Prepared], groups: &HashMap<String, GroupNo>) {
 }
 
 /// A batch that takes about a turn, from what the last one took.
-fn next_size(size: usize, took: Duration) -> usize {
+pub(in crate::ingest) fn next_size(size: usize, took: Duration) -> usize {
     let took = took.as_micros().max(1);
     let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(TURN.as_micros()) / took;
     let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);

@@ -32,6 +32,11 @@ impl Door {
         Door::with(house, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
     }
 
+    /// The operator's door.
+    pub(crate) fn of_operator(house: &House) -> Door {
+        Door { address: house.operator, ..Door::of(house) }
+    }
+
     /// A door that speaks these versions of TLS and this protocol.
     pub(crate) fn with(
         house: &House,

@@ -1,0 +1,317 @@
+//! Stores what streams bring: one writer takes what queued up while the last transaction ran into
+//! the next one, and each is answered once it is durable.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kiosque_store::{Error, Incoming, Outcome, Owners, Store};
+use kiosque_wire::RejectedOrder;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::import::{BATCH_START, PAUSE, Prepared, TURN, next_size};
+use crate::clock::Clock;
+
+/// Orders after which the writer reads again who owns which device: codes that do not exist are
+/// remembered, too, and a stream may name any number of them.
+const OWNERS_KEPT_FOR: usize = 100_000;
+
+/// What became of orders.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    pub(super) accepted: u64,
+    pub(super) updated: u64,
+    pub(super) unchanged: u64,
+    pub(super) rejected: Vec<RejectedOrder>,
+}
+
+/// What the store says to whoever waits; it may concern several at once.
+pub(super) type Answer = Result<Stored, Arc<Error>>;
+
+/// Orders of one stream that wait for their transaction.
+struct Parcel {
+    orders: std::vec::IntoIter<Prepared>,
+    stored: Stored,
+    answer: oneshot::Sender<Answer>,
+    /// The place that they take in the queue.
+    _room: OwnedSemaphorePermit,
+}
+
+impl Parcel {
+    fn answer(self, answer: Answer) {
+        // A caller that has gone away does not hear it; what is stored stays.
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// What waits, and whether somebody is writing.
+#[derive(Default)]
+struct Queue {
+    parcels: VecDeque<Parcel>,
+    writing: bool,
+    /// How many orders a transaction takes; kept from one rush to the next.
+    size: usize,
+}
+
+/// The queue before the store.
+pub(super) struct GroupCommit {
+    store: Store,
+    clock: Clock,
+    hands: Arc<Semaphore>,
+    queue: Mutex<Queue>,
+}
+
+/// What goes into one transaction.
+struct Batch {
+    pieces: Vec<Piece>,
+    orders: Arc<[Incoming]>,
+}
+
+/// A part of a parcel in a transaction, and where its orders stand there.
+struct Piece {
+    parcel: Parcel,
+    lines: Vec<u64>,
+    place: Range<usize>,
+}
+
+impl GroupCommit {
+    /// A queue of its own; a transaction needs one of `hands` while it is made.
+    pub(super) fn new(store: Store, clock: Clock, hands: Arc<Semaphore>) -> GroupCommit {
+        let queue = Queue { size: BATCH_START, ..Queue::default() };
+        GroupCommit { store, clock, hands, queue: Mutex::new(queue) }
+    }
+
+    /// Queues orders, which are answered once they are durable. `room` is given back with them.
+    pub(super) fn store(
+        self: &Arc<Self>,
+        orders: Vec<Prepared>,
+        room: OwnedSemaphorePermit,
+    ) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        let (orders, stored) = (orders.into_iter(), Stored::default());
+        let mut queue = self.queue();
+        queue.parcels.push_back(Parcel { orders, stored, answer, _room: room });
+        if !queue.writing {
+            queue.writing = true;
+            tokio::spawn(Arc::clone(self).write());
+        }
+        answered
+    }
+
+    /// A panic under the lock has left a queue that is whole.
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes until nothing waits any more.
+    async fn write(self: Arc<Self>) {
+        let mut writer = Writer { of: &self, finished: false };
+        let (mut owners, mut looked_up) = (Owners::default(), 0);
+        loop {
+            // What queues up while this waits goes in, too.
+            let Ok(hand) = self.hands.acquire().await else { return };
+            let Some(batch) = writer.next_batch() else { return };
+            looked_up += batch.orders.len();
+            if looked_up > OWNERS_KEPT_FOR {
+                (owners, looked_up) = (Owners::default(), batch.orders.len());
+            }
+            owners = self.commit(batch, owners).await;
+            drop(hand);
+            if self.is_crowded() {
+                // Other processes ask for their turn every millisecond.
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// Whether more waits than goes into a transaction.
+    fn is_crowded(&self) -> bool {
+        let queue = self.queue();
+        queue.parcels.iter().map(|parcel| parcel.orders.len()).sum::<usize>() > queue.size
+    }
+
+    /// One transaction for all.
+    async fn commit(&self, batch: Batch, owners: Owners) -> Owners {
+        let begun = Instant::now();
+        let received = self.receive(Arc::clone(&batch.orders), owners).await;
+        self.learn(batch.orders.len(), begun.elapsed());
+        match received {
+            Ok((outcomes, owners)) => {
+                let mut outcomes = outcomes.into_iter();
+                for piece in batch.pieces {
+                    let size = piece.place.len();
+                    let orders = &batch.orders[piece.place.clone()];
+                    self.settle(piece, orders, outcomes.by_ref().take(size));
+                }
+                owners
+            }
+            Err(error) => {
+                self.commit_each(batch, Arc::new(error)).await;
+                Owners::default()
+            }
+        }
+    }
+
+    /// One transaction for each, after the one for all has failed: what fails of one stream is not
+    /// held against the others.
+    async fn commit_each(&self, batch: Batch, error: Arc<Error>) {
+        let alone = batch.pieces.len() == 1;
+        let mut failed = (alone || is_busy(&error)).then_some(error);
+        for piece in batch.pieces {
+            if let Some(error) = &failed {
+                piece.parcel.answer(Err(Arc::clone(error)));
+                continue;
+            }
+            let orders: Arc<[Incoming]> = batch.orders[piece.place.clone()].into();
+            match self.receive(Arc::clone(&orders), Owners::default()).await {
+                Ok((outcomes, _)) => self.settle(piece, &orders, outcomes.into_iter()),
+                Err(error) => {
+                    let error = Arc::new(error);
+                    piece.parcel.answer(Err(Arc::clone(&error)));
+                    failed = is_busy(&error).then_some(error);
+                }
+            }
+        }
+        if let Some(busy) = failed.filter(|error| is_busy(error)) {
+            // All have waited as long; that the next ones wait as long again helps nobody.
+            for parcel in std::mem::take(&mut self.queue().parcels) {
+                parcel.answer(Err(Arc::clone(&busy)));
+            }
+        }
+    }
+
+    async fn receive(
+        &self,
+        orders: Arc<[Incoming]>,
+        owners: Owners,
+    ) -> Result<(Vec<Outcome>, Owners), Error> {
+        let (outcomes, _, owners) = self.store.receive(orders, owners, self.clock.now()).await?;
+        Ok((outcomes, owners))
+    }
+
+    /// A transaction that had all the orders it was allowed, or took too long, says how many the
+    /// next one may have.
+    fn learn(&self, orders: usize, took: Duration) {
+        let mut queue = self.queue();
+        if orders >= queue.size || took > TURN {
+            queue.size = next_size(queue.size, took);
+        }
+    }
+
+    /// Notes what became of a part of a parcel; the rest of it goes to the end of the queue.
+    fn settle(
+        &self,
+        mut piece: Piece,
+        orders: &[Incoming],
+        outcomes: impl Iterator<Item = Outcome>,
+    ) {
+        let stored = &mut piece.parcel.stored;
+        for ((line, order), outcome) in piece.lines.into_iter().zip(orders).zip(outcomes) {
+            match outcome {
+                Outcome::Accepted => stored.accepted += 1,
+                Outcome::Updated => stored.updated += 1,
+                Outcome::Unchanged => stored.unchanged += 1,
+                Outcome::Rejected(reason) => {
+                    let order_id = Some(order.order_id.as_str().to_owned());
+                    stored.rejected.push(RejectedOrder { line, order_id, reason });
+                }
+            }
+        }
+        if piece.parcel.orders.len() > 0 {
+            self.queue().parcels.push_back(piece.parcel);
+        } else {
+            let stored = std::mem::take(&mut piece.parcel.stored);
+            piece.parcel.answer(Ok(stored));
+        }
+    }
+}
+
+fn is_busy(error: &Error) -> bool {
+    matches!(error, Error::Busy(_))
+}
+
+/// The one writer; when it ends early, nobody waits for it any longer.
+struct Writer<'a> {
+    of: &'a GroupCommit,
+    finished: bool,
+}
+
+impl Writer<'_> {
+    /// What goes into the next transaction; `None` when nothing waits.
+    fn next_batch(&mut self) -> Option<Batch> {
+        let mut queue = self.of.queue();
+        let together = queue.parcels.len().min(queue.size);
+        if together == 0 {
+            queue.writing = false;
+            self.finished = true;
+            return None;
+        }
+        let size = queue.size;
+        let parcels: Vec<Parcel> = queue.parcels.drain(..together).collect();
+        drop(queue);
+        Some(Batch::of(parcels, size))
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            let mut queue = self.of.queue();
+            queue.parcels.clear();
+            queue.writing = false;
+        }
+    }
+}
+
+impl Batch {
+    fn of(parcels: Vec<Parcel>, size: usize) -> Batch {
+        let waiting: Vec<usize> = parcels.iter().map(|parcel| parcel.orders.len()).collect();
+        let mut orders = Vec::with_capacity(size);
+        let mut pieces = Vec::with_capacity(parcels.len());
+        for (mut parcel, share) in parcels.into_iter().zip(shares(&waiting, size)) {
+            let start = orders.len();
+            let mut lines = Vec::with_capacity(share);
+            for one in parcel.orders.by_ref().take(share) {
+                lines.push(one.line);
+                orders.push(one.incoming);
+            }
+            pieces.push(Piece { parcel, lines, place: start..orders.len() });
+        }
+        Batch { pieces, orders: orders.into() }
+    }
+}
+
+/// How many orders each that waits may have in a transaction: the same for all, and what the small
+/// ones leave goes to the large ones, so that one order never waits for a thousand others.
+fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
+    let mut smallest_first: Vec<usize> = (0..waiting.len()).collect();
+    smallest_first.sort_by_key(|at| waiting[*at]);
+    let mut shares = vec![0; waiting.len()];
+    let (mut left, mut of) = (size, waiting.len());
+    for at in smallest_first {
+        shares[at] = waiting[at].min(left / of);
+        left -= shares[at];
+        of -= 1;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_go_in_whole_and_the_large_share_the_rest() {
+        for (waiting, size, want) in [
+            (&[1_000][..], 64, &[64][..]),
+            (&[1_000, 1], 64, &[63, 1]),
+            (&[1_000, 1, 1_000, 3], 64, &[30, 1, 30, 3]),
+            (&[5, 5, 5], 64, &[5, 5, 5]),
+            (&[9, 9, 9], 3, &[1, 1, 1]),
+            (&[], 8, &[]),
+        ] {
+            assert_eq!(shares(waiting, size), want, "{waiting:?} into {size}");
+        }
+    }
+}

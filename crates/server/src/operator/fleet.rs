@@ -1,0 +1,71 @@
+//! `POST /operator/v1/fleet`: a fleet as `kiosque apply` takes it, in JSON.
+
+use http::StatusCode;
+use kiosque_model::Right;
+use kiosque_model::fleet::Fleet;
+use kiosque_store::{Applied, ApplyError, NewHashes, Tally};
+use kiosque_wire::FleetApplied;
+
+use super::call::Call;
+use super::problem::Problem;
+use super::{Answer, json};
+use crate::answer::Failure;
+use crate::app::App;
+use crate::body;
+use crate::ingest::fleet::{self, Format};
+
+/// All or nothing: a fault anywhere is told with all others, and nothing is applied.
+pub(super) async fn post(call: &mut Call<'_>) -> Answer {
+    let holder = call.holder(Right::Fleet)?;
+    let (app, limits) = (call.app, &call.app.settings.limits);
+    let text = body::read_up_to(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
+    let zone = app.store.zone().clone();
+    // A real fleet takes a while to read.
+    let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {
+        Ok(text) => fleet::parse(text, Format::Json, &zone).map_err(faulty),
+        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")),
+    });
+    let fleet = reading.await.map_err(|panic| Failure::broken(&panic))??;
+    let new_hashes = new_hashes(app, &fleet).await?;
+    match app.store.apply(fleet, new_hashes, call.acted_by(holder)).await {
+        Ok(applied) => json(&told(&applied)),
+        Err(ApplyError::Faults(faults)) => Err(faulty(faults)),
+        Err(ApplyError::Store(error)) => Err(Failure::from(error).into()),
+    }
+}
+
+fn faulty(faults: Vec<String>) -> Problem {
+    Problem::unprocessable("the fleet has faults; nothing was applied", faults)
+}
+
+/// The hashes of the passwords that are new. Each takes its turn among the logins from known
+/// sources, whose slots no guesser can take.
+async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
+    let mut new_hashes = NewHashes::new();
+    for account in &fleet.accounts {
+        let Some(given) = account.password.clone() else { continue };
+        let kept = app.store.credentials(&account.login_name)?;
+        let entropy = app.entropy.clone();
+        let hashing =
+            app.known_hash_slots.work(move || fleet::new_hash(&given, kept.as_ref(), &entropy));
+        if let Some(hash) = hashing.await?? {
+            new_hashes.insert(account.login_name.as_str().to_owned(), hash);
+        }
+    }
+    Ok(new_hashes)
+}
+
+fn told(applied: &Applied) -> FleetApplied {
+    let tally = |tally: &Tally| kiosque_wire::Applied {
+        created: tally.created,
+        changed: tally.changed,
+        unchanged: tally.unchanged,
+    };
+    FleetApplied {
+        groups: tally(&applied.groups),
+        accounts: tally(&applied.accounts),
+        products: tally(&applied.products),
+        devices: tally(&applied.devices),
+        sessions_ended: applied.sessions_ended,
+    }
+}

@@ -1,0 +1,116 @@
+//! The operator's calls: "HTTPS with the same certificate, on its own address, ordinary HTTP
+//! statuses, errors as `application/problem+json`".
+
+mod calls;
+mod fleet;
+mod keys;
+mod orders;
+pub(crate) mod overload;
+pub(crate) mod streams;
+
+use crate::abuse::wire::{Door, Wire};
+use crate::harness::{House, Reply};
+
+pub(crate) const ORDERS: &str = "/operator/v1/orders";
+pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
+
+pub(crate) const FLEET: &str = r#"
+    [[group]]
+    id = "g1"
+    name = "One"
+    [[group]]
+    id = "g2"
+    name = "Two"
+    [[account]]
+    login_name = "ops"
+    password = "secret"
+    third_party_api = true
+    groups = ["g1", "g2"]
+    [[product]]
+    id = "cola"
+    name = "Cola"
+    currency = "EUR"
+    [[device]]
+    code = "D1"
+    name = "Lobby"
+    group = "g1"
+    [[device]]
+    code = "D2"
+    name = "Gate"
+    group = "g2"
+"#;
+
+/// A good order of device `D1`, as a line.
+pub(crate) fn line(id: &str, total: i64) -> String {
+    format!(
+        r#"{{"orderId":"{id}","deviceCode":"D1","currency":"EUR","totalAmount":{total},{}}}"#,
+        r#""tradeStartTime":"2026-03-01 09:00:00","payEndTime":"2026-03-01 09:00:20""#
+    ) + "\n"
+}
+
+/// Lines of orders that are all new.
+pub(crate) fn lines(name: &str, count: usize) -> String {
+    (0..count).map(|at| line(&format!("{name}{at}"), 100)).collect()
+}
+
+/// The orders that a second connection to the database finds, as `orderId`, in order.
+pub(crate) fn kept(house: &House) -> Vec<String> {
+    let connection = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+    let mut statement = connection.prepare("select order_id from orders order by 1").unwrap();
+    let ids = statement.query_map([], |row| row.get(0)).unwrap();
+    ids.map(Result::unwrap).collect()
+}
+
+/// A whole answer as text for a snapshot; what chance made is checked and taken out.
+pub(crate) fn whole(reply: &Reply) -> String {
+    let id = &reply.headers["x-request-id"];
+    assert_eq!(reply.headers["cache-control"], "no-store");
+    let mut text = format!("HTTP {}\n", reply.status);
+    for (name, value) in &reply.headers {
+        if !["date", "content-length", "x-request-id"].contains(&name.as_str()) {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+    }
+    if reply.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json") {
+        assert_eq!(reply.json["requestId"], id.as_str());
+        assert_eq!(reply.json["status"], reply.status);
+    }
+    let body = match &reply.json {
+        serde_json::Value::Null => reply.text.clone(),
+        json => serde_json::to_string_pretty(json).unwrap(),
+    };
+    format!("{text}\n{}", body.replace(id.as_str(), "[request id]"))
+}
+
+/// A request whose body is sent a piece at a time.
+pub(crate) struct Stream(pub(crate) Wire);
+
+impl Stream {
+    pub(crate) async fn open(house: &House, key: &str) -> Stream {
+        let mut wire = Door::of_operator(house).open().await;
+        let head = format!(
+            "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+             Transfer-Encoding: chunked\r\n\r\n"
+        );
+        wire.say(head).await;
+        Stream(wire)
+    }
+
+    pub(crate) async fn say(&mut self, text: impl AsRef<[u8]>) {
+        let text = text.as_ref();
+        let size = format!("{:x}\r\n", text.len());
+        self.0.say([size.as_bytes(), text, b"\r\n"].concat()).await;
+    }
+
+    pub(crate) async fn end(mut self) -> Reply {
+        self.0.ask("0\r\n\r\n").await
+    }
+}
+
+/// The counts of an answer: accepted, updated, unchanged, rejected.
+#[track_caller]
+pub(crate) fn counts(reply: &Reply) -> [i64; 4] {
+    assert_eq!(reply.status, 200, "{reply:?}");
+    ["accepted", "updated", "unchanged", "rejectedCount"]
+        .map(|name| reply.json[name].as_i64().unwrap())
+}

@@ -1,0 +1,56 @@
+//! Which calls there are, and what everything else is told, to the letter.
+
+use crate::harness::{Caller, House, Reply};
+
+use super::{FLEET, FLEET_CALL, ORDERS, whole};
+
+async fn ask(house: &House, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let mut request = http::Request::builder().method(method).uri(path).header("host", "localhost");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    caller.send(request.body(Default::default()).unwrap()).await
+}
+
+#[tokio::test]
+async fn what_is_not_done_is_told_as_a_problem() {
+    let house = House::with(FLEET).await;
+    let key = house.key("fleet").await;
+    let bearer = format!("Bearer {key}");
+    let told = async |method, path, headers: &[_]| whole(&ask(&house, method, path, headers).await);
+    insta::assert_snapshot!("an_unknown_call", told("GET", "/operator/v1/nothing", &[]).await);
+    insta::assert_snapshot!("a_wrong_method", told("GET", ORDERS, &[]).await);
+    insta::assert_snapshot!("a_wrong_method_of_livez", told("POST", "/livez", &[]).await);
+    insta::assert_snapshot!("no_key", told("POST", ORDERS, &[]).await);
+    insta::assert_snapshot!(
+        "a_key_without_the_right",
+        told("POST", ORDERS, &[("authorization", &bearer)]).await
+    );
+    // The path and the method are judged before the key.
+    assert_eq!(ask(&house, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
+}
+
+/// "`GET /livez`: no key"; the gateway's paths are not here, nor the operator's there.
+#[tokio::test]
+async fn each_listener_has_its_own_calls() {
+    let house = House::with(FLEET).await;
+    insta::assert_snapshot!("livez", whole(&ask(&house, "GET", "/livez", &[]).await));
+    assert_eq!(ask(&house, "HEAD", "/livez", &[]).await.status, 200);
+    let login = "/v8/platform-auth/auth/third-api/token";
+    assert_eq!(ask(&house, "POST", login, &[]).await.status, 404);
+    let mut caller = house.caller().await;
+    let request = http::Request::get("/livez").header("host", "localhost");
+    assert_eq!(caller.send(request.body(Default::default()).unwrap()).await.status, 404);
+}
+
+/// Whoever is refused while sending hears why, if what is sent is not endless.
+#[tokio::test]
+async fn a_refused_caller_is_heard_out() {
+    let house = House::with(FLEET).await;
+    for size in [1 << 10, 4 << 20] {
+        let reply = house.operate(ORDERS, None, vec![b'x'; size]).await;
+        assert_eq!(reply.status, 401);
+        assert_eq!(reply.headers["www-authenticate"], "Bearer");
+    }
+}

@@ -1,0 +1,79 @@
+//! Keys: "sent as `Authorization: Bearer`; a revoked key is refused from the next request".
+
+use http_body_util::Full;
+use kiosque_model::{KeyName, OperatorKey};
+use kiosque_store::RevokedKey;
+
+use crate::harness::{Caller, House};
+
+use super::{FLEET, FLEET_CALL, ORDERS};
+
+/// Every call that takes a key, with its right and what it answers to an empty body.
+const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fleet", 422)];
+
+#[tokio::test]
+async fn each_right_opens_its_call_and_no_other() {
+    let house = House::with(FLEET).await;
+    for may in ["orders", "activity", "fleet", "audit", "orders,activity,fleet,audit"] {
+        let key = house.key(may).await;
+        for (path, right, done) in CALLS {
+            let reply = house.operate(path, Some(&key), "").await;
+            let opens = may.split(',').any(|one| one == right);
+            assert_eq!(reply.status, if opens { done } else { 403 }, "{may}: {path}: {reply:?}");
+        }
+    }
+}
+
+/// From the next request on, also on the same connection; nobody but that key is concerned.
+#[tokio::test]
+async fn a_revoked_key_is_refused_from_the_next_request() {
+    let house = House::with(FLEET).await;
+    let (key, other) = (house.key("orders").await, house.key("orders").await);
+    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let mut ask = async |key: &str| {
+        let request = http::Request::post(ORDERS).header("host", "localhost");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        caller.send(request.body(Full::default()).unwrap()).await
+    };
+    assert_eq!(ask(&key).await.status, 200);
+    let name = KeyName::parse(&key[..12]).unwrap();
+    assert_eq!(house.store.revoke_key(name, house.now()).await.unwrap(), RevokedKey::Revoked);
+    let revoked = ask(&key).await;
+    assert_eq!(revoked.status, 401);
+    assert_eq!(revoked.headers["www-authenticate"], "Bearer");
+    assert_eq!(ask(&other).await.status, 200);
+    // Whoever presents it learns no more than with one that never was.
+    let never = ask(OperatorKey::mint([5; 32]).reveal()).await;
+    assert_eq!(never.json["detail"], revoked.json["detail"]);
+}
+
+#[tokio::test]
+async fn a_key_is_presented_in_one_way() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let mut ask = async |values: &[String]| {
+        let mut request = http::Request::post(ORDERS).header("host", "localhost");
+        for value in values {
+            request = request.header("authorization", value);
+        }
+        caller.send(request.body(Full::default()).unwrap()).await.status
+    };
+    for good in [format!("Bearer {key}"), format!("bearer {key}"), format!("Bearer  {key}")] {
+        assert_eq!(ask(std::slice::from_ref(&good)).await, 200, "{good:?}");
+    }
+    for bad in [
+        key.clone(),
+        format!("Basic {key}"),
+        format!("Bearer{key}"),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        "é".to_owned(),
+        format!("Bearer {key}x"),
+        format!("Bearer {}", &key[4..]),
+        format!("Bearer {key}, Bearer {key}"),
+    ] {
+        assert_eq!(ask(std::slice::from_ref(&bad)).await, 401, "{bad:?}");
+    }
+    assert_eq!(ask(&[format!("Bearer {key}"), format!("Bearer {key}")]).await, 401);
+}

@@ -1,0 +1,167 @@
+//! `POST /operator/v1/orders`: "NDJSON as in section 4, any content type, streamed, lines of at most
+//! 1 MiB … answers after the durable commit … 200 also when some lines are rejected, the rest is
+//! kept".
+
+use serde_json::json;
+
+use crate::harness::{House, ORDERS_PATH};
+
+use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, whole};
+
+/// Every kind of outcome and of line: the file that `import orders` would take, and its answer.
+fn mixed() -> Vec<u8> {
+    let mut body = b"\xef\xbb\xbf".to_vec();
+    body.extend_from_slice(line("old", 100).replace('\n', "\r\n").as_bytes());
+    body.extend_from_slice(line("changed", 101).as_bytes());
+    body.extend_from_slice(b"\n  \r\n");
+    body.extend_from_slice(line("new", 5).as_bytes());
+    body.extend_from_slice(br#"{"orderId":"eur","deviceCode":"D1","currency":"ZZZ"}"#);
+    body.extend_from_slice(b"\nnonsense 4111111111111234\n\xff\xfe\n");
+    let elsewhere = line("elsewhere", 5).replace("D1", "D9");
+    body.extend_from_slice(elsewhere.as_bytes());
+    let colour = line("colour", 5).replace("\"currency\"", "\"colour\":1,\"currency\"");
+    body.extend_from_slice(colour.as_bytes());
+    // A later line of an order is what stays.
+    body.extend_from_slice(line("new", 6).as_bytes());
+    let long = format!(r#"{{"orderId":"long","phone":"{}"}}"#, "1".repeat(1 << 20));
+    body.extend_from_slice(long.as_bytes());
+    body.push(b'\n');
+    // The last line needs no end.
+    body.extend_from_slice(line("last", 7).trim_end().as_bytes());
+    body
+}
+
+#[tokio::test]
+async fn an_answer_says_what_became_of_each_line() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let before = [line("old", 100), line("changed", 100)].concat();
+    assert_eq!(counts(&house.operate(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
+    let reply = house.operate(ORDERS, Some(&key), mixed()).await;
+    insta::assert_snapshot!("a_mixed_stream", whole(&reply));
+    assert_eq!(kept(&house), ["changed", "colour", "last", "new", "old"]);
+
+    // The very same file brings in the very same orders.
+    let other = House::with(FLEET).await;
+    other.import([line("old", 100), line("changed", 100)].concat()).await;
+    let (imported, rejected) = other.import(mixed()).await;
+    let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
+        .map(|n| i64::try_from(n).unwrap());
+    let told = i64::try_from(rejected.len()).unwrap();
+    assert_eq!(counts(&reply), [accepted, updated, unchanged, told]);
+    let reasons = rejected.iter().map(|one| {
+        json!({
+            "line": one.line, "orderId": one.order_id, "reason": one.reason,
+        })
+    });
+    assert_eq!(reply.json["rejected"], reasons.collect::<serde_json::Value>());
+    let heads = |house: &House| {
+        let file = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+        let mut all =
+            file.prepare("select seq, head, lines from orders order by order_id").unwrap();
+        let rows = all.query_map([], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        });
+        rows.unwrap().map(Result::unwrap).collect::<Vec<_>>()
+    };
+    assert_eq!(heads(&house), heads(&other));
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// An integrator sees the orders with the next request.
+#[tokio::test]
+async fn what_is_answered_is_shown() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let token = house.log_in("ops").await.token;
+    for posted in 1..=3 {
+        let body = line(&format!("o{posted}"), posted);
+        assert_eq!(counts(&house.operate(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
+        let page = house.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
+        assert_eq!(page.data()["total"], posted);
+        assert_eq!(page.data()["records"][0]["orderId"], format!("o{posted}"));
+    }
+}
+
+/// "at most 1,000": the others are counted. What a line says is not told back at any length.
+#[tokio::test]
+async fn at_most_a_thousand_rejected_lines_are_listed() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let bad = format!("{{\"orderId\":\"{}\"}}\n", "x".repeat(3_000));
+    let body = [bad.repeat(1_200), line("good", 1)].concat();
+    let reply = house.operate(ORDERS, Some(&key), body).await;
+    assert_eq!(counts(&reply), [1, 0, 0, 1_200]);
+    let rejected = reply.json["rejected"].as_array().unwrap();
+    let numbers: Vec<i64> = rejected.iter().map(|one| one["line"].as_i64().unwrap()).collect();
+    assert_eq!(numbers, (1..=1_000).collect::<Vec<_>>());
+    assert!(reply.text.len() < 400_000, "{} bytes", reply.text.len());
+
+    let currency = line("c", 1).replace("EUR", &"Y".repeat(100_000));
+    let reply = house.operate(ORDERS, Some(&key), currency).await;
+    assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
+}
+
+/// Many chunks of one stream are stored one after the other: the last word on an order stays.
+#[tokio::test]
+async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let mut stream = Stream::open(&house, &key).await;
+    let (rounds, orders) = (6, 1_500);
+    for round in 0..rounds {
+        let lines: Vec<String> =
+            (0..orders).map(|at| line(&format!("o{at}"), 100 + round)).collect();
+        // In pieces that end anywhere.
+        for piece in lines.concat().as_bytes().chunks(10_007) {
+            stream.say(piece).await;
+        }
+    }
+    let reply = stream.end().await;
+    assert_eq!(counts(&reply), [orders, orders * (rounds - 1), 0, 0]);
+    assert_eq!(kept(&house).len(), usize::try_from(orders).unwrap());
+    let file = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+    let told = format!("\"totalAmount\":{}", 100 + rounds - 1);
+    let count = "select count(*) from orders where instr(head, ?1) > 0";
+    assert_eq!(file.query_row(count, [told], |row| row.get::<_, i64>(0)).unwrap(), orders);
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// "goodsName=product's": a product that was made a moment ago has a name already.
+#[tokio::test]
+async fn an_order_knows_the_products_of_this_moment() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let sold = |id: &str| {
+        let lines = r#","detailVOList":[{"goodsId":"cola"},{"goodsId":"tea"}]}"#;
+        line(id, 1).replace("}\n", lines)
+    };
+    let names = async |id: &str| {
+        let reply = house.operate(ORDERS, Some(&key), sold(id)).await;
+        assert_eq!(counts(&reply), [1, 0, 0, 0]);
+        let file = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+        let lines = "select lines from orders where order_id = ?1";
+        let lines: String = file.query_row(lines, [id], |row| row.get(0)).unwrap();
+        let lines: serde_json::Value = serde_json::from_str(&lines).unwrap();
+        [0, 1].map(|at| lines[at]["goodsName"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(names("before").await, ["Cola", ""]);
+    let tea = "[[product]]\nid = \"tea\"\nname = \"Tea\"\ncurrency = \"EUR\"\n";
+    let cola = "[[product]]\nid = \"cola\"\nname = \"Cola zero\"\n";
+    house.apply(&format!("{tea}{cola}")).await.unwrap();
+    assert_eq!(names("after").await, ["Cola zero", "Tea"]);
+}
+
+/// "any content type"; HTTP/2 as well.
+#[tokio::test]
+async fn orders_come_over_http2_and_as_whatever_they_are_called() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let mut sender = crate::harness::http2(house.operator, house.folder.path()).await;
+    let request = http::Request::post(format!("https://localhost{ORDERS}"));
+    let request = request.header("authorization", format!("Bearer {key}"));
+    let request = request.header("content-type", "text/csv");
+    let body = http_body_util::Full::from(lines("h", 700));
+    let reply = sender.send_request(request.body(body).unwrap()).await.unwrap();
+    assert_eq!(counts(&crate::harness::Reply::of(reply).await), [700, 0, 0, 0]);
+}

@@ -1,0 +1,125 @@
+//! More than is taken at a time: refused at once, with what is held bounded.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+
+use crate::harness::{House, Reply};
+
+use super::streams::{begin, elsewhere, hold};
+use super::{FLEET, FLEET_CALL, ORDERS, Stream, counts, line, lines};
+
+/// Far longer than any test.
+const FAR: Duration = Duration::from_secs(300);
+
+#[track_caller]
+fn assert_refused(reply: &Reply, said: &str) {
+    assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
+    assert_eq!(reply.json["detail"], said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn one_stream_too_many_is_refused_at_once() {
+    let house = House::set(FLEET, |settings| settings.limits.ingest_streams_max = 2).await;
+    let key = house.key("orders").await;
+    let mut first = Stream::open(&house, &key).await;
+    let mut second = Stream::open(&house, &key).await;
+    for stream in [&mut first, &mut second] {
+        stream.say("\n").await;
+    }
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let third = house.operate(ORDERS, Some(&key), line("o", 1)).await;
+    assert_refused(&third, "too many order streams at a time");
+    assert_eq!(counts(&first.end().await), [0, 0, 0, 0]);
+    assert_eq!(counts(&house.operate(ORDERS, Some(&key), line("o", 1)).await), [1, 0, 0, 0]);
+    assert_eq!(counts(&second.end().await), [0, 0, 0, 0]);
+}
+
+/// While nothing can be stored, what waits is bounded: a new request is refused at once, one that
+/// is under way is not read any further, and all of it is stored in the end.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn what_waits_is_bounded() {
+    let house = House::set(FLEET, |settings| {
+        settings.limits.store_wait = FAR;
+        settings.limits.ingest_queue_max_bytes = 300 << 10;
+    })
+    .await;
+    let key = house.key("orders").await;
+    let mut elsewhere = elsewhere(&house);
+    let held = hold(&mut elsewhere);
+    let mut stream = Stream::open(&house, &key).await;
+    // More than is ever held for a connection on its way.
+    let text = lines("o", 150_000);
+    let begun = Instant::now();
+    let said = tokio::spawn(async move {
+        let mut said = 0;
+        for piece in text.as_bytes().chunks(64 << 10) {
+            let size = format!("{:x}\r\n", piece.len());
+            let bytes = [size.as_bytes(), piece, b"\r\n"].concat();
+            let writing = async {
+                let done = stream.0.stream.write_all(&bytes).await;
+                done.and(stream.0.stream.flush().await)
+            };
+            if tokio::time::timeout(Duration::from_millis(500), writing).await.is_err() {
+                break;
+            }
+            said += piece.len();
+        }
+        (stream, said, text.len())
+    });
+    let (stream, said, all) = said.await.unwrap();
+    assert!(said < all / 2, "{said} of {all} bytes were taken while nothing could be stored");
+    let refused = house.operate(ORDERS, Some(&key), lines("x", 500)).await;
+    assert_refused(&refused, "too many orders are waiting to be stored");
+    assert!(begun.elapsed() < FAR / 2, "refused after {:?}", begun.elapsed());
+    drop(stream);
+    drop(held);
+    let begun = Instant::now();
+    while house.operate(ORDERS, Some(&key), lines("x", 500)).await.status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "there is no room yet");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A line that has nothing to store is answered without the store; it takes a thread to read it.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
+    for (threads, read) in [(1, false), (2, true)] {
+        let house = House::set(FLEET, |settings| {
+            settings.limits.store_wait = FAR;
+            settings.limits.ingest_threads = threads;
+        })
+        .await;
+        let key = house.key("orders").await;
+        let mut elsewhere = elsewhere(&house);
+        let held = hold(&mut elsewhere);
+        let storing = begin(&house, &key, line("o", 1)).await;
+        let mut reading = begin(&house, &key, "nonsense\n").await;
+        let soon = Duration::from_millis(if read { 20_000 } else { 150 });
+        let done = tokio::time::timeout(soon, &mut reading).await;
+        assert_eq!(done.is_ok(), read, "{threads} threads");
+        drop(held);
+        assert_eq!(counts(&storing.await.unwrap()), [1, 0, 0, 0]);
+        let reply = match done {
+            Ok(reply) => reply.unwrap(),
+            Err(_) => reading.await.unwrap(),
+        };
+        assert_eq!(counts(&reply), [0, 0, 0, 1]);
+    }
+}
+
+#[tokio::test]
+pub(crate) async fn a_fleet_is_taken_up_to_its_limit() {
+    let house = House::set(FLEET, |settings| {
+        settings.limits.body_max_bytes = 100;
+        settings.limits.fleet_body_max_bytes = 1_000;
+    })
+    .await;
+    let key = house.key("fleet").await;
+    let fleet = |size: usize| format!("{{}}{}", " ".repeat(size - 2));
+    assert_eq!(house.operate(FLEET_CALL, Some(&key), fleet(1_000)).await.status, 200);
+    let reply = house.operate(FLEET_CALL, Some(&key), fleet(1_001)).await;
+    assert_eq!(reply.status, 413);
+    assert_eq!(reply.json["detail"], "the body is larger than 1000 bytes");
+}

@@ -1,0 +1,240 @@
+//! Streams of orders: when they are durable, what one does to another, and how they end.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::task::JoinHandle;
+
+use crate::harness::{House, Reply};
+
+use super::{FLEET, ORDERS, Stream, counts, kept, line, lines};
+
+/// Far longer than any test.
+const FAR: Duration = Duration::from_secs(300);
+/// Time enough for a request to reach its place.
+const SOON: Duration = Duration::from_millis(150);
+
+async fn house() -> House {
+    House::set(FLEET, |settings| {
+        settings.limits.store_wait = FAR;
+        settings.limits.ingest_threads = 4;
+    })
+    .await
+}
+
+/// A connection of somebody else, who can keep everybody from writing.
+pub(super) fn elsewhere(house: &House) -> Connection {
+    Connection::open(house.folder.path().join("kiosque.db")).unwrap()
+}
+
+pub(super) fn hold(elsewhere: &mut Connection) -> Transaction<'_> {
+    elsewhere.transaction_with_behavior(TransactionBehavior::Immediate).unwrap()
+}
+
+/// A post that goes on beside the test, and has reached its place.
+pub(super) async fn begin(house: &House, key: &str, body: impl Into<String>) -> JoinHandle<Reply> {
+    let mut caller = crate::harness::Caller::connect(house.operator, house.folder.path()).await;
+    let request = http::Request::post(ORDERS).header("host", "localhost");
+    let request = request.header("authorization", format!("Bearer {key}"));
+    let request = request.body(http_body_util::Full::from(body.into())).unwrap();
+    let posting = tokio::spawn(async move { caller.send(request).await });
+    tokio::time::sleep(SOON).await;
+    posting
+}
+
+/// Transactions in the write-ahead log: a frame that ends one says how large the file is now.
+fn commits(house: &House) -> usize {
+    let log = std::fs::read(house.folder.path().join("kiosque.db-wal")).unwrap();
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap());
+    let frames = log[32..].chunks_exact(24 + usize::try_from(page).unwrap());
+    frames.filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+/// "answers after the durable commit": not before it, and what is answered is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_comes_after_the_commit() {
+    let house = house().await;
+    let key = house.key("orders").await;
+    let mut elsewhere = elsewhere(&house);
+    let held = hold(&mut elsewhere);
+    let mut posting = begin(&house, &key, lines("o", 3)).await;
+    let early = tokio::time::timeout(SOON, &mut posting).await;
+    assert!(early.is_err(), "answered before the commit: {early:?}");
+    assert_eq!(kept(&house), [""; 0]);
+    drop(held);
+    assert_eq!(counts(&posting.await.unwrap()), [3, 0, 0, 0]);
+    assert_eq!(kept(&house), ["o0", "o1", "o2"]);
+}
+
+/// "One writer takes everything that queued while the last commit ran": each of them is told of its
+/// own lines.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_share_a_commit_and_are_answered_each_for_itself() {
+    let house = house().await;
+    let key = house.key("orders").await;
+    house.operate(ORDERS, Some(&key), line("b1", 100)).await;
+    let before = commits(&house);
+    let mut elsewhere = elsewhere(&house);
+    let held = hold(&mut elsewhere);
+    let first = begin(&house, &key, lines("a", 2)).await;
+    let second = begin(&house, &key, [line("b1", 7), line("b2", 1)].concat()).await;
+    let unknown = line("c2", 1).replace("D1", "D9");
+    let third = begin(&house, &key, [line("c1", 1), unknown, line("b1", 7)].concat()).await;
+    drop(held);
+    assert_eq!(counts(&first.await.unwrap()), [2, 0, 0, 0]);
+    assert_eq!(counts(&second.await.unwrap()), [1, 1, 0, 0]);
+    let third = third.await.unwrap();
+    assert_eq!(counts(&third), [1, 0, 1, 1]);
+    let rejected = serde_json::json!([
+        {"line": 2, "orderId": "c2", "reason": "deviceCode: no device D9 is known"}
+    ]);
+    assert_eq!(third.json["rejected"], rejected);
+    assert_eq!(kept(&house), ["a0", "a1", "b1", "b2", "c1"]);
+    assert_eq!(commits(&house) - before, 2, "the first, and the others together");
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// An order on which the store fails takes its own request with it, and no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_of_one_request_is_not_held_against_another() {
+    let house = house().await;
+    let key = house.key("orders").await;
+    let nameless = |id: &str, total| {
+        line(id, total).replace("}\n", ",\"detailVOList\":[{\"goodsId\":\"g\"}]}\n")
+    };
+    house.operate(ORDERS, Some(&key), nameless("bad", 1)).await;
+    let mut elsewhere = elsewhere(&house);
+    elsewhere.execute("update orders set lines = 'broken'", []).unwrap();
+    let held = hold(&mut elsewhere);
+    let first = begin(&house, &key, line("a", 1)).await;
+    let second = begin(&house, &key, [line("b", 1), nameless("bad", 2)].concat()).await;
+    let third = begin(&house, &key, line("c", 1)).await;
+    drop(held);
+    assert_eq!(counts(&first.await.unwrap()), [1, 0, 0, 0]);
+    let second = second.await.unwrap();
+    assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
+    assert_eq!(second.json["detail"], "the store is not available");
+    assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
+    assert_eq!(kept(&house), ["a", "bad", "c"]);
+}
+
+/// "A store that is busy: 503 with Retry-After"; all who wait are told together, and posting again
+/// does no harm.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
+    let wait = Duration::from_millis(600);
+    let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let key = house.key("orders").await;
+    let mut elsewhere = elsewhere(&house);
+    let held = hold(&mut elsewhere);
+    let begun = Instant::now();
+    let posts =
+        [begin(&house, &key, lines("a", 9)).await, begin(&house, &key, lines("b", 9)).await];
+    for post in posts {
+        let reply = post.await.unwrap();
+        assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
+        assert_eq!(reply.json["detail"], "the store is busy; try again");
+    }
+    assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
+    drop(held);
+    assert_eq!(kept(&house), [""; 0]);
+    let again = house.operate(ORDERS, Some(&key), lines("a", 9)).await;
+    assert_eq!(counts(&again), [9, 0, 0, 0]);
+}
+
+/// "an idle deadline instead of a body limit": it counts from the last that came. Lines that came
+/// whole are stored without waiting for others.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
+    let deadline = Duration::from_millis(700);
+    let house = House::set(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
+    let key = house.key("orders").await;
+    let mut silent = Stream::open(&house, &key).await;
+    let mut slow = Stream::open(&house, &key).await;
+    let begun = Instant::now();
+    silent.say(format!("{}{{\"orderId\":\"half", lines("s", 2))).await;
+    let silent = tokio::spawn(async move {
+        let reply = silent.0.answer().await.expect("an answer");
+        (reply, begun.elapsed(), silent.0.is_closed().await)
+    });
+    for at in 0..8 {
+        slow.say(line(&format!("slow{at}"), 1)).await;
+        tokio::time::sleep(deadline / 4).await;
+    }
+    assert!(begun.elapsed() > deadline * 2);
+    let (reply, ended, closed) = silent.await.unwrap();
+    assert_eq!(reply.status, 408, "{reply:?}");
+    assert!(reply.json["detail"].as_str().unwrap().starts_with("nothing came for 700ms;"));
+    assert!(ended >= deadline && closed, "after {ended:?}");
+    assert_eq!(kept(&house)[..2], ["s0", "s1"]);
+    assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
+}
+
+/// Lines are stored while the stream goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_pauses_is_stored_so_far() {
+    let house = house().await;
+    let key = house.key("orders").await;
+    let mut stream = Stream::open(&house, &key).await;
+    stream.say(lines("o", 5)).await;
+    let begun = Instant::now();
+    while kept(&house).len() < 5 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "they are not stored");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    stream.say(line("o5", 1)).await;
+    assert_eq!(counts(&stream.end().await), [6, 0, 0, 0]);
+}
+
+/// A caller that goes away leaves whole orders behind, no half ones, and its place to others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_breaks_off_leaves_whole_orders() {
+    let house = House::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
+    let key = house.key("orders").await;
+    for round in 0..5 {
+        let mut stream = Stream::open(&house, &key).await;
+        let text = lines(&format!("r{round}-"), 2_500);
+        stream.say(&text[..text.len() - 20]).await;
+        drop(stream);
+        let begun = Instant::now();
+        let last = format!("last{round}");
+        while house.operate(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the place is not free");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    let kept = kept(&house);
+    assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
+    assert_eq!(kept.iter().filter(|id| id.starts_with("last")).count(), 5);
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// "a login in the middle of a full ingest waits for one transaction at most".
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_pass_in_the_middle_of_a_full_ingest() {
+    let house = house().await;
+    let key = house.key("orders").await;
+    let cheap = crate::harness::cheap_hash("secret");
+    let account = "login_name = \"ops\"";
+    house.apply(&format!("[[account]]\n{account}\npassword_hash = \"{cheap}\"")).await.unwrap();
+    let streams: Vec<_> = (0..4)
+        .map(|stream| house.operate(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000)))
+        .collect();
+    let ingest = futures_util::future::join_all(streams);
+    let logins = async {
+        let mut slowest = Duration::ZERO;
+        for _ in 0..20 {
+            let begun = Instant::now();
+            house.log_in("ops").await;
+            slowest = slowest.max(begun.elapsed());
+        }
+        slowest
+    };
+    let (replies, slowest) = tokio::join!(ingest, logins);
+    for reply in replies {
+        assert_eq!(counts(&reply), [4_000, 0, 0, 0]);
+    }
+    println!("the slowest login took {slowest:?}");
+    assert!(slowest < Duration::from_secs(3), "a login took {slowest:?}");
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
