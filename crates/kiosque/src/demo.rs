@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
-use kiosque_model::UnixMs;
+use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::import::{Progress, Watch, import_orders};
 use kiosque_server::ingest::rejected::Rejected;
@@ -100,7 +100,8 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     // The kiosks stood there before they sold anything.
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
-    kiosque_server::ingest::fleet::apply(store, fleet::fleet(), &Entropy::system(), set_up).await?;
+    let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
+    kiosque_server::ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
     store.set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let mut filling = Filling(ImportBar::new());

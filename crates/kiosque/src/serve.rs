@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Door, Listener, Stop};
-use kiosque_store::{Store, WhenAbsent};
+use kiosque_store::{Archived, Error, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -19,10 +21,12 @@ use crate::{Done, open};
 /// Where a server listens unless told otherwise.
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8443);
-/// How often what has become old is archived, when it is at all.
-const ARCHIVE_EVERY: Duration = Duration::from_secs(3_600);
 /// How often the certificate's files are looked at.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
+/// How often what has become old is archived, when it is at all, and the audit trail purged.
+const TIDY_EVERY: Duration = Duration::from_secs(3_600);
+/// How often refused logins are written to the audit trail, all in one transaction.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
     let folder = open::folder(&settings)?;
@@ -76,8 +80,8 @@ pub(crate) async fn serve(
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(cause = %error, "the limit of open files stays as it is");
     }
-    let archive_after = settings.archive_after;
-    let app = App::new(store.clone(), settings, Clock::System, Entropy::system())?;
+    let (archive_after, retention) = (settings.archive_after, settings.audit_retention);
+    let app = Arc::new(App::new(store.clone(), settings, Clock::System, Entropy::system())?);
     let stop = Stop::new();
     let stopper = stop.clone();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -91,22 +95,52 @@ pub(crate) async fn serve(
         stopper.now();
     });
     if let Some(age) = archive_after {
-        tokio::spawn(archive_regularly(store, age));
+        tokio::spawn(archive_regularly(store.clone(), age));
     }
-    listener.serve(Arc::new(app), stop).await;
+    tokio::spawn(purge_regularly(store, retention));
+    let (over, is_over) = tokio::sync::oneshot::channel::<()>();
+    let serving = async {
+        listener.serve(Arc::clone(&app), stop).await;
+        drop(over);
+    };
+    tokio::join!(serving, app.keep_trail(TELL_EVERY, is_over));
     Ok(())
 }
 
 async fn archive_regularly(store: Store, age: Duration) {
-    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
     loop {
-        match store.archive(Clock::System.now().plus_ms(-age_ms)).await {
+        match archive(&store, age).await {
             Ok(archived) if archived.orders > 0 => {
                 tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
             }
             Ok(_) => {}
             Err(error) => tracing::error!(cause = %error, "archiving failed"),
         }
-        tokio::time::sleep(ARCHIVE_EVERY).await;
+        tokio::time::sleep(TIDY_EVERY).await;
     }
+}
+
+async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
+    let archived = store.archive(ago(age)).await?;
+    if archived.orders > 0 {
+        let by = ActedBy::server(Clock::System.now());
+        store.note_act(Act::from(archived), by).await?;
+    }
+    Ok(archived)
+}
+
+async fn purge_regularly(store: Store, retention: Duration) {
+    loop {
+        match store.purge_audit(ago(retention)).await {
+            Ok(0) => {}
+            Ok(entries) => tracing::info!(entries, "the audit trail was purged of what is old"),
+            Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
+        }
+        tokio::time::sleep(TIDY_EVERY).await;
+    }
+}
+
+fn ago(age: Duration) -> UnixMs {
+    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
+    Clock::System.now().plus_ms(-age_ms)
 }

@@ -18,6 +18,11 @@ pub enum Refusal {
     Invalid(Vec<Violation>),
     /// "Incorrect username or password"; a disabled account answers the same.
     Credentials,
+    /// "Too many failed logins": the password was not looked at.
+    TooManyFailures {
+        /// When another attempt may be made.
+        retry_after_s: u32,
+    },
     /// "Authentication header missing on some authentication paths".
     TokenMissing,
     /// "Invalid or expired token".

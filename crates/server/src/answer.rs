@@ -141,6 +141,9 @@ pub(crate) fn render(
                 Refusal::NotFound => StatusCode::NOT_FOUND,
                 _ => StatusCode::OK,
             };
+            if let Refusal::TooManyFailures { retry_after_s: seconds } = refusal {
+                retry_after_s = Some(seconds);
+            }
             (status, refused(&refusal, locale))
         }
         Err(Failure::System(fault)) => {

@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use kiosque_model::{Limits, UnixMs};
+use kiosque_model::{Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::clock::{Clock, Entropy, NoEntropy};
+use crate::gate::Gate;
 use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::password::HashSlots;
+use crate::trail::Trail;
 
 /// How a server behaves, where the operator has a say.
 #[derive(Clone, Debug)]
@@ -24,6 +26,10 @@ pub struct Settings {
     pub online_window: Duration,
     /// Archive by itself what is older than this; never when `None`.
     pub archive_after: Option<Duration>,
+    /// Whose `X-Forwarded-For` says where a request comes from.
+    pub trusted_proxies: TrustedProxies,
+    /// How long the audit trail is kept.
+    pub audit_retention: Duration,
 }
 
 impl Settings {
@@ -36,6 +42,8 @@ impl Settings {
             token_validity: Duration::from_secs(7_200),
             online_window: Duration::from_secs(600),
             archive_after: None,
+            trusted_proxies: TrustedProxies::default(),
+            audit_retention: Duration::from_secs(365 * 86_400),
         }
     }
 }
@@ -47,7 +55,12 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
+    /// Where passwords from sources that logged in before are hashed, out of the reach of guessers.
+    pub(crate) known_hash_slots: HashSlots,
+    /// Where all others are.
     pub(crate) hash_slots: HashSlots,
+    pub(crate) gate: Gate,
+    pub(crate) trail: Trail,
     pub(crate) intake: Intake,
     request_prefix: String,
     requests: AtomicU64,
@@ -66,7 +79,10 @@ impl App {
     ) -> Result<App, NoEntropy> {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
         Ok(App {
+            known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
+            gate: Gate::new(&settings.limits, entropy.bytes()?),
+            trail: Trail::default(),
             intake: Intake::new(&store, &clock, &settings.limits),
             store,
             settings,

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use hyper::body::Incoming;
-use kiosque_model::{Presented, Refusal, UnixMs};
+use kiosque_model::{Origin, Presented, Refusal, Source, UnixMs};
 use kiosque_wire::{LOCALE_HEADER, TOKEN_HEADER};
 
 use crate::answer::Failure;
@@ -15,6 +15,9 @@ use crate::body::{self, BodyFault};
 use crate::form::Form;
 use crate::json;
 use crate::locale::Locale;
+
+/// What each proxy adds the address to that it heard.
+const FORWARDED_HEADER: &str = "x-forwarded-for";
 
 /// A request whose path has been found.
 pub(crate) struct Call<'a> {
@@ -71,6 +74,12 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Where the request came from, for limits and the audit trail.
+    pub(crate) fn origin(&self) -> Origin {
+        let source = source_of(self.app, &self.head.headers, self.peer);
+        Origin { source, request_id: self.request_id.to_owned(), at: self.now }
+    }
+
     /// Reads the body into a form.
     pub(crate) fn form(self) -> Result<Form, Refusal> {
         let max_depth = self.app.settings.limits.json_max_depth;
@@ -95,6 +104,12 @@ pub(crate) fn after_session<T>(
             Err(refusal.into())
         }
     }
+}
+
+/// Who sent a request, as far as the proxies before us can be trusted to know.
+pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source {
+    let forwarded = headers.get_all(FORWARDED_HEADER).iter().map(HeaderValue::as_bytes);
+    app.settings.trusted_proxies.source(peer, forwarded)
 }
 
 /// The language that a request asks for.

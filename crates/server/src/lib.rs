@@ -7,6 +7,7 @@
 
 mod answer;
 mod app;
+mod attempts;
 mod auth;
 mod body;
 mod call;
@@ -15,6 +16,7 @@ mod connection;
 mod dashboard;
 mod devices;
 mod form;
+mod gate;
 pub mod ingest;
 mod json;
 mod listener;
@@ -28,6 +30,7 @@ mod query;
 mod records;
 mod router;
 pub mod tls;
+mod trail;
 
 pub use app::{App, Settings};
 pub use listener::{Door, Listener, Stop};

@@ -8,6 +8,7 @@
 mod accounts;
 mod activity;
 mod archive;
+mod audit;
 mod backup;
 mod dashboard;
 mod db;
@@ -15,6 +16,7 @@ mod devices;
 mod fleet;
 mod house;
 mod keys;
+mod known_sources;
 mod migrate;
 mod orders;
 mod owners;
@@ -37,12 +39,14 @@ use kiosque_model::{Refusal, UnixMs, Zone};
 pub use accounts::Credentials;
 pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
+pub use audit::{AuditAsk, AuditPage};
 pub use backup::{BackedUp, BackupError};
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use db::Copied;
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
+pub use known_sources::Acquaintance;
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
 pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
@@ -174,9 +178,11 @@ impl Store {
             activity::ALL,
             archive::ALL,
             backup::ALL,
+            audit::ALL,
             devices::ALL,
             house::ALL,
             keys::ALL,
+            known_sources::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,

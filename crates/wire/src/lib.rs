@@ -1,6 +1,7 @@
 //! What travels: the types of the contract and of the operator's calls as they stand in JSON, for
 //! the server and for clients alike. No rules and no input or output live here; names are the contract's own.
 
+mod audit;
 mod dashboard;
 mod device;
 mod envelope;
@@ -9,6 +10,7 @@ mod order;
 mod page;
 mod session;
 
+pub use audit::{AuditEntry, AuditPage, ReplacedSession};
 pub use dashboard::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
     Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,

@@ -64,6 +64,12 @@ impl Caller {
         self.reply()
     }
 
+    /// A POST with headers of its own, each with its line end.
+    pub(crate) fn call_with(&mut self, headers: &str, path: &str, body: &str) -> Reply {
+        self.send(&request(path, None, body).replacen("\r\n", &format!("\r\n{headers}"), 1));
+        self.reply()
+    }
+
     /// A POST of which a part is sent, then `meanwhile` happens, then the rest is sent.
     pub(crate) fn call_while(
         &mut self,

@@ -16,4 +16,5 @@ mod readme;
 mod sales_report;
 mod settings;
 mod tls;
+mod trail;
 mod walk;

@@ -2,7 +2,7 @@
 //! stands until a test moves it, and a caller that speaks real TLS.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,7 +12,7 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{KeyName, OperatorKey, UnixMs, Zone};
+use kiosque_model::{ActedBy, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
@@ -25,7 +25,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -49,6 +49,8 @@ pub(crate) struct House {
     pub(crate) operator: SocketAddr,
     pub(crate) settings: Settings,
     pub(crate) certificate: Arc<Certificate>,
+    /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
+    pub(crate) app: Arc<App>,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -66,7 +68,7 @@ impl House {
         change(&mut settings);
         let folder = TempDir::new().unwrap();
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        let Serving { store, address, operator, certificate, stop, task } =
+        let Serving { app, store, address, operator, certificate, stop, task } =
             serve(folder.path(), &settings, &clock_ms).await;
         let serving = Some(task);
         let house = House {
@@ -76,6 +78,7 @@ impl House {
             operator,
             settings,
             certificate,
+            app,
             clock_ms,
             stop,
             serving,
@@ -90,6 +93,7 @@ impl House {
         self.serving.take().unwrap().await.unwrap();
         let again = serve(self.folder.path(), &self.settings, &self.clock_ms).await;
         self.store = again.store;
+        self.app = again.app;
         self.address = again.address;
         self.operator = again.operator;
         self.certificate = again.certificate;
@@ -116,7 +120,8 @@ impl House {
     pub(crate) async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
         let fleet =
             fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
-        fleet::apply(&self.store, fleet, &Entropy::system(), self.now()).await
+        let by = ActedBy::command(self.now());
+        fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }
 
     /// What `kiosque import orders` does; also returns what was rejected.
@@ -194,6 +199,7 @@ impl Drop for House {
 
 /// A server that runs.
 struct Serving {
+    app: Arc<App>,
     store: Store,
     address: SocketAddr,
     operator: SocketAddr,
@@ -222,11 +228,11 @@ async fn serve(folder: &Path, settings: &Settings, clock_ms: &Arc<AtomicI64>) ->
     let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
     let (app, stop) = (Arc::new(app), Stop::new());
     let gateway = gateway.serve(Arc::clone(&app), stop.clone());
-    let operators = operators.serve(app, stop.clone());
+    let operators = operators.serve(Arc::clone(&app), stop.clone());
     let task = tokio::spawn(async move {
         tokio::join!(gateway, operators);
     });
-    Serving { store, address, operator, certificate, stop, task }
+    Serving { app, store, address, operator, certificate, stop, task }
 }
 
 /// Collects what is rejected.
@@ -306,6 +312,18 @@ impl Caller {
         Caller(sender)
     }
 
+    /// A connection from a source of its own; none when the server has no time for it.
+    pub(crate) async fn connect_from(source: Ipv4Addr, house: &House) -> Option<Caller> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind((source, 0).into()).ok()?;
+        let stream = socket.connect(house.address).await.ok()?;
+        let stream = tls_over(stream, house.folder.path(), &[b"http/1.1"]).await.ok()?;
+        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.ok()?;
+        tokio::spawn(connection);
+        Some(Caller(sender))
+    }
+
     /// A POST to a path under `/v8`.
     pub(crate) async fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
         let mut request = post(&format!("/v8/{path}"));
@@ -351,6 +369,14 @@ pub(crate) async fn tls_stream(
     folder: &Path,
     alpn: &[&[u8]],
 ) -> TlsStream<TcpStream> {
+    tls_over(TcpStream::connect(address).await.unwrap(), folder, alpn).await.unwrap()
+}
+
+async fn tls_over(
+    stream: TcpStream,
+    folder: &Path,
+    alpn: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
     let mut roots = rustls::RootCertStore::empty();
     roots.add(cert).unwrap();
@@ -361,10 +387,9 @@ pub(crate) async fn tls_stream(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    let stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
+    stream.set_nodelay(true)?;
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.

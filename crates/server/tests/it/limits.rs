@@ -2,6 +2,7 @@
 
 mod connections;
 mod dashboards;
+pub(crate) mod failures;
 mod logins;
 mod requests;
 mod shutdown;
@@ -33,6 +34,11 @@ fn every_limit_is_hit_by_a_test() {
         hash_slots: _,
         hash_queue: _,
         hash_wait: _,
+        login_failures_free: _,
+        login_failure_refill: _,
+        login_failures_unknown_free: _,
+        login_failure_unknown_refill: _,
+        login_failures_kept: _,
         store_wait: _,
         shutdown_deadline: _,
         fleet_body_max_bytes: _,
@@ -40,7 +46,7 @@ fn every_limit_is_hit_by_a_test() {
         ingest_queue_max_bytes: _,
         ingest_threads: _,
     } = Limits::for_cores(1);
-    let hit_by: [(&str, fn()); 22] = [
+    let hit_by: [(&str, fn()); 27] = [
         ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
         ("json_max_depth", requests::json_nests_up_to_its_limit),
         ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -60,6 +66,11 @@ fn every_limit_is_hit_by_a_test() {
         ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
         ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
         ("hash_wait", logins::a_login_waits_for_its_turn_up_to_its_limit),
+        ("login_failures_free", failures::a_source_may_fail_so_often_and_then_waits),
+        ("login_failure_refill", failures::a_source_may_fail_so_often_and_then_waits),
+        ("login_failures_unknown_free", failures::all_strangers_together_may_fail_so_often),
+        ("login_failure_unknown_refill", failures::all_strangers_together_may_fail_so_often),
+        ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
         ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
         ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
         ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
@@ -92,6 +103,11 @@ fn the_limits_are_what_the_design_says() {
             hash_slots,
             hash_queue: 64,
             hash_wait: seconds(5),
+            login_failures_free: 10,
+            login_failure_refill: seconds(60),
+            login_failures_unknown_free: 100,
+            login_failure_unknown_refill: seconds(2),
+            login_failures_kept: 65_536,
             store_wait: seconds(5),
             shutdown_deadline: seconds(10),
             fleet_body_max_bytes: 16 << 20,

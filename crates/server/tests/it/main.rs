@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 
 mod abuse;
+mod brute_force;
 mod certificate;
 mod chance;
 mod devices;
@@ -22,3 +23,4 @@ mod sessions;
 mod shop;
 mod simulation;
 mod switch_group;
+mod trail;
