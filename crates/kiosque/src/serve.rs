@@ -76,7 +76,7 @@ pub(crate) async fn serve(
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(cause = %error, "the limit of open files stays as it is");
     }
-    let archive_after = settings.archive_after;
+    let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let app = App::new(store.clone(), settings, Clock::System, Entropy::system())?;
     let stop = Stop::new();
     let stopper = stop.clone();
@@ -91,10 +91,26 @@ pub(crate) async fn serve(
         stopper.now();
     });
     if let Some(age) = archive_after {
-        tokio::spawn(archive_regularly(store, age));
+        tokio::spawn(archive_regularly(store.clone(), age));
     }
+    let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
     listener.serve(Arc::new(app), stop).await;
+    writing.abort();
+    write_activity(&store).await;
     Ok(())
+}
+
+async fn write_activity_regularly(store: Store, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        write_activity(&store).await;
+    }
+}
+
+async fn write_activity(store: &Store) {
+    if let Err(error) = store.write_activity().await {
+        tracing::error!(cause = %error, "heartbeats could not be written");
+    }
 }
 
 async fn archive_regularly(store: Store, age: Duration) {

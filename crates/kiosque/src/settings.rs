@@ -58,6 +58,8 @@ serve_settings! {
     token_validity: Span = "KIOSQUE_TOKEN_VALIDITY", "DURATION";
     /// How recent a device's last activity is while it counts as online [default: 10m].
     online_window: Span = "KIOSQUE_ONLINE_WINDOW", "DURATION";
+    /// How often heartbeats are written to the store; a crash loses those since [default: 10s].
+    activity_flush: Span = "KIOSQUE_ACTIVITY_FLUSH", "DURATION";
     /// Make history of orders older than this, once an hour [default: never].
     archive_after: Span = "KIOSQUE_ARCHIVE_AFTER", "DURATION";
     /// Largest request body, in bytes [default: 1048576].
@@ -219,7 +221,8 @@ impl ServeSettings {
             limits.store_wait => store_wait,
             limits.shutdown_deadline => shutdown_deadline,
             settings.token_validity => token_validity,
-            settings.online_window => online_window
+            settings.online_window => online_window,
+            settings.activity_flush => activity_flush
         );
         settings.archive_after = self.archive_after.map(|span| span.0);
         let positive = [
@@ -227,6 +230,7 @@ impl ServeSettings {
             ("connections_max", settings.limits.connections_max > 0),
             ("hash_slots", settings.limits.hash_slots > 0),
             ("token_validity", !settings.token_validity.is_zero()),
+            ("activity_flush", !settings.activity_flush.is_zero()),
         ];
         match positive.into_iter().find(|(_, positive)| !positive) {
             Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),

@@ -1,6 +1,7 @@
 //! The operator's listener: ordinary HTTP statuses, and errors as `application/problem+json`
 //! (RFC 9457). One line for each call.
 
+mod activity;
 mod call;
 mod fleet;
 mod key;
@@ -48,6 +49,7 @@ pub(crate) async fn answer(
 async fn route(call: &mut Call<'_>) -> Answer {
     match call.path().as_str() {
         "/livez" => livez(call.get()?),
+        "/operator/v1/activity" => activity::post(call.post()?).await,
         "/operator/v1/fleet" => fleet::post(call.post()?).await,
         "/operator/v1/orders" => orders::post(call.post()?).await,
         _ => Err(Problem::not_found()),

@@ -10,7 +10,9 @@ mod session;
 
 pub use device::{DeviceFilter, DeviceRecord};
 pub use envelope::{Code, Envelope};
-pub use operator::{Applied, FleetApplied, OrdersReceived, RejectedOrder};
+pub use operator::{
+    ActivityReceived, Applied, FleetApplied, OrdersReceived, RejectedHeartbeat, RejectedOrder,
+};
 pub use order::{
     LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
 };

@@ -1,6 +1,7 @@
 //! The operator's calls: "HTTPS with the same certificate, on its own address, ordinary HTTP
 //! statuses, errors as `application/problem+json`".
 
+mod activity;
 mod calls;
 mod fleet;
 mod keys;

@@ -45,17 +45,20 @@ async fn an_answer_says_what_became_of_each_line() {
     let other = House::with(FLEET).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
-    let [accepted, updated, unchanged] =
-        [imported.accepted, imported.updated, imported.unchanged].map(|n| i64::try_from(n).unwrap());
+    let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
+        .map(|n| i64::try_from(n).unwrap());
     let told = i64::try_from(rejected.len()).unwrap();
     assert_eq!(counts(&reply), [accepted, updated, unchanged, told]);
-    let reasons = rejected.iter().map(|one| json!({
-        "line": one.line, "orderId": one.order_id, "reason": one.reason,
-    }));
+    let reasons = rejected.iter().map(|one| {
+        json!({
+            "line": one.line, "orderId": one.order_id, "reason": one.reason,
+        })
+    });
     assert_eq!(reply.json["rejected"], reasons.collect::<serde_json::Value>());
     let heads = |house: &House| {
         let file = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
-        let mut all = file.prepare("select seq, head, lines from orders order by order_id").unwrap();
+        let mut all =
+            file.prepare("select seq, head, lines from orders order by order_id").unwrap();
         let rows = all.query_map([], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
         });

@@ -128,7 +128,8 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let mut elsewhere = elsewhere(&house);
     let held = hold(&mut elsewhere);
     let begun = Instant::now();
-    let posts = [begin(&house, &key, lines("a", 9)).await, begin(&house, &key, lines("b", 9)).await];
+    let posts =
+        [begin(&house, &key, lines("a", 9)).await, begin(&house, &key, lines("b", 9)).await];
     for post in posts {
         let reply = post.await.unwrap();
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
