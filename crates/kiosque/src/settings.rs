@@ -48,6 +48,8 @@ macro_rules! serve_settings {
 serve_settings! {
     /// The address to serve on [default: 127.0.0.1:8443].
     listen: SocketAddr = "KIOSQUE_LISTEN", "ADDR";
+    /// The address of the operator's calls [default: 127.0.0.1:8444]; a demo has none.
+    operator_listen: SocketAddr = "KIOSQUE_OPERATOR_LISTEN", "ADDR";
     /// The certificate and its chain, PEM [default: a self-signed one in DIR/tls].
     tls_cert: PathBuf = "KIOSQUE_TLS_CERT", "FILE";
     /// The certificate's private key, PEM.
@@ -94,6 +96,14 @@ serve_settings! {
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
     /// How long a stopping server waits for what is under way [default: 10s].
     shutdown_deadline: Span = "KIOSQUE_SHUTDOWN_DEADLINE", "DURATION";
+    /// Largest fleet that an operator may send, in bytes [default: 16777216].
+    fleet_body_max_bytes: usize = "KIOSQUE_FLEET_BODY_MAX_BYTES", "N";
+    /// Streams of orders at a time [default: 64].
+    ingest_streams_max: usize = "KIOSQUE_INGEST_STREAMS_MAX", "N";
+    /// Text of streamed orders that wait to be stored, in bytes [default: 33554432].
+    ingest_queue_max_bytes: usize = "KIOSQUE_INGEST_QUEUE_MAX_BYTES", "N";
+    /// Threads that check and store streamed orders [default: cores - 1, at least 1].
+    ingest_threads: usize = "KIOSQUE_INGEST_THREADS", "N";
 }
 
 /// A duration as people write it: `250ms`, `2s`, `2h`, `90d`.
@@ -211,6 +221,7 @@ impl ServeSettings {
         }
         set!(body_max_bytes, json_max_depth, page_size_max, header_max_bytes);
         set!(connections_max, http2_streams_max, hash_slots, hash_queue);
+        set!(fleet_body_max_bytes, ingest_streams_max, ingest_queue_max_bytes, ingest_threads);
         set_span!(
             limits.tls_handshake_deadline => tls_handshake_deadline,
             limits.first_byte_deadline => first_byte_deadline,
@@ -229,6 +240,9 @@ impl ServeSettings {
             ("page_size_max", settings.limits.page_size_max > 0),
             ("connections_max", settings.limits.connections_max > 0),
             ("hash_slots", settings.limits.hash_slots > 0),
+            ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
+            ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
+            ("ingest_threads", settings.limits.ingest_threads > 0),
             ("token_validity", !settings.token_validity.is_zero()),
             ("activity_flush", !settings.activity_flush.is_zero()),
         ];
