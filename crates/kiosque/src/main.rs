@@ -11,6 +11,7 @@ mod import;
 mod import_rates;
 mod open;
 mod openapi;
+mod operator_key;
 mod progress;
 mod serve;
 mod settings;
@@ -78,6 +79,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
         Command::Backup { file } => backup::run(&settings, file).await,
+        Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::Openapi => openapi::run(),
     }
 }

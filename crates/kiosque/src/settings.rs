@@ -49,6 +49,8 @@ macro_rules! serve_settings {
 serve_settings! {
     /// The address to serve on [default: 127.0.0.1:8443].
     listen: SocketAddr = "KIOSQUE_LISTEN", "ADDR";
+    /// The address of the operator's calls [default: 127.0.0.1:8444]; a demo has none.
+    operator_listen: SocketAddr = "KIOSQUE_OPERATOR_LISTEN", "ADDR";
     /// The certificate and its chain, PEM [default: a self-signed one in DIR/tls].
     tls_cert: PathBuf = "KIOSQUE_TLS_CERT", "FILE";
     /// The certificate's private key, PEM.
@@ -59,6 +61,8 @@ serve_settings! {
     token_validity: Span = "KIOSQUE_TOKEN_VALIDITY", "DURATION";
     /// How recent a device's last activity is while it counts as online [default: 10m].
     online_window: Span = "KIOSQUE_ONLINE_WINDOW", "DURATION";
+    /// How often heartbeats are written to the store; a crash loses those since [default: 10s].
+    activity_flush: Span = "KIOSQUE_ACTIVITY_FLUSH", "DURATION";
     /// Make history of orders older than this, once an hour [default: never].
     archive_after: Span = "KIOSQUE_ARCHIVE_AFTER", "DURATION";
     /// Proxies whose X-Forwarded-For counts: addresses and CIDR ranges [default: none].
@@ -113,6 +117,14 @@ serve_settings! {
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
     /// How long a stopping server waits for what is under way [default: 10s].
     shutdown_deadline: Span = "KIOSQUE_SHUTDOWN_DEADLINE", "DURATION";
+    /// Largest fleet that an operator may send, in bytes [default: 16777216].
+    fleet_body_max_bytes: usize = "KIOSQUE_FLEET_BODY_MAX_BYTES", "N";
+    /// Streams of orders at a time [default: 64].
+    ingest_streams_max: usize = "KIOSQUE_INGEST_STREAMS_MAX", "N";
+    /// Text of streamed orders that wait to be stored, in bytes [default: 33554432].
+    ingest_queue_max_bytes: usize = "KIOSQUE_INGEST_QUEUE_MAX_BYTES", "N";
+    /// Threads that check and store streamed orders [default: cores - 1, at least 1].
+    ingest_threads: usize = "KIOSQUE_INGEST_THREADS", "N";
 }
 
 /// A duration as people write it: `250ms`, `2s`, `2h`, `90d`.
@@ -270,6 +282,7 @@ impl ServeSettings {
         set!(dashboard_days_max, device_codes_max);
         set!(connections_max, http2_streams_max, hash_slots, hash_queue);
         set!(login_failures_free, login_failures_unknown_free, login_failures_kept);
+        set!(fleet_body_max_bytes, ingest_streams_max, ingest_queue_max_bytes, ingest_threads);
         set_span!(
             limits.tls_handshake_deadline => tls_handshake_deadline,
             limits.first_byte_deadline => first_byte_deadline,
@@ -283,7 +296,8 @@ impl ServeSettings {
             limits.shutdown_deadline => shutdown_deadline,
             settings.token_validity => token_validity,
             settings.online_window => online_window,
-            settings.audit_retention => audit_retention
+            settings.audit_retention => audit_retention,
+            settings.activity_flush => activity_flush
         );
         settings.archive_after = self.archive_after.map(|span| span.0);
         if let Some(proxies) = &self.trusted_proxies {
@@ -298,7 +312,11 @@ impl ServeSettings {
             ("login_failures_unknown_free", settings.limits.login_failures_unknown_free > 0),
             ("login_failures_kept", settings.limits.login_failures_kept > 0),
             ("audit_retention", !settings.audit_retention.is_zero()),
+            ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
+            ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
+            ("ingest_threads", settings.limits.ingest_threads > 0),
             ("token_validity", !settings.token_validity.is_zero()),
+            ("activity_flush", !settings.activity_flush.is_zero()),
         ];
         match positive.into_iter().find(|(_, positive)| !positive) {
             Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),

@@ -24,6 +24,8 @@ pub struct Settings {
     pub token_validity: Duration,
     /// How recent a device's last activity must be for it to count as online.
     pub online_window: Duration,
+    /// How often heartbeats are written to the store; a crash loses what came since.
+    pub activity_flush: Duration,
     /// Archive by itself what is older than this; never when `None`.
     pub archive_after: Option<Duration>,
     /// Whose `X-Forwarded-For` says where a request comes from.
@@ -41,6 +43,7 @@ impl Settings {
             default_locale: Locale::En,
             token_validity: Duration::from_secs(7_200),
             online_window: Duration::from_secs(600),
+            activity_flush: Duration::from_secs(10),
             archive_after: None,
             trusted_proxies: TrustedProxies::default(),
             audit_retention: Duration::from_secs(365 * 86_400),

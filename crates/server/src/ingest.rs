@@ -4,6 +4,7 @@
 pub mod csv;
 pub mod fleet;
 mod group_commit;
+pub(crate) mod heartbeats;
 pub mod import;
 pub mod line;
 pub mod ndjson;

@@ -1,6 +1,7 @@
 //! The operator's listener: ordinary HTTP statuses, and errors as `application/problem+json`
 //! (RFC 9457). One line for each call.
 
+mod activity;
 mod audit;
 mod call;
 mod fleet;
@@ -49,6 +50,7 @@ pub(crate) async fn answer(
 async fn route(call: &mut Call<'_>) -> Answer {
     match call.path().as_str() {
         "/livez" => livez(call.get()?),
+        "/operator/v1/activity" => activity::post(call.post()?).await,
         "/operator/v1/audit" => audit::list(call.get()?).await,
         "/operator/v1/fleet" => fleet::post(call.post()?).await,
         "/operator/v1/orders" => orders::post(call.post()?).await,
@@ -58,14 +60,17 @@ async fn route(call: &mut Call<'_>) -> Answer {
 
 /// It answers, so it lives; for whoever asks, without a key.
 fn livez(_: &Call<'_>) -> Answer {
-    Ok(Response::new(Full::from("ok\n")))
+    Ok(of_type("text/plain; charset=utf-8", "ok\n"))
 }
 
 /// A success, as JSON.
 fn json(answer: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(answer).map_err(|error| Failure::broken(&error))?;
-    let mut response = Response::new(Full::from(body));
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+    Ok(of_type("application/json", body))
+}
+
+fn of_type(kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }

@@ -1,5 +1,6 @@
 //! What travels: the types of the contract and of the operator's calls as they stand in JSON, for
-//! the server and for clients alike. No rules and no input or output live here; names are the contract's own.
+//! the server and for clients alike. No rules and no input or output live here; names are the
+//! contract's own.
 
 mod audit;
 mod dashboard;
@@ -17,7 +18,9 @@ pub use dashboard::{
 };
 pub use device::{DeviceFilter, DeviceRecord};
 pub use envelope::{Code, Envelope};
-pub use operator::{Applied, FleetApplied, OrdersReceived, RejectedOrder};
+pub use operator::{
+    ActivityReceived, Applied, FleetApplied, OrdersReceived, RejectedHeartbeat, RejectedOrder,
+};
 pub use order::{
     LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
 };

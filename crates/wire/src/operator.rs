@@ -31,6 +31,30 @@ pub struct RejectedOrder {
     pub reason: String,
 }
 
+/// What became of a stream of heartbeats.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActivityReceived {
+    /// Heartbeats that were taken in.
+    pub accepted: u64,
+    /// Lines that were not.
+    pub rejected_count: u64,
+    /// The first of them.
+    pub rejected: Vec<RejectedHeartbeat>,
+}
+
+/// A line that was not taken in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RejectedHeartbeat {
+    /// Its number in the stream, from 1; blank lines count.
+    pub line: u64,
+    /// Its device, if that much could be read.
+    pub device_code: Option<String>,
+    /// Why, beginning with the field.
+    pub reason: String,
+}
+
 /// What a fleet that was applied did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,6 +11,8 @@ mod help;
 mod import_orders;
 mod import_rates;
 mod kill_9;
+mod operator_key;
+mod operator_listen;
 mod program;
 mod readme;
 mod sales_report;

@@ -89,11 +89,7 @@ pub fn parse(
     zone: &Zone,
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<Order, String> {
-    let text = std::str::from_utf8(text)
-        .map_err(|error| format!("broken UTF-8 at byte {}", error.valid_up_to() + 1))?;
-    if !text.trim_start().starts_with('{') {
-        return Err("no JSON object".to_owned());
-    }
+    let text = object_text(text)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let note = |path: serde_ignored::Path<'_>| {
         // One warning for each key, however many lines have it.
@@ -104,13 +100,23 @@ pub fn parse(
     };
     let given: Result<GivenOrder, _> = serde_ignored::deserialize(&mut deserializer, note);
     let given = given.and_then(|given| deserializer.end().map(|()| given));
-    meant(given.map_err(|_| type_fault(text))?, zone)
+    meant(given.map_err(|_| type_fault::<GivenOrder>(text))?, zone)
+}
+
+/// A line that may say an object: an array would be read by place.
+pub(super) fn object_text(text: &[u8]) -> Result<&str, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("broken UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    match text.trim_start().starts_with('{') {
+        true => Ok(text),
+        false => Err("no JSON object".to_owned()),
+    }
 }
 
 /// Reads the line again to name the field whose type is wrong.
-fn type_fault(text: &str) -> String {
+pub(super) fn type_fault<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fault = match serde_path_to_error::deserialize::<_, GivenOrder>(&mut deserializer) {
+    let fault = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
         Ok(_) => {
             let end = deserializer.end().err();
             return end.map_or_else(|| "no JSON".to_owned(), |error| format!("no JSON: {error}"));

@@ -18,6 +18,21 @@ pub struct RawLine {
     pub size: LineSize,
 }
 
+impl RawLine {
+    /// All of it.
+    ///
+    /// # Errors
+    /// It is too long to be anything.
+    pub(super) fn whole(&self) -> Result<&[u8], String> {
+        match self.size {
+            LineSize::Whole => Ok(&self.text),
+            LineSize::TooLong(bytes) => {
+                Err(format!("the line has {bytes} bytes, more than {LINE_MAX_BYTES}"))
+            }
+        }
+    }
+}
+
 /// Whether a line is there whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineSize {

@@ -17,9 +17,9 @@ use crate::answer::Failure;
 use crate::clock::Clock;
 
 /// Rejected lines that an answer lists; the others are counted.
-const REJECTED_LISTED_MAX: usize = 1_000;
+pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
 /// The longest reason that is told whole: it may quote what stood in the line.
-const REASON_CHARS_MAX: usize = 500;
+pub(super) const REASON_CHARS_MAX: usize = 500;
 /// Keys that mean nothing here and were told in the log, each once while the server runs.
 const UNKNOWN_KEYS_TOLD_MAX: usize = 1_000;
 
@@ -194,7 +194,7 @@ fn told(rejected: Rejected) -> RejectedOrder {
 }
 
 /// The beginning of a text that is longer than it may be.
-fn cut(mut text: String, chars_max: usize) -> String {
+pub(super) fn cut(mut text: String, chars_max: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(chars_max) {
         text.truncate(end);
         text.push('…');

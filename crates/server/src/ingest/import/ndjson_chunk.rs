@@ -9,7 +9,7 @@ use kiosque_model::Zone;
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
 use crate::ingest::line;
-use crate::ingest::ndjson::{LINE_MAX_BYTES, LineSize, RawLine, RawLines};
+use crate::ingest::ndjson::{RawLine, RawLines};
 use crate::ingest::record::{self, ProductNames};
 use crate::ingest::rejected::Rejected;
 
@@ -103,10 +103,7 @@ fn check(
     names: &ProductNames,
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<Prepared, String> {
-    if let LineSize::TooLong(bytes) = raw.size {
-        return Err(format!("the line has {bytes} bytes, more than {LINE_MAX_BYTES}"));
-    }
-    let order = line::parse(&raw.text, zone, unknown_keys)?;
+    let order = line::parse(raw.whole()?, zone, unknown_keys)?;
     let incoming = record::incoming(order, zone, names).map_err(|error| error.to_string())?;
     Ok(Prepared { line: raw.number, incoming })
 }

@@ -1,0 +1,153 @@
+//! Heartbeats that come as a stream, each a line: who gave it, and when.
+
+use kiosque_model::{DeviceCode, UnixMs, ids};
+use kiosque_store::{Heartbeat, Store};
+use kiosque_wire::{ActivityReceived, RejectedHeartbeat};
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use super::line::{object_text, type_fault};
+use super::ndjson::RawLine;
+use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, cut};
+use crate::answer::Failure;
+
+/// A heartbeat as a line gives it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Given {
+    device_code: Option<String>,
+    timestamp: Option<Number>,
+}
+
+/// What became of a stream so far.
+#[derive(Debug, Default)]
+pub(crate) struct Heartbeats(ActivityReceived);
+
+impl Heartbeats {
+    /// Takes the next lines in: whatever is asked afterwards sees them.
+    pub(crate) async fn take(
+        &mut self,
+        store: &Store,
+        lines: Vec<RawLine>,
+        now: UnixMs,
+    ) -> Result<(), Failure> {
+        let (mut good, mut heartbeats) = (Vec::new(), Vec::new());
+        let mut rejected = Vec::new();
+        for raw in lines {
+            match parse(&raw, now) {
+                Ok(heartbeat) => {
+                    good.push((raw.number, heartbeat.device_code.clone()));
+                    heartbeats.push(heartbeat);
+                }
+                Err(reason) => rejected.push(told(raw.number, device_of(&raw), reason)),
+            }
+        }
+        let unheard = store.hear(heartbeats).await?;
+        self.0.accepted += count(good.len() - unheard.len());
+        for one in unheard {
+            if let Some((line, code)) = good.get(one.place) {
+                rejected.push(told(*line, Some(code.as_str().to_owned()), one.reason));
+            }
+        }
+        rejected.sort_by_key(|one| one.line);
+        self.0.rejected_count += count(rejected.len());
+        let room = REJECTED_LISTED_MAX.saturating_sub(self.0.rejected.len());
+        self.0.rejected.extend(rejected.into_iter().take(room));
+        Ok(())
+    }
+
+    /// What became of all of it.
+    pub(crate) fn finish(self) -> ActivityReceived {
+        self.0
+    }
+}
+
+fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
+    let text = object_text(raw.whole()?)?;
+    let given: Given = serde_json::from_str(text).map_err(|_| type_fault::<Given>(text))?;
+    let code = given.device_code.ok_or("deviceCode: is missing")?;
+    let device_code = DeviceCode::parse(code).map_err(|fault| format!("deviceCode: {fault}"))?;
+    let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;
+    Ok(Heartbeat { device_code, at })
+}
+
+/// "ms; now when absent or in the future".
+fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
+    match (timestamp.as_i64(), timestamp.as_u64()) {
+        (Some(ms @ 0..), _) => Ok(UnixMs(ms).min(now)),
+        // So large that it is in nobody's past.
+        (None, Some(_)) => Ok(now),
+        (Some(_), _) => Err(format!("timestamp: {timestamp} is before 1970")),
+        (None, None) => Err(format!("timestamp: {timestamp} is no whole number of milliseconds")),
+    }
+}
+
+fn told(line: u64, device_code: Option<String>, reason: String) -> RejectedHeartbeat {
+    let device_code = device_code.map(|code| cut(code, ids::ID_CHARS_MAX));
+    RejectedHeartbeat { line, device_code, reason: cut(reason, REASON_CHARS_MAX) }
+}
+
+/// Whose a line that is no heartbeat would have been.
+fn device_of(raw: &RawLine) -> Option<String> {
+    let line: Value = serde_json::from_slice(&raw.text).ok()?;
+    Some(line.get("deviceCode")?.as_str()?.to_owned())
+}
+
+fn count(lines: usize) -> u64 {
+    u64::try_from(lines).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::ndjson::LineSize;
+
+    fn read(line: &str) -> Result<i64, String> {
+        let raw = RawLine { number: 1, text: line.as_bytes().to_vec(), size: LineSize::Whole };
+        parse(&raw, UnixMs(1_000)).map(|heartbeat| {
+            assert_eq!(heartbeat.device_code.as_str(), "d");
+            heartbeat.at.0
+        })
+    }
+
+    /// "ms; now when absent, null or in the future; not an integer or below 0: that line is
+    /// rejected".
+    #[test]
+    fn a_time_is_now_at_the_latest() {
+        for (timestamp, want) in [
+            ("0", Ok(0)),
+            ("999", Ok(999)),
+            ("1000", Ok(1_000)),
+            ("1001", Ok(1_000)),
+            ("9223372036854775808", Ok(1_000)),
+            ("null", Ok(1_000)),
+            ("-1", Err("timestamp: -1 is before 1970")),
+            ("-9223372036854775808", Err("timestamp: -9223372036854775808 is before 1970")),
+            ("1.5", Err("timestamp: 1.5 is no whole number of milliseconds")),
+            ("1e3", Err("timestamp: 1000.0 is no whole number of milliseconds")),
+            ("\"7\"", Err("timestamp: invalid type: string \"7\", expected a JSON number")),
+            ("[7]", Err("timestamp: invalid type: sequence, expected a JSON number")),
+        ] {
+            let line = format!(r#"{{"deviceCode":"d","timestamp":{timestamp}}}"#);
+            assert_eq!(read(&line), want.map_err(str::to_owned), "{timestamp}");
+        }
+        assert_eq!(read(r#"{"deviceCode":"d"}"#), Ok(1_000));
+        assert_eq!(read(r#" {"deviceCode":"d","other":[{}]} "#), Ok(1_000));
+    }
+
+    #[test]
+    fn what_is_no_heartbeat_says_why() {
+        for (line, want) in [
+            ("{}", "deviceCode: is missing"),
+            (r#"{"deviceCode":null,"timestamp":1}"#, "deviceCode: is missing"),
+            (r#"{"deviceCode":" "}"#, "deviceCode: must not be blank"),
+            (r#"{"deviceCode":7}"#, "deviceCode: invalid type: integer `7`, expected a string"),
+            (r#"["d",7]"#, "no JSON object"),
+            (r#"{"deviceCode":"d""#, "no JSON: EOF while parsing an object at line 1 column 17"),
+            (r#"{"deviceCode":"d"}x"#, "no JSON: trailing characters at line 1 column 19"),
+            (r#"{"deviceCode":"d","deviceCode":"d"}"#, "duplicate field `deviceCode`"),
+        ] {
+            assert_eq!(read(line), Err(want.to_owned()), "{line}");
+        }
+    }
+}

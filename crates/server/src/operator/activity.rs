@@ -1,0 +1,21 @@
+//! `POST /operator/v1/activity`: heartbeats of devices.
+
+use kiosque_model::Right;
+
+use super::call::Call;
+use super::lines::Lines;
+use super::{Answer, json};
+use crate::ingest::heartbeats::Heartbeats;
+
+/// Answers once all that was sent is seen by whoever asks this server. What is not valid is told;
+/// the rest is kept.
+pub(super) async fn post(call: &mut Call<'_>) -> Answer {
+    call.holder(Right::Activity)?;
+    let app = call.app;
+    let mut heartbeats = Heartbeats::default();
+    let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
+    while let Some(chunk) = lines.next_chunk().await? {
+        heartbeats.take(&app.store, chunk, app.clock.now()).await?;
+    }
+    json(&heartbeats.finish())
+}
