@@ -80,8 +80,8 @@ impl Kiosque {
     pub(crate) fn serve(&self) -> anyhow::Result<Server> {
         let address = free_address()?;
         let listen = address.to_string();
-        let mut command =
-            self.command(&["serve".as_ref(), "--listen".as_ref(), listen.as_ref()])?;
+        let words = ["serve", "--listen", &listen, "--operator-listen", "127.0.0.1:0"];
+        let mut command = self.command(&words.map(OsStr::new))?;
         let started = Instant::now();
         let process = Process::start(&mut command)?;
         Ok(Server { process, address, cert: self.data.join("tls").join("cert.pem"), started })

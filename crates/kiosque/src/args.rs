@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use kiosque_model::Rights;
 
 use crate::settings::{ServeSettings, Settings};
 
@@ -96,9 +97,45 @@ pub(crate) enum Command {
     /// Recount what is kept as a count, and name each difference.
     #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque")]
     Verify,
+    /// Create, list and revoke the keys that the operator's calls take.
+    OperatorKey {
+        #[command(subcommand)]
+        what: KeyWhat,
+    },
     /// Print the OpenAPI document of the interface.
     #[command(after_help = "Examples:\n  kiosque openapi > openapi.json")]
     Openapi,
+}
+
+/// What to do with a key.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyWhat {
+    /// Print a new key, once; only its digest is kept.
+    #[command(after_help = "Examples:\n  \
+        kiosque operator-key create tills --data /srv/kiosque\n  \
+        kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key")]
+    Create {
+        /// What to call it; a name that was revoked may be used again.
+        name: String,
+        /// What it may do, of orders, activity, fleet and audit [default: all of them].
+        #[arg(long, value_name = "RIGHTS")]
+        may: Option<Rights>,
+    },
+    /// List every key that there ever was, the oldest first.
+    #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
+        kiosque operator-key list --json --data /srv/kiosque")]
+    List {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a key: it is refused from the next request on.
+    #[command(after_help = "Examples:\n  \
+        kiosque operator-key revoke tills --data /srv/kiosque")]
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
 }
 
 /// What to import.

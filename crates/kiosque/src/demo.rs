@@ -36,10 +36,13 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     let server = settings.serve.to_server()?;
     refuse_others(&folder, &settings)?;
     // The address before the data: a demo that is being served there keeps what it serves.
-    let (listener, identity) = serve::listen(&folder, &settings.serve).await?;
+    let entrance = serve::listen(&folder, &settings.serve).await?;
+    if settings.serve.operator_listen.is_some() {
+        eprintln!("warning: a demo has no operator's listener; operator_listen is ignored");
+    }
     let store = filled(&folder, &settings, today).await?;
-    print_calls(&format!("https://{}/v8", listener.address()?), &identity)?;
-    serve::serve(listener, store, server).await?;
+    print_calls(&format!("https://{}/v8", entrance.listener.address()?), &entrance.identity)?;
+    serve::serve(vec![entrance.listener], store, server).await?;
     Ok(Done::All)
 }
 

@@ -9,6 +9,7 @@ mod demo;
 mod import;
 mod open;
 mod openapi;
+mod operator_key;
 mod progress;
 mod serve;
 mod settings;
@@ -72,6 +73,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
+        Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::Openapi => openapi::run(),
     }
 }

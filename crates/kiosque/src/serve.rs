@@ -1,6 +1,6 @@
 //! `kiosque serve`
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,51 +9,75 @@ use anyhow::{Context, bail};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
-use kiosque_server::tls::{self, Identity};
+use kiosque_server::tls::{self, Identity, ServerConfig};
 use kiosque_server::{App, Door, Listener, Stop};
 use kiosque_store::{Archived, Error, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 
 use crate::settings::{ServeSettings, Settings};
 use crate::{Done, open};
 
-/// Where a server listens unless told otherwise.
-const LISTEN: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8443);
+/// Where a server listens unless told otherwise, and where for its operator.
+const LISTEN: SocketAddr = here(8443);
+const OPERATOR_LISTEN: SocketAddr = here(8444);
 /// How often what has become old is archived, when it is at all, and the audit trail purged.
 const TIDY_EVERY: Duration = Duration::from_secs(3_600);
 /// How often refused logins are written to the audit trail, all in one transaction.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
+const fn here(port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
+}
+
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
     let folder = open::folder(&settings)?;
     let server = settings.serve.to_server()?;
     let store = open::store_in(&folder, &settings, WhenAbsent::Create, server.limits.store_wait)?;
-    let (listener, _) = listen(&folder, &settings.serve).await?;
-    eprintln!("kiosque serves https://{}/v8", listener.address()?);
-    serve(listener, store, server).await?;
+    let entrance = listen(&folder, &settings.serve).await?;
+    let operator = listen_to_operator(&entrance, &settings.serve).await?;
+    eprintln!("kiosque serves https://{}/v8", entrance.listener.address()?);
+    eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
+    serve(vec![entrance.listener, operator], store, server).await?;
     Ok(Done::All)
 }
 
+/// Where integrators come in, and what is shown there.
+pub(crate) struct Entrance {
+    pub(crate) listener: Listener,
+    pub(crate) identity: Identity,
+    tls: Arc<ServerConfig>,
+}
+
 /// Binds the address, and says which certificate is shown there.
-pub(crate) async fn listen(
-    folder: &Path,
-    settings: &ServeSettings,
-) -> anyhow::Result<(Listener, Identity)> {
+pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::Result<Entrance> {
     let identity = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
         (None, None) => tls::self_signed(folder, Clock::System.now())?,
         _ => bail!("--tls-cert and --tls-key go together"),
     };
-    let config = tls::server_config(&identity)?;
+    let tls = tls::server_config(&identity)?;
     let address = settings.listen.unwrap_or(LISTEN);
-    let listener = Listener::bind(Door::Gateway, address, config).await;
-    Ok((listener.with_context(|| format!("cannot listen on {address}"))?, identity))
+    let listener = Listener::bind(Door::Gateway, address, Arc::clone(&tls)).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    Ok(Entrance { listener, identity, tls })
+}
+
+/// Binds the operator's address, with the certificate of the entrance.
+async fn listen_to_operator(
+    entrance: &Entrance,
+    settings: &ServeSettings,
+) -> anyhow::Result<Listener> {
+    let address = settings.operator_listen.unwrap_or(OPERATOR_LISTEN);
+    let listener = Listener::bind(Door::Operator, address, Arc::clone(&entrance.tls)).await;
+    listener.with_context(|| {
+        format!("cannot listen on {address} for the operator (see --operator-listen)")
+    })
 }
 
 /// Serves until a signal says stop and what was under way has been answered.
 pub(crate) async fn serve(
-    listener: Listener,
+    listeners: Vec<Listener>,
     store: Store,
     settings: kiosque_server::Settings,
 ) -> anyhow::Result<()> {
@@ -79,12 +103,10 @@ pub(crate) async fn serve(
         tokio::spawn(archive_regularly(store.clone(), age));
     }
     tokio::spawn(purge_regularly(store, retention));
-    let (over, is_over) = tokio::sync::oneshot::channel::<()>();
-    let serving = async {
-        listener.serve(Arc::clone(&app), stop).await;
-        drop(over);
-    };
-    tokio::join!(serving, app.keep_trail(TELL_EVERY, is_over));
+    let serving =
+        listeners.into_iter().map(|listener| listener.serve(Arc::clone(&app), stop.clone()));
+    let serving = serving.collect::<JoinSet<()>>().join_all();
+    app.keep_trail(TELL_EVERY, serving).await;
     Ok(())
 }
 

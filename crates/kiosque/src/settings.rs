@@ -49,6 +49,8 @@ macro_rules! serve_settings {
 serve_settings! {
     /// The address to serve on [default: 127.0.0.1:8443].
     listen: SocketAddr = "KIOSQUE_LISTEN", "ADDR";
+    /// The address of the operator's calls [default: 127.0.0.1:8444]; a demo has none.
+    operator_listen: SocketAddr = "KIOSQUE_OPERATOR_LISTEN", "ADDR";
     /// The certificate and its chain, PEM [default: a self-signed one in DIR/tls].
     tls_cert: PathBuf = "KIOSQUE_TLS_CERT", "FILE";
     /// The certificate's private key, PEM.
@@ -109,6 +111,14 @@ serve_settings! {
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
     /// How long a stopping server waits for what is under way [default: 10s].
     shutdown_deadline: Span = "KIOSQUE_SHUTDOWN_DEADLINE", "DURATION";
+    /// Largest fleet that an operator may send, in bytes [default: 16777216].
+    fleet_body_max_bytes: usize = "KIOSQUE_FLEET_BODY_MAX_BYTES", "N";
+    /// Streams of orders at a time [default: 64].
+    ingest_streams_max: usize = "KIOSQUE_INGEST_STREAMS_MAX", "N";
+    /// Text of streamed orders that wait to be stored, in bytes [default: 33554432].
+    ingest_queue_max_bytes: usize = "KIOSQUE_INGEST_QUEUE_MAX_BYTES", "N";
+    /// Threads that check and store streamed orders [default: cores - 1, at least 1].
+    ingest_threads: usize = "KIOSQUE_INGEST_THREADS", "N";
 }
 
 /// A duration as people write it: `250ms`, `2s`, `2h`, `90d`.
@@ -265,6 +275,7 @@ impl ServeSettings {
         set!(body_max_bytes, json_max_depth, page_size_max, header_max_bytes);
         set!(connections_max, http2_streams_max, hash_slots, hash_queue);
         set!(login_failures_free, login_failures_unknown_free, login_failures_kept);
+        set!(fleet_body_max_bytes, ingest_streams_max, ingest_queue_max_bytes, ingest_threads);
         set_span!(
             limits.tls_handshake_deadline => tls_handshake_deadline,
             limits.first_byte_deadline => first_byte_deadline,
@@ -292,6 +303,9 @@ impl ServeSettings {
             ("login_failures_unknown_free", settings.limits.login_failures_unknown_free > 0),
             ("login_failures_kept", settings.limits.login_failures_kept > 0),
             ("audit_retention", !settings.audit_retention.is_zero()),
+            ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
+            ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
+            ("ingest_threads", settings.limits.ingest_threads > 0),
             ("token_validity", !settings.token_validity.is_zero()),
         ];
         match positive.into_iter().find(|(_, positive)| !positive) {

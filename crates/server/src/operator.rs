@@ -58,14 +58,17 @@ async fn route(call: &mut Call<'_>) -> Answer {
 
 /// It answers, so it lives; for whoever asks, without a key.
 fn livez(_: &Call<'_>) -> Answer {
-    Ok(Response::new(Full::from("ok\n")))
+    Ok(of_type("text/plain; charset=utf-8", "ok\n"))
 }
 
 /// A success, as JSON.
 fn json(answer: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(answer).map_err(|error| Failure::broken(&error))?;
-    let mut response = Response::new(Full::from(body));
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+    Ok(of_type("application/json", body))
+}
+
+fn of_type(kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }

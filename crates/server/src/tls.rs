@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kiosque_model::{UnixMs, Zone};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
-use rustls::ServerConfig;
+pub use rustls::ServerConfig;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 

@@ -1,5 +1,6 @@
 //! What travels: the types of the contract and of the operator's calls as they stand in JSON, for
-//! the server and for clients alike. No rules and no input or output live here; names are the contract's own.
+//! the server and for clients alike. No rules and no input or output live here; names are the
+//! contract's own.
 
 mod audit;
 mod device;

@@ -1,6 +1,6 @@
 //! A caller: HTTP/1.1 over real TLS, on one connection, that trusts the one certificate.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -100,22 +100,59 @@ impl Caller {
         reply.data()["accessToken"].as_str().unwrap().to_owned()
     }
 
+    /// A POST of the operator's; an error when the server ends before it has answered.
+    pub(crate) fn operate(&mut self, path: &str, key: &str, body: &str) -> io::Result<Reply> {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\
+             content-length: {}\r\n\r\n",
+            body.len()
+        );
+        let stream = self.0.get_mut();
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())?;
+        stream.flush()?;
+        self.try_reply()
+    }
+
+    /// Sends as much of an endless stream of orders as the server lives to take.
+    pub(crate) fn stream(&mut self, key: &str, mut next: impl FnMut() -> String) -> io::Error {
+        let head = format!(
+            "POST /operator/v1/orders HTTP/1.1\r\nhost: localhost\r\n\
+             authorization: Bearer {key}\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
+        let stream = self.0.get_mut();
+        let mut sent = stream.write_all(head.as_bytes());
+        loop {
+            if let Err(error) = sent {
+                return error;
+            }
+            let text = next();
+            let chunk = format!("{:x}\r\n{text}\r\n", text.len());
+            sent = stream.write_all(chunk.as_bytes()).and_then(|()| stream.flush());
+        }
+    }
+
     fn reply(&mut self) -> Reply {
+        self.try_reply().unwrap()
+    }
+
+    fn try_reply(&mut self) -> io::Result<Reply> {
         let mut line = String::new();
-        self.0.read_line(&mut line).unwrap();
-        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        self.0.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let status = status.parse().unwrap();
         let mut size = 0;
         loop {
             line.clear();
-            self.0.read_line(&mut line).unwrap();
+            self.0.read_line(&mut line)?;
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             if name.eq_ignore_ascii_case("content-length") {
                 size = value.parse().unwrap();
             }
         }
         let mut body = vec![0; size];
-        self.0.read_exact(&mut body).unwrap();
-        Reply { status, json: serde_json::from_slice(&body).unwrap() }
+        self.0.read_exact(&mut body)?;
+        Ok(Reply { status, json: serde_json::from_slice(&body).unwrap() })
     }
 }
 

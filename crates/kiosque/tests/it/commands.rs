@@ -125,6 +125,8 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["serve", "--log", "a=b=c"], &["kiosque: log: \"a=b=c\" is no filter"]),
         (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en and zh-CN"]),
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
+        (&["serve", "--ingest-threads", "0"], &["kiosque: ingest_threads: must be more than 0"]),
+        (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),
     ];
     for (args, wanted) in cases {
         let ran = house.run(args).bad();
@@ -270,4 +272,9 @@ fn a_port_that_is_taken_is_named() {
     let ran = house.run(&["serve", "--listen", &address]).bad();
     let said = format!("kiosque: cannot listen on {address}: Address already in use");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
+    let address = served.operator().to_string();
+    let ran = house.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address]).bad();
+    let said = format!("kiosque: cannot listen on {address} for the operator");
+    assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--operator-listen): Address already in use"), "{}", ran.stderr);
 }

@@ -79,6 +79,14 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert_eq!(paste(&served), answers);
     drop(served);
 
+    // "opens no operator's listener", whoever asks for one.
+    let mut command = house.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
+    command.env("KIOSQUE_OPERATOR_LISTEN", "127.0.0.1:0");
+    let served = Served::start(&mut command, &house.data().join("tls/cert.pem"));
+    let warning = "warning: a demo has no operator's listener; operator_listen is ignored\n";
+    assert_eq!(served.stderr(), warning);
+    drop(served);
+
     // In the folder where demos lie unless told otherwise, on the same day: the same pages.
     let elsewhere = House::new();
     let folder = elsewhere.path("kiosque-demo");

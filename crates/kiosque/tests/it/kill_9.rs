@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use crate::caller::{Caller, DEVICES_PATH, ORDERS_PATH};
 use crate::program::{House, Served};
 use crate::walk;
 
@@ -244,4 +244,73 @@ fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
     drop(served);
     house.run(&["verify"]).good();
     check_against_the_file(&walked(&house));
+}
+
+/// Posts orders, a few at a time, until the server is gone; gives back what was answered.
+fn post_until_killed(mut caller: Caller, key: &str, name: &str, state: u64) -> String {
+    let mut state = state;
+    let (mut answered, mut posted) = (String::new(), 0);
+    loop {
+        let size = 1 + usize::try_from(random_below(&mut state, 30)).unwrap();
+        let body: String = (posted..posted + size).map(|at| streamed(name, at)).collect();
+        match caller.operate(ORDERS_CALL, key, &body) {
+            Ok(reply) => {
+                assert_eq!((reply.status, &reply.json["accepted"]), (200, &json!(size)));
+                answered.push_str(&body);
+                posted += size;
+            }
+            Err(_) => return answered,
+        }
+    }
+}
+
+const ORDERS_CALL: &str = "/operator/v1/orders";
+
+fn streamed(name: &str, at: usize) -> String {
+    let mut line = String::new();
+    put_order(&mut line, at, 0);
+    line.replace("\"K", &format!("\"{name}-"))
+}
+
+/// "answers after the durable commit": whatever was answered is there when the server comes back,
+/// whatever was not may be sent again, and nothing is there in part or twice.
+#[test]
+fn kill_9_of_a_server_loses_no_order_that_was_answered() {
+    let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
+    let house = House::with(FLEET, "UTC");
+    let key = house.run(&["operator-key", "create", "tills"]).good().stdout;
+    let key = key.trim_end();
+    let seed = seed();
+    println!("kill_9: KIOSQUE_KILL_SEED={seed}");
+    let mut state = seed;
+    let (mut answered, mut total) = (String::new(), 0);
+    for round in 0..=rounds {
+        let mut served = house.serve();
+        let sent = answered.lines().count();
+        let again = served.operator_caller().operate(ORDERS_CALL, key, &answered).unwrap();
+        assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
+        total += sent;
+        if round == rounds {
+            break;
+        }
+        let time = Duration::from_millis(20 + random_below(&mut state, 300));
+        let seeds = [state, state ^ 1];
+        answered = thread::scope(|scope| {
+            let posters = seeds.map(|seed| {
+                let (caller, name) = (served.operator_caller(), format!("r{round}-{seed}"));
+                scope.spawn(move || post_until_killed(caller, key, &name, seed))
+            });
+            let mut caller = served.operator_caller();
+            scope.spawn(move || {
+                let mut at = 0..;
+                caller.stream(key, || streamed(&format!("s{round}"), at.next().unwrap()))
+            });
+            thread::sleep(time);
+            served.kill_9();
+            posters.map(|poster| poster.join().unwrap()).concat()
+        });
+        house.run(&["verify"]).good();
+    }
+    println!("{total} orders were answered before a kill");
+    assert!(total > 0);
 }

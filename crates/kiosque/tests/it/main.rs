@@ -9,6 +9,8 @@ mod fleet;
 mod help;
 mod import_orders;
 mod kill_9;
+mod operator_key;
+mod operator_listen;
 mod program;
 mod readme;
 mod sales_report;

@@ -133,7 +133,7 @@ impl House {
     }
 
     pub(crate) fn serve_with(&self, more: &[&str]) -> Served {
-        let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
+        let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
         args.extend_from_slice(more);
         Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
     }
@@ -191,6 +191,18 @@ impl Served {
     pub(crate) fn address(&self) -> SocketAddr {
         let address = self.base.strip_prefix("https://").unwrap();
         address.strip_suffix("/v8").unwrap().parse().unwrap()
+    }
+
+    /// Where the operator's calls are, once the server has said so.
+    pub(crate) fn operator(&self) -> SocketAddr {
+        let said = self.stderr.until("/operator/v1\n");
+        let (before, _) = said.split_once("/operator/v1\n").unwrap();
+        before.rsplit_once("https://").unwrap().1.parse().unwrap()
+    }
+
+    /// A caller of the operator's.
+    pub(crate) fn operator_caller(&self) -> Caller {
+        Caller::connect(self.operator(), &self.cert)
     }
 
     pub(crate) fn caller(&self) -> Caller {

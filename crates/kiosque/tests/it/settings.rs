@@ -18,7 +18,8 @@ fn largest_page(served: &Served) -> String {
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
     let house = House::with(FLEET, "UTC");
-    let file = house.file("kiosque.toml", "page_size_max = 11\nlisten = \"127.0.0.1:0\"\n");
+    let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
+    let file = house.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
     let cert = house.data().join("tls/cert.pem");
     let serve = |flag: Option<&str>, variable: Option<&str>| {
         let mut command = house.command(&["serve", "--config", &file]);

@@ -44,7 +44,8 @@ fn a_certificate_that_is_given_is_the_one_shown() {
     let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
     let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
     let house = House::with(FLEET, "UTC");
-    let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", &cert, "--tls-key", &key];
+    let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+    args.extend(["--tls-cert", &cert, "--tls-key", &key]);
     let served = Served::start(&mut house.command(&args), cert.as_ref());
     served.caller().log_in("walker", "secret");
     assert!(!house.data().join("tls").exists());

@@ -12,7 +12,6 @@ use crate::body::BodyFault;
 use crate::locale::{self, Locale, Message};
 
 /// Why a call was not done.
-#[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
@@ -23,6 +22,13 @@ pub(crate) struct Problem {
     /// For the log alone.
     cause: Option<String>,
     retry_after_s: Option<u32>,
+}
+
+impl std::fmt::Debug for Problem {
+    /// Faults may quote what was sent, which may be a password: they are for the caller alone.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.status, self.detail)
+    }
 }
 
 impl Problem {

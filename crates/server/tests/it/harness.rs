@@ -19,7 +19,9 @@ use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::{App, Door, Listener, Settings, Stop, tls};
-use kiosque_store::{Applied, ApplyError, KeyHolder, Opening, Store, WhenAbsent};
+use kiosque_store::{
+    Applied, ApplyError, CreatedKey, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
@@ -47,6 +49,7 @@ pub(crate) struct House {
     pub(crate) settings: Settings,
     /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
     pub(crate) app: Arc<App>,
+    shape: Arc<dyn RecordShape>,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -60,15 +63,34 @@ impl House {
 
     /// A house with settings of its own.
     pub(crate) async fn set(fleet: &str, change: impl FnOnce(&mut Settings)) -> House {
+        House::shaped(fleet, change, Arc::new(Records)).await
+    }
+
+    /// A house that knows something else of its records.
+    pub(crate) async fn shaped(
+        fleet: &str,
+        change: impl FnOnce(&mut Settings),
+        shape: Arc<dyn RecordShape>,
+    ) -> House {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
         let folder = TempDir::new().unwrap();
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         let Serving { app, store, address, operator, stop, task } =
-            serve(folder.path(), &settings, &clock_ms).await;
+            serve(folder.path(), &settings, &clock_ms, &shape).await;
         let serving = Some(task);
-        let house =
-            House { folder, store, address, operator, settings, app, clock_ms, stop, serving };
+        let house = House {
+            folder,
+            store,
+            address,
+            operator,
+            settings,
+            app,
+            shape,
+            clock_ms,
+            stop,
+            serving,
+        };
         house.apply(fleet).await.unwrap();
         house
     }
@@ -77,7 +99,7 @@ impl House {
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let again = serve(self.folder.path(), &self.settings, &self.clock_ms).await;
+        let again = serve(self.folder.path(), &self.settings, &self.clock_ms, &self.shape).await;
         self.store = again.store;
         self.app = again.app;
         self.address = again.address;
@@ -134,12 +156,17 @@ impl House {
         self.caller().await.call(path, token, body).await
     }
 
-    /// A new key of an operator; rights with commas.
+    /// A new key of an operator, called by its rights, with commas.
     pub(crate) async fn key(&self, may: &str) -> String {
+        self.key_called(may, may).await
+    }
+
+    pub(crate) async fn key_called(&self, name: &str, may: &str) -> String {
         let key = OperatorKey::mint(Entropy::system().bytes().unwrap());
-        let name = KeyName::parse(&key.reveal()[..12]).unwrap();
+        let name = KeyName::parse(name).unwrap();
         let holder = KeyHolder { name, rights: may.parse().unwrap() };
-        self.store.create_key(holder, key.digest(), self.now()).await.unwrap();
+        let created = self.store.create_key(holder, key.digest(), self.now()).await.unwrap();
+        assert_eq!(created, CreatedKey::Created);
         key.reveal().to_owned()
     }
 
@@ -192,13 +219,18 @@ struct Serving {
     task: tokio::task::JoinHandle<()>,
 }
 
-async fn serve(folder: &Path, settings: &Settings, clock_ms: &Arc<AtomicI64>) -> Serving {
+async fn serve(
+    folder: &Path,
+    settings: &Settings,
+    clock_ms: &Arc<AtomicI64>,
+    shape: &Arc<dyn RecordShape>,
+) -> Serving {
     let clock = Clock::Manual(Arc::clone(clock_ms));
     let opening = Opening {
         folder,
         when_absent: WhenAbsent::Create,
         zone: Some(&Zone::utc()),
-        shape: Arc::new(Records),
+        shape: Arc::clone(shape),
         wait: settings.limits.store_wait,
         now: clock.now(),
     };

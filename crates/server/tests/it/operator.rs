@@ -8,8 +8,10 @@ mod orders;
 pub(crate) mod overload;
 pub(crate) mod streams;
 
+use serde_json::Value;
+
 use crate::abuse::wire::{Door, Wire};
-use crate::harness::{House, Reply};
+use crate::harness::{House, ORDERS_PATH, Reply};
 
 pub(crate) const ORDERS: &str = "/operator/v1/orders";
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
@@ -53,12 +55,31 @@ pub(crate) fn lines(name: &str, count: usize) -> String {
     (0..count).map(|at| line(&format!("{name}{at}"), 100)).collect()
 }
 
-/// The orders that a second connection to the database finds, as `orderId`, in order.
-pub(crate) fn kept(house: &House) -> Vec<String> {
-    let connection = rusqlite::Connection::open(house.folder.path().join("kiosque.db")).unwrap();
-    let mut statement = connection.prepare("select order_id from orders order by 1").unwrap();
-    let ids = statement.query_map([], |row| row.get(0)).unwrap();
-    ids.map(Result::unwrap).collect()
+/// Every order of `D1` as the gateway shows it, newest first: read by another connection to the
+/// file than the one that writes.
+pub(crate) async fn shown(house: &House, token: &str) -> Vec<Value> {
+    let mut caller = house.caller().await;
+    let mut all = Vec::new();
+    for page in 1.. {
+        let path = format!("{ORDERS_PATH}?size=1000&current={page}");
+        let reply = caller.call(&path, Some(token), r#"{"deviceCode":"D1"}"#).await;
+        let records = reply.data()["records"].as_array().unwrap().clone();
+        if records.is_empty() {
+            assert_eq!(reply.data()["total"], all.len());
+            break;
+        }
+        all.extend(records);
+    }
+    all
+}
+
+/// The `orderId`s of them, in order.
+pub(crate) async fn kept(house: &House, token: &str) -> Vec<String> {
+    let shown = shown(house, token).await;
+    let ids = shown.iter().map(|order| order["orderId"].as_str().unwrap().to_owned());
+    let mut ids: Vec<String> = ids.collect();
+    ids.sort();
+    ids
 }
 
 /// A whole answer as text for a snapshot; what chance made is checked and taken out.
@@ -76,7 +97,7 @@ pub(crate) fn whole(reply: &Reply) -> String {
         assert_eq!(reply.json["status"], reply.status);
     }
     let body = match &reply.json {
-        serde_json::Value::Null => reply.text.clone(),
+        Value::Null => reply.text.clone(),
         json => serde_json::to_string_pretty(json).unwrap(),
     };
     format!("{text}\n{}", body.replace(id.as_str(), "[request id]"))

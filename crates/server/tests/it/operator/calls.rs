@@ -1,5 +1,6 @@
 //! Which calls there are, and what everything else is told, to the letter.
 
+use crate::abuse::wire::Door;
 use crate::harness::{Caller, House, Reply};
 
 use super::{FLEET, FLEET_CALL, ORDERS, whole};
@@ -52,5 +53,26 @@ async fn a_refused_caller_is_heard_out() {
         let reply = house.operate(ORDERS, None, vec![b'x'; size]).await;
         assert_eq!(reply.status, 401);
         assert_eq!(reply.headers["www-authenticate"], "Bearer");
+    }
+}
+
+/// Whoever asks before sending is told to go on only if the key is good.
+#[tokio::test]
+async fn a_caller_that_asks_first_need_not_send_in_vain() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let body = super::lines("o", 3);
+    for (key, answers) in [("kqo_none", &[401][..]), (key.as_str(), &[100, 200])] {
+        let mut wire = Door::of_operator(&house).open().await;
+        let head = format!(
+            "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+             Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        wire.say(head).await;
+        for (at, status) in answers.iter().enumerate() {
+            assert_eq!(wire.answer().await.expect("an answer").status, *status, "answer {at}");
+            wire.say(&body).await;
+        }
     }
 }

@@ -1,7 +1,13 @@
 //! Streams of orders: when they are durable, what one does to another, and how they end.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kiosque_model::UnixMs;
+use kiosque_model::sales::Sale;
+use kiosque_server::Settings;
+use kiosque_server::ingest::record::Records;
+use kiosque_store::{Error, Incoming, Kept, Ready, Record, RecordShape};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::task::JoinHandle;
 
@@ -54,16 +60,16 @@ fn commits(house: &House) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_comes_after_the_commit() {
     let house = house().await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     let mut elsewhere = elsewhere(&house);
     let held = hold(&mut elsewhere);
     let mut posting = begin(&house, &key, lines("o", 3)).await;
     let early = tokio::time::timeout(SOON, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
-    assert_eq!(kept(&house), [""; 0]);
+    assert_eq!(kept(&house, &token).await, [""; 0]);
     drop(held);
     assert_eq!(counts(&posting.await.unwrap()), [3, 0, 0, 0]);
-    assert_eq!(kept(&house), ["o0", "o1", "o2"]);
+    assert_eq!(kept(&house, &token).await, ["o0", "o1", "o2"]);
 }
 
 /// "One writer takes everything that queued while the last commit ran": each of them is told of its
@@ -71,7 +77,7 @@ async fn an_answer_comes_after_the_commit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let house = house().await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     house.operate(ORDERS, Some(&key), line("b1", 100)).await;
     let before = commits(&house);
     let mut elsewhere = elsewhere(&house);
@@ -89,25 +95,46 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
         {"line": 2, "orderId": "c2", "reason": "deviceCode: no device D9 is known"}
     ]);
     assert_eq!(third.json["rejected"], rejected);
-    assert_eq!(kept(&house), ["a0", "a1", "b1", "b2", "c1"]);
+    assert_eq!(kept(&house, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
     assert_eq!(commits(&house) - before, 2, "the first, and the others together");
     assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// Knows of records what is known, but of one order.
+#[derive(Debug)]
+struct Failing;
+
+impl RecordShape for Failing {
+    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
+        match incoming.order_id.as_str() {
+            "bad" => Err(Error::Data("unreadable".to_owned())),
+            _ => Records.settle(incoming, kept),
+        }
+    }
+
+    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
+        Records.sale(kept, at)
+    }
+
+    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
+        Records.sale_time(kept)
+    }
 }
 
 /// An order on which the store fails takes its own request with it, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_of_one_request_is_not_held_against_another() {
-    let house = house().await;
-    let key = house.key("orders").await;
-    let nameless = |id: &str, total| {
-        line(id, total).replace("}\n", ",\"detailVOList\":[{\"goodsId\":\"g\"}]}\n")
+    let limits = |settings: &mut Settings| {
+        settings.limits.store_wait = FAR;
+        settings.limits.ingest_threads = 4;
     };
-    house.operate(ORDERS, Some(&key), nameless("bad", 1)).await;
+    let house = House::shaped(FLEET, limits, Arc::new(Failing)).await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
+    house.operate(ORDERS, Some(&key), line("bad", 1)).await;
     let mut elsewhere = elsewhere(&house);
-    elsewhere.execute("update orders set lines = 'broken'", []).unwrap();
     let held = hold(&mut elsewhere);
     let first = begin(&house, &key, line("a", 1)).await;
-    let second = begin(&house, &key, [line("b", 1), nameless("bad", 2)].concat()).await;
+    let second = begin(&house, &key, [line("b", 1), line("bad", 2)].concat()).await;
     let third = begin(&house, &key, line("c", 1)).await;
     drop(held);
     assert_eq!(counts(&first.await.unwrap()), [1, 0, 0, 0]);
@@ -115,7 +142,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
     assert_eq!(second.json["detail"], "the store is not available");
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
-    assert_eq!(kept(&house), ["a", "bad", "c"]);
+    assert_eq!(kept(&house, &token).await, ["a", "bad", "c"]);
 }
 
 /// "A store that is busy: 503 with Retry-After"; all who wait are told together, and posting again
@@ -124,7 +151,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
     let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     let mut elsewhere = elsewhere(&house);
     let held = hold(&mut elsewhere);
     let begun = Instant::now();
@@ -137,7 +164,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     }
     assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
     drop(held);
-    assert_eq!(kept(&house), [""; 0]);
+    assert_eq!(kept(&house, &token).await, [""; 0]);
     let again = house.operate(ORDERS, Some(&key), lines("a", 9)).await;
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
@@ -148,7 +175,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     let deadline = Duration::from_millis(700);
     let house = House::set(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     let mut silent = Stream::open(&house, &key).await;
     let mut slow = Stream::open(&house, &key).await;
     let begun = Instant::now();
@@ -166,7 +193,7 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     assert_eq!(reply.status, 408, "{reply:?}");
     assert!(reply.json["detail"].as_str().unwrap().starts_with("nothing came for 700ms;"));
     assert!(ended >= deadline && closed, "after {ended:?}");
-    assert_eq!(kept(&house)[..2], ["s0", "s1"]);
+    assert_eq!(kept(&house, &token).await[..2], ["s0", "s1"]);
     assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
 }
 
@@ -174,11 +201,11 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_pauses_is_stored_so_far() {
     let house = house().await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     let mut stream = Stream::open(&house, &key).await;
     stream.say(lines("o", 5)).await;
     let begun = Instant::now();
-    while kept(&house).len() < 5 {
+    while kept(&house, &token).await.len() < 5 {
         assert!(begun.elapsed() < Duration::from_secs(20), "they are not stored");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -190,7 +217,7 @@ async fn a_stream_that_pauses_is_stored_so_far() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
     let house = House::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
-    let key = house.key("orders").await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     for round in 0..5 {
         let mut stream = Stream::open(&house, &key).await;
         let text = lines(&format!("r{round}-"), 2_500);
@@ -203,7 +230,7 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    let kept = kept(&house);
+    let kept = kept(&house, &token).await;
     assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
     assert_eq!(kept.iter().filter(|id| id.starts_with("last")).count(), 5);
     assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);

@@ -1,0 +1,87 @@
+//! `kiosque operator-key`
+
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_server::clock::{Clock, Entropy};
+use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
+use serde_json::json;
+
+use crate::args::KeyWhat;
+use crate::settings::Settings;
+use crate::{Done, open};
+
+pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Done> {
+    match what {
+        KeyWhat::Create { name, may } => {
+            let store = open::store(settings, WhenAbsent::Create)?;
+            create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
+        }
+        KeyWhat::List { json } => {
+            let keys = open::store(settings, WhenAbsent::Refuse)?.keys().await?;
+            if json { print_json(&keys) } else { print_table(&keys) }
+        }
+        KeyWhat::Revoke { name } => {
+            let store = open::store(settings, WhenAbsent::Refuse)?;
+            revoke(&store, parsed(name)?).await?;
+        }
+    }
+    Ok(Done::All)
+}
+
+fn parsed(name: String) -> anyhow::Result<KeyName> {
+    KeyName::parse(name).context("the key's name")
+}
+
+/// Prints the key alone, once: nobody can tell it again.
+async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<()> {
+    let key = OperatorKey::mint(Entropy::system().bytes()?);
+    let holder = KeyHolder { name: name.clone(), rights };
+    match store.create_key(holder, key.digest(), Clock::System.now()).await? {
+        CreatedKey::Created => println!("{}", key.reveal()),
+        CreatedKey::NameTaken(since) => {
+            bail!("a key is called {name} since {}; revoke it, or choose another name", told(since))
+        }
+    }
+    Ok(())
+}
+
+async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
+    match store.revoke_key(name.clone(), Clock::System.now()).await? {
+        RevokedKey::Revoked => println!("revoked {name}"),
+        RevokedKey::Unknown => bail!("no key that counts is called {name}"),
+    }
+    Ok(())
+}
+
+fn print_table(keys: &[KeyEntry]) {
+    let mut rows = vec![["NAME", "RIGHTS", "CREATED", "REVOKED"].map(str::to_owned)];
+    rows.extend(keys.iter().map(|key| {
+        let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), told);
+        let holder = &key.holder;
+        [holder.name.to_string(), holder.rights.to_string(), told(key.created_at), revoked]
+    }));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let [name, rights, created] = [0, 1, 2].map(|column| width(column).unwrap_or_default());
+    for row in &rows {
+        println!("{:name$}  {:rights$}  {:created$}  {}", row[0], row[1], row[2], row[3]);
+    }
+}
+
+fn print_json(keys: &[KeyEntry]) {
+    let keys = keys.iter().map(|key| {
+        json!({
+            "name": key.holder.name.as_str(),
+            "may": key.holder.rights.iter().map(|right| right.name()).collect::<Vec<_>>(),
+            "createdTimestamp": key.created_at.0,
+            "revokedTimestamp": key.revoked_at.map(|at| at.0),
+        })
+    });
+    println!("{}", keys.collect::<serde_json::Value>());
+}
+
+/// RFC 3339, to the second.
+fn told(at: UnixMs) -> String {
+    let second = Timestamp::from_second(at.0.div_euclid(1_000));
+    second.map_or_else(|_| at.0.to_string(), |second| second.to_string())
+}

@@ -1,0 +1,23 @@
+//! `--operator-listen`: "HTTPS with the same certificate, on its own address"; a demo "opens no
+//! operator's listener".
+
+use crate::fleet::{FLEET, order};
+use crate::program::House;
+
+/// One signal stops both, once what is under way has been answered.
+#[test]
+fn both_listeners_stop_on_one_signal() {
+    let house = House::with(FLEET, "UTC");
+    let key = house.run(&["operator-key", "create", "till"]).good().stdout;
+    let mut served = house.serve();
+    let (address, operator) = (served.address(), served.operator());
+    assert_ne!(address, operator);
+    let reply = served.operator_caller().operate("/operator/v1/orders", key.trim(), &order("o1"));
+    assert_eq!(reply.unwrap().json["accepted"], 1);
+    served.signal("TERM");
+    assert_eq!(served.wait().code(), Some(0), "{}", served.stderr());
+    for address in [address, operator] {
+        assert!(std::net::TcpStream::connect(address).is_err(), "{address} still listens");
+    }
+    assert!(!house.data().join("kiosque.db-wal").exists());
+}
