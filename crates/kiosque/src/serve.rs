@@ -124,13 +124,10 @@ pub(crate) async fn serve(
     }
     tokio::spawn(purge_regularly(store.clone(), retention));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
-    let (over, is_over) = tokio::sync::oneshot::channel::<()>();
-    let serving = async {
-        let each = |listener: Listener| listener.serve(Arc::clone(&app), stop.clone());
-        listeners.into_iter().map(each).collect::<JoinSet<()>>().join_all().await;
-        drop(over);
-    };
-    tokio::join!(serving, app.keep_trail(TELL_EVERY, is_over));
+    let serving =
+        listeners.into_iter().map(|listener| listener.serve(Arc::clone(&app), stop.clone()));
+    let serving = serving.collect::<JoinSet<()>>().join_all();
+    app.keep_trail(TELL_EVERY, serving).await;
     writing.abort();
     write_activity(&store).await;
     Ok(())
