@@ -12,14 +12,15 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::sales::Rate;
+use kiosque_model::{Currency, Day, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::{App, Door, Listener, Settings, Stop, tls};
-use kiosque_store::{Applied, ApplyError, Opening, Store, WhenAbsent};
+use kiosque_store::{Applied, ApplyError, DatedRate, Opening, Store, WhenAbsent};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
@@ -36,6 +37,14 @@ pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/que
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
 pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
 pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub(crate) const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub(crate) const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
+pub(crate) const AISLE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
+pub(crate) const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
+pub(crate) const ONLINE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/onlineDevices";
+/// The dashboard functions that take filters.
+pub(crate) const DASHBOARD_PATHS: [&str; 6] =
+    [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLE_PATH, PROFILE_PATH];
 
 /// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
 pub(crate) const START_MS: i64 = 1_772_445_600_000;
@@ -45,6 +54,7 @@ pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
     pub(crate) settings: Settings,
+    zone: Zone,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -60,14 +70,27 @@ impl House {
     pub(crate) async fn set(fleet: &str, change: impl FnOnce(&mut Settings)) -> House {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
-        let folder = TempDir::new().unwrap();
-        let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        let (store, address, stop, serving) =
-            serve(folder.path(), &settings, &clock_ms, "127.0.0.1:0".parse().unwrap()).await;
-        let serving = Some(serving);
-        let house = House { folder, store, address, settings, clock_ms, stop, serving };
+        let house = House::open(TempDir::new().unwrap(), Zone::utc(), settings).await;
         house.apply(fleet).await.unwrap();
         house
+    }
+
+    /// A house with a time zone of its own.
+    pub(crate) async fn in_zone(zone: &str, fleet: &str) -> House {
+        let zone = Zone::named(zone).unwrap();
+        let house = House::open(TempDir::new().unwrap(), zone, Settings::for_cores(2)).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// A house over what a folder holds.
+    pub(crate) async fn open(folder: TempDir, zone: Zone, settings: Settings) -> House {
+        let clock_ms = Arc::new(AtomicI64::new(START_MS));
+        let address = "127.0.0.1:0".parse().unwrap();
+        let (store, address, stop, serving) =
+            serve(folder.path(), &settings, &zone, &clock_ms, address).await;
+        let serving = Some(serving);
+        House { folder, store, address, settings, zone, clock_ms, stop, serving }
     }
 
     /// Stops the server and starts another on the same data.
@@ -77,6 +100,7 @@ impl House {
         let (store, address, stop, serving) = serve(
             self.folder.path(),
             &self.settings,
+            &self.zone,
             &self.clock_ms,
             "127.0.0.1:0".parse().unwrap(),
         )
@@ -95,6 +119,11 @@ impl House {
 
     pub(crate) fn now(&self) -> UnixMs {
         UnixMs(self.clock_ms.load(Ordering::SeqCst))
+    }
+
+    /// Sets the clock, with an offset.
+    pub(crate) fn set_clock(&self, time: &str) {
+        self.clock_ms.store(self.zone.parse(time).unwrap().0, Ordering::SeqCst);
     }
 
     pub(crate) fn pass(&self, time: Duration) {
@@ -116,6 +145,16 @@ impl House {
         let imported =
             import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
         (imported, rejections.0)
+    }
+
+    /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
+    pub(crate) async fn rates(&self, rates: &[(&str, &str, &str)]) {
+        let rates = rates.iter().map(|(currency, day, rate)| DatedRate {
+            currency: Currency::parse(currency).unwrap(),
+            day: Day::of(day.parse().unwrap()),
+            rate: Rate::parse(rate).unwrap(),
+        });
+        self.store.set_rates(rates.collect()).await.unwrap();
     }
 
     /// Imports orders that are all good.
@@ -161,6 +200,7 @@ impl Drop for House {
 async fn serve(
     folder: &Path,
     settings: &Settings,
+    zone: &Zone,
     clock_ms: &Arc<AtomicI64>,
     address: SocketAddr,
 ) -> (Store, SocketAddr, Stop, tokio::task::JoinHandle<()>) {
@@ -168,7 +208,7 @@ async fn serve(
     let opening = Opening {
         folder,
         when_absent: WhenAbsent::Create,
-        zone: Some(&Zone::utc()),
+        zone: Some(zone),
         shape: Arc::new(Records),
         wait: settings.limits.store_wait,
         now: clock.now(),

@@ -4,6 +4,7 @@
 
 mod abuse;
 mod chance;
+mod dashboard;
 mod devices;
 mod fixture;
 mod harness;

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::chance::{self, Chance};
 use crate::harness::{
-    Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply, TOKEN_PATH, cheap_hash,
-    size,
+    BEST_PATH, Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply,
+    SUMMARY_PATH, TOKEN_PATH, TREND_PATH, cheap_hash, size,
 };
 use requests::Request;
 
@@ -52,13 +52,16 @@ fn orders_of(mark: &str) -> String {
         let start = format!("2026-03-0{} 0{}:00:00", 1 + number % 2, number % 10);
         let mut order = json!({
             "orderId": id, "deviceCode": device(mark, number % KIOSKS), "currency": "EUR",
-            "totalAmount": 250, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
+            "totalAmount": 250 + number, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
             "detailVOList": [{
                 "goodsId": "p1", "goodsName": format!("Cola {mark}"), "salePrice": 250,
                 "shipmentStatus": 3, "shipmentErrCode": 7,
                 "shipmentFailDesc": format!("jam {mark}"),
             }],
         });
+        if number % 4 > 0 {
+            order["payEndTime"] = json!(start);
+        }
         if number % 3 > 0 {
             let shared = format!("T{}", number % 20);
             order["tradeNo"] = json!(if alone { format!("{shared}-{mark}") } else { shared });
@@ -79,6 +82,7 @@ async fn house_of(marks: &[&str]) -> House {
         house.apply(&fleet_of(mark)).await.unwrap();
         house.orders(orders_of(mark)).await;
     }
+    house.rates(&[("EUR", "2026-03-02", "1.085")]).await;
     house.store.archive(house.now().plus_ms(-20 * 3_600_000)).await.unwrap();
     house
 }
@@ -152,7 +156,7 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
         }
         let Request { path, body } = Request::any(&mut chance, selected, other);
         let reply = worker.ask(&path, &body).await;
-        let filtered = path.starts_with(DEVICES_PATH) && body["groupId"] == format!("g-{other}");
+        let filtered = !path.starts_with(ORDERS_PATH) && body["groupId"] == format!("g-{other}");
         let hidden = if filtered { selected } else { other };
         assert!(!reply.text.contains(hidden), "{path} {body}: {}", reply.text);
     }
@@ -205,6 +209,19 @@ async fn foreign_and_unknown_are_answered_alike() {
             json!({"tradeNoIn": "oid:nowhere"}),
             not_there,
         ),
+        (
+            SUMMARY_PATH,
+            json!({"deviceCodes": ["1-SOUTH9"]}),
+            json!({"deviceCodes": ["nowhere"]}),
+            out_of_scope,
+        ),
+        (
+            BEST_PATH,
+            json!({"deviceCodes": ["1-NORTH7", "1-SOUTH9"]}),
+            json!({"deviceCodes": ["1-NORTH7", "no\0where"]}),
+            out_of_scope,
+        ),
+        (TREND_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "closed"}), out_of_scope),
         (DETAIL_PATH, both_numbers, json!({"tradeNoOut": "T1", "tradeNoIn": "I3"}), not_there),
     ];
     for (path, foreign, unknown, msg) in cases {
