@@ -121,10 +121,11 @@ impl Books {
             "KWD" => 3,
             _ => 2,
         };
-        let dated = self.rates.iter().filter(|((of, from), _)| *of == currency && **from <= *date);
+        let mut dated =
+            self.rates.iter().filter(|((of, from), _)| *of == currency && **from <= *date);
         let rate = match currency {
             "USD" => 1_000_000_000_000,
-            _ => *dated.last()?.1,
+            _ => *dated.next_back()?.1,
         };
         Some(i128::from(amount) * rate * 10_i128.pow(4 - decimals))
     }

@@ -37,8 +37,10 @@ async fn sell(house: &House, paid: &[String]) {
     house.orders(file).await;
 }
 
-/// Zones, a day of each, the instants at which it begins and ends, its hours, and its neighbours.
-const DAYS: &[(&str, &str, &str, &str, i64, [&str; 2])] = &[
+/// A zone, a day, the instants at which it begins and ends, its hours, and its neighbours.
+type ZoneDay = (&'static str, &'static str, &'static str, &'static str, i64, [&'static str; 2]);
+
+const DAYS: &[ZoneDay] = &[
     (
         "America/New_York",
         "2022-03-13",

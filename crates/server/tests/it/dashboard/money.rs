@@ -55,36 +55,35 @@ async fn open() -> (House, String) {
     (house, token)
 }
 
-/// Currencies with 0, 2 and 3 decimals; amounts in minor units; the rate; dollars.
+/// A currency, amounts in its minor units, a rate, what they come to in dollars, as a number and
+/// as a figure, and on average.
+type Worth = (&'static str, &'static [i64], &'static str, f64, &'static str, f64);
+
+/// Currencies with 0, 2 and 3 decimals.
+const WORTH: &[Worth] = &[
+    ("USD", &[350], "1", 3.5, "3.50", 3.5),
+    ("USD", &[123_456, 1], "1", 1_234.57, "1,234.57", 617.28),
+    ("JPY", &[1_000], "0.0067", 6.7, "6.70", 6.7),
+    // Half a cent goes to the even one.
+    ("JPY", &[1], "0.005", 0.0, "0.00", 0.0),
+    ("JPY", &[1], "0.015", 0.02, "0.02", 0.02),
+    ("JPY", &[1], "0.025", 0.02, "0.02", 0.02),
+    ("JPY", &[1], "0.025000000001", 0.03, "0.03", 0.03),
+    // Rounded once: three halves of a cent are a cent and a half, and two of them a cent.
+    ("JPY", &[1, 1, 1], "0.005", 0.02, "0.02", 0.0),
+    ("JPY", &[1, 1], "0.005", 0.01, "0.01", 0.0),
+    ("EUR", &[100], "1.085", 1.08, "1.08", 1.08),
+    ("EUR", &[100], "1.095", 1.1, "1.10", 1.1),
+    ("EUR", &[333, 333, 334], "1.0837", 10.84, "10.84", 3.61),
+    ("KWD", &[1_234], "3.25", 4.01, "4.01", 4.01),
+    ("KWD", &[2], "2.5", 0.0, "0.00", 0.0),
+    ("KWD", &[6], "2.5", 0.02, "0.02", 0.02),
+    ("KWD", &[1_000_000_000_000], "3.25", 3_250_000_000.0, "3,250,000,000.00", 3_250_000_000.0),
+];
+
 #[tokio::test]
 async fn amounts_of_each_currency_come_to_dollars() {
-    for (currency, amounts, rate, dollars, told, average) in [
-        ("USD", vec![350], "1", 3.5, "3.50", 3.5),
-        ("USD", vec![123_456, 1], "1", 1_234.57, "1,234.57", 617.28),
-        ("JPY", vec![1_000], "0.0067", 6.7, "6.70", 6.7),
-        // Half a cent goes to the even one.
-        ("JPY", vec![1], "0.005", 0.0, "0.00", 0.0),
-        ("JPY", vec![1], "0.015", 0.02, "0.02", 0.02),
-        ("JPY", vec![1], "0.025", 0.02, "0.02", 0.02),
-        ("JPY", vec![1], "0.025000000001", 0.03, "0.03", 0.03),
-        // Rounded once: three halves of a cent are a cent and a half, and two of them a cent.
-        ("JPY", vec![1, 1, 1], "0.005", 0.02, "0.02", 0.0),
-        ("JPY", vec![1, 1], "0.005", 0.01, "0.01", 0.0),
-        ("EUR", vec![100], "1.085", 1.08, "1.08", 1.08),
-        ("EUR", vec![100], "1.095", 1.1, "1.10", 1.1),
-        ("EUR", vec![333, 333, 334], "1.0837", 10.84, "10.84", 3.61),
-        ("KWD", vec![1_234], "3.25", 4.01, "4.01", 4.01),
-        ("KWD", vec![2], "2.5", 0.0, "0.00", 0.0),
-        ("KWD", vec![6], "2.5", 0.02, "0.02", 0.02),
-        (
-            "KWD",
-            vec![1_000_000_000_000],
-            "3.25",
-            3_250_000_000.0,
-            "3,250,000,000.00",
-            3_250_000_000.0,
-        ),
-    ] {
+    for &(currency, amounts, rate, dollars, told, average) in WORTH {
         let (house, token) = open().await;
         if currency != "USD" {
             house.rates(&[(currency, "2026-01-01", rate)]).await;
@@ -178,6 +177,24 @@ async fn the_rate_is_that_of_the_sales_day() {
     assert_eq!(kpi(&ask(&house, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
 }
 
+/// Dollars, the average and unconverted orders of a summary; and device by device.
+async fn sold(house: &House, token: &str) -> String {
+    let summary = ask(house, token, SUMMARY_PATH, &json!({})).await;
+    assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));
+    let by_device = ask(house, token, BY_DEVICE_PATH, &json!({})).await;
+    let devices = by_device.data().as_array().unwrap().iter().map(|of| {
+        let code = of["deviceCode"].as_str().unwrap();
+        format!("{code} {} {}", of["orderCount"], of["salesAmount"])
+    });
+    format!(
+        "{} {} {}; {}",
+        kpi(&summary, "salesAmount"),
+        kpi(&summary, "averageOrderAmount"),
+        summary.data()["unconvertedOrders"],
+        devices.collect::<Vec<_>>().join(", ")
+    )
+}
+
 /// "Sales with no rate are left out of dollar sums and counted in `unconvertedOrders`"; rates that
 /// are loaded late count, and a corrected one counts instead.
 #[tokio::test]
@@ -209,30 +226,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         vec![("EUR", "2025-12-31", "1.1")],
     ] {
         house.rates(&rates).await;
-        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
-        let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
-        let by_device: Vec<String> = by_device
-            .data()
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|of| {
-                format!(
-                    "{} {} {}",
-                    of["deviceCode"].as_str().unwrap(),
-                    of["orderCount"],
-                    of["salesAmount"]
-                )
-            })
-            .collect();
-        assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));
-        told.push(format!(
-            "{} {} {}; {}",
-            kpi(&summary, "salesAmount"),
-            kpi(&summary, "averageOrderAmount"),
-            summary.data()["unconvertedOrders"],
-            by_device.join(", ")
-        ));
+        told.push(sold(&house, &token).await);
     }
     assert_eq!(
         told,

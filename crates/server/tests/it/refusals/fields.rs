@@ -150,6 +150,9 @@ fn pages() -> Vec<Row> {
     rows
 }
 
+/// What is wrong, fields, and what is said of them.
+type Violating<'a> = (&'a str, String, &'a [(&'a str, Fault)]);
+
 /// "Explicit start and end timestamps (start not after end)"; "half open; at most 3,660 days";
 /// "`deviceCodes[]` (at most 1,000)".
 fn dashboards(path: &str) -> Vec<Row> {
@@ -159,7 +162,7 @@ fn dashboards(path: &str) -> Vec<Row> {
     let long = 3_660 * DAY_MS + 1;
     let many = format!("[{}\"N-1\"]", "\"N-1\",".repeat(1_000));
     let start = "startTimestamp";
-    let cases: [(&str, String, &[(&str, Fault)]); 9] = [
+    let cases: [Violating<'_>; 9] = [
         ("start after end", r#""startTimestamp":2,"endTimestamp":1"#.into(), &[(start, AFTER_END)]),
         ("start after now", format!(r#""startTimestamp":{}"#, now + 1), &[(start, AFTER_END)]),
         (
