@@ -17,6 +17,8 @@ pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/que
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
 pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
 pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub(crate) const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub(crate) const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
 
 /// One keep-alive connection.
 pub(crate) struct Caller(BufReader<StreamOwned<ClientConnection, TcpStream>>);

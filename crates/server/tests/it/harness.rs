@@ -12,7 +12,8 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{ActedBy, KeyName, OperatorKey, UnixMs, Zone};
+use kiosque_model::sales::Rate;
+use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
@@ -21,7 +22,7 @@ use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
 use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -39,6 +40,14 @@ pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/que
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
 pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
 pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub(crate) const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub(crate) const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
+pub(crate) const AISLE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
+pub(crate) const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
+pub(crate) const ONLINE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/onlineDevices";
+/// The dashboard functions that take filters.
+pub(crate) const DASHBOARD_PATHS: [&str; 6] =
+    [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLE_PATH, PROFILE_PATH];
 
 /// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
 pub(crate) const START_MS: i64 = 1_772_445_600_000;
@@ -54,6 +63,7 @@ pub(crate) struct House {
     /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
     pub(crate) app: Arc<App>,
     shape: Arc<dyn RecordShape>,
+    zone: Zone,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -79,11 +89,35 @@ impl House {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
         let folder = TempDir::new().unwrap();
+        let house = House::over(folder, Zone::utc(), settings, shape).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// A house with a time zone of its own.
+    pub(crate) async fn in_zone(zone: &str, fleet: &str) -> House {
+        let zone = Zone::named(zone).unwrap();
+        let house = House::open(TempDir::new().unwrap(), zone, Settings::for_cores(2)).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// A house over what a folder holds.
+    pub(crate) async fn open(folder: TempDir, zone: Zone, settings: Settings) -> House {
+        House::over(folder, zone, settings, Arc::new(Records)).await
+    }
+
+    async fn over(
+        folder: TempDir,
+        zone: Zone,
+        settings: Settings,
+        shape: Arc<dyn RecordShape>,
+    ) -> House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         let Serving { app, store, address, operator, certificate, stop, task } =
-            serve(folder.path(), &settings, &clock_ms, &shape).await;
+            serve(folder.path(), &settings, &zone, &clock_ms, &shape).await;
         let serving = Some(task);
-        let house = House {
+        House {
             folder,
             store,
             address,
@@ -91,20 +125,21 @@ impl House {
             settings,
             certificate,
             app,
+            zone,
             shape,
             clock_ms,
             stop,
             serving,
-        };
-        house.apply(fleet).await.unwrap();
-        house
+        }
     }
 
     /// Stops the server and starts another on the same data.
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let again = serve(self.folder.path(), &self.settings, &self.clock_ms, &self.shape).await;
+        let again =
+            serve(self.folder.path(), &self.settings, &self.zone, &self.clock_ms, &self.shape)
+                .await;
         self.store = again.store;
         self.app = again.app;
         self.address = again.address;
@@ -122,6 +157,11 @@ impl House {
 
     pub(crate) fn now(&self) -> UnixMs {
         UnixMs(self.clock_ms.load(Ordering::SeqCst))
+    }
+
+    /// Sets the clock, with an offset.
+    pub(crate) fn set_clock(&self, time: &str) {
+        self.clock_ms.store(self.zone.parse(time).unwrap().0, Ordering::SeqCst);
     }
 
     pub(crate) fn pass(&self, time: Duration) {
@@ -144,6 +184,16 @@ impl House {
         let imported =
             import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
         (imported, rejections.0)
+    }
+
+    /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
+    pub(crate) async fn rates(&self, rates: &[(&str, &str, &str)]) {
+        let rates = rates.iter().map(|(currency, day, rate)| DatedRate {
+            currency: Currency::parse(currency).unwrap(),
+            day: Day::of(day.parse().unwrap()),
+            rate: Rate::parse(rate).unwrap(),
+        });
+        self.store.set_rates(rates.collect()).await.unwrap();
     }
 
     /// Imports orders that are all good.
@@ -229,6 +279,7 @@ struct Serving {
 async fn serve(
     folder: &Path,
     settings: &Settings,
+    zone: &Zone,
     clock_ms: &Arc<AtomicI64>,
     shape: &Arc<dyn RecordShape>,
 ) -> Serving {
@@ -236,7 +287,7 @@ async fn serve(
     let opening = Opening {
         folder,
         when_absent: WhenAbsent::Create,
-        zone: Some(&Zone::utc()),
+        zone: Some(zone),
         shape: Arc::clone(shape),
         wait: settings.limits.store_wait,
         now: clock.now(),

@@ -6,6 +6,7 @@ mod abuse;
 mod brute_force;
 mod certificate;
 mod chance;
+mod dashboard;
 mod devices;
 mod fixture;
 mod harness;
