@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use kiosque_server::Settings;
+use kiosque_server::ingest::record::put_list_record;
+use kiosque_store::Ready;
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::ask;
-use crate::harness::{BEST_PATH, BY_DEVICE_PATH, House, SUMMARY_PATH, TREND_PATH};
+use crate::harness::{BEST_PATH, BY_DEVICE_PATH, House, ORDERS_PATH, SUMMARY_PATH, TREND_PATH};
 
 const FIRST: &str = include_str!("../../../../store/migrations/0001_first.sql");
 
@@ -89,6 +91,37 @@ fn as_it_was(new: &Path, old: &Path) {
         connection.execute(&copy, []).unwrap();
     }
     connection.execute("delete from migrations where number > 1", []).unwrap();
+    heads_as_they_were(&connection);
+}
+
+/// A head was whole once: as it travels, without its closing brace.
+fn heads_as_they_were(connection: &Connection) {
+    let mut all = connection
+        .prepare("select rowid, head, lines, trade_no, trade_no_in, order_id from main.orders")
+        .unwrap();
+    let heads = all.query_map([], |row| {
+        let text = |column: usize| row.get_ref(column).unwrap().as_str_or_null();
+        let (trade_no, trade_no_in): (Option<&str>, Option<&str>) = (text(3)?, text(4)?);
+        let ready = Ready {
+            shape: 2,
+            head: row.get_ref(1)?.as_bytes()?,
+            lines: row.get_ref(2)?.as_bytes()?,
+            errors: None,
+            trade_no,
+            trade_no_in,
+            order_id: row.get_ref(5)?.as_str()?,
+        };
+        let mut record = Vec::new();
+        put_list_record(&mut record, ready);
+        let record = String::from_utf8(record).unwrap();
+        let (head, _) = record.split_once(",\"detailVOList\"").unwrap();
+        Ok((row.get::<_, i64>(0)?, head.to_owned()))
+    });
+    for head in heads.unwrap().map(Result::unwrap) {
+        connection
+            .execute("update main.orders set shape = 1, head = ?2 where rowid = ?1", head)
+            .unwrap();
+    }
 }
 
 fn rows(folder: &Path, sql: &str) -> Vec<String> {
@@ -99,9 +132,14 @@ fn rows(folder: &Path, sql: &str) -> Vec<String> {
 
 /// What is told, and what is kept, but for the bounds and the instants within a second.
 async fn told(house: &House) -> Vec<String> {
-    let token = house.log_in("ops").await.token;
+    let mut token = house.log_in("ops").await.token;
     let mut told = Vec::new();
     for group in ["g", "h"] {
+        let device = if group == "g" { "K" } else { "L" };
+        let owner = house.switch(&token, group).await.token;
+        let orders = json!({ "deviceCode": device });
+        told.push(ask(house, &owner, ORDERS_PATH, &orders).await.text);
+        token = owner;
         let range = json!({"groupId": group, "startTimestamp": 1_761_300_000_000_i64});
         for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
             told.push(ask(house, &token, path, &range).await.text);
