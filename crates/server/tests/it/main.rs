@@ -6,6 +6,7 @@ mod abuse;
 mod brute_force;
 mod chance;
 mod devices;
+mod dial;
 mod fixture;
 mod harness;
 mod limits;
