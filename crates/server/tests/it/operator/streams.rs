@@ -18,7 +18,7 @@ use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 /// Time enough for a request to reach its place.
-const SOON: Duration = Duration::from_millis(150);
+const SOON: Duration = Duration::from_millis(200);
 
 async fn house() -> House {
     House::set(FLEET, |settings| {
