@@ -24,13 +24,12 @@ use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
     Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
 };
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::net::{TcpSocket, TcpStream};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
+use tokio::net::TcpSocket;
+
+use crate::dial::tls_over;
+pub(crate) use crate::dial::tls_stream;
 
 pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
 pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
@@ -435,35 +434,6 @@ pub(crate) async fn http2(
     let (sender, connection) = handshake.await.unwrap();
     tokio::spawn(connection);
     sender
-}
-
-/// A TLS connection that trusts the house's own certificate.
-pub(crate) async fn tls_stream(
-    address: SocketAddr,
-    folder: &Path,
-    alpn: &[&[u8]],
-) -> TlsStream<TcpStream> {
-    tls_over(TcpStream::connect(address).await.unwrap(), folder, alpn).await.unwrap()
-}
-
-async fn tls_over(
-    stream: TcpStream,
-    folder: &Path,
-    alpn: &[&[u8]],
-) -> std::io::Result<TlsStream<TcpStream>> {
-    let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(cert).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    stream.set_nodelay(true)?;
-    let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.

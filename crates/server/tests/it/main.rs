@@ -8,6 +8,7 @@ mod certificate;
 mod chance;
 mod dashboard;
 mod devices;
+mod dial;
 mod fixture;
 mod harness;
 mod limits;
