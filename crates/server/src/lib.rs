@@ -18,6 +18,7 @@ pub mod ingest;
 mod json;
 mod listener;
 pub mod locale;
+mod metrics;
 pub mod openapi;
 mod operator;
 mod orders;

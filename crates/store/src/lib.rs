@@ -34,7 +34,7 @@ pub use accounts::Credentials;
 pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
 pub use backup::{BackedUp, BackupError};
-pub use db::Copied;
+pub use db::{Copied, FileSizes};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
@@ -150,6 +150,20 @@ impl Store {
     #[must_use]
     pub fn zone(&self) -> &Zone {
         &self.zone
+    }
+
+    /// Reads a little, to see whether the store answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn answers(&self) -> Result<(), Error> {
+        self.db.read(|read| house::fleet_version(read).map(|_| ()))
+    }
+
+    /// How large the store's files are.
+    #[must_use]
+    pub fn file_sizes(&self) -> FileSizes {
+        self.db.file_sizes()
     }
 
     /// Compiles every statement that this crate has, for a test to hold against the engine.
