@@ -78,7 +78,6 @@ impl House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         let Serving { store, address, operator, certificate, stop, task } =
             serve(folder.path(), &settings, &clock_ms, &shape).await;
-        let serving = Some(task);
         let house = House {
             folder,
             store,
@@ -89,7 +88,7 @@ impl House {
             shape,
             clock_ms,
             stop,
-            serving,
+            serving: Some(task),
         };
         house.apply(fleet).await.unwrap();
         house
