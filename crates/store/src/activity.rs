@@ -22,7 +22,7 @@ statements! {
 }
 
 /// How many rows one transaction raises: others wait for it, at most about 20 ms.
-const ROWS_AT_A_TIME: usize = 500;
+const ROWS_AT_A_TIME: usize = 250;
 /// How long others have to come in between two transactions. A waiting write asks every
 /// millisecond.
 const PAUSE: Duration = Duration::from_millis(2);

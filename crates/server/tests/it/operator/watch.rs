@@ -107,8 +107,10 @@ async fn every_counter_moves_with_what_it_counts() {
     caller.call(DEVICES_PATH, Some("canary7"), "{}").await;
     caller.call("canary7/path", None, "{}").await;
     drop(TcpStream::connect(house.operator).await.unwrap());
-    let order = line("canary7-o", 100).replace("D1", "canary7-device");
-    let orders = format!("{order}{order}{}{}nonsense\n", order.replace("100", "200"), line("x", 1));
+    let order = |id, total| line(id, total).replace("D1", "canary7-device");
+    let known = order("canary7-o", 100).repeat(4);
+    let (other, changed) = (order("canary7-p", 100), order("canary7-o", 200));
+    let orders = format!("{known}{other}{changed}{}", line("x", 1).repeat(5));
     house.operate(ORDERS, Some(&key), orders).await;
     let heartbeat = "{\"deviceCode\":\"canary7-device\"}\n{\"deviceCode\":\"canary7\"}\n";
     house.operate("/operator/v1/activity", Some(&key), heartbeat).await;
