@@ -105,6 +105,15 @@ impl Sessions {
         self.workload(all.map(|(token, page)| device_page(page, token)))
     }
 
+    /// One call for each group, of a body that is the same for all.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn of_each_group(&self, path: &str, body: &str) -> anyhow::Result<Workload> {
+        let call = |token: &String| Call::new(path, Some(token), body.to_owned());
+        self.workload(self.tokens.iter().map(call))
+    }
+
     /// Orders with a trade number, from all devices and all of the year.
     ///
     /// # Errors

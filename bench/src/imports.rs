@@ -23,6 +23,7 @@ const AIM: f64 = 30_000.0;
 pub(crate) fn alone(kiosque: &Kiosque, input: &Input, size: &Size) -> anyhow::Result<Row> {
     kiosque.clear()?;
     kiosque.apply(&input.fleet)?;
+    kiosque.import_rates(&input.rates)?;
     eprintln!("importing {} orders", size.orders);
     let started = Instant::now();
     let import = kiosque.start_import(&input.orders)?;

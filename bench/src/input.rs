@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::options::Size;
-use crate::{fleet, orders};
+use crate::{dashboards, fleet, orders};
 
 /// Moves on when the generator makes other files from the same size.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 2;
 
 /// The input files of one size, and the folder where data made from them goes.
 pub(crate) struct Input {
@@ -18,6 +18,8 @@ pub(crate) struct Input {
     pub(crate) dir: PathBuf,
     /// The fleet file.
     pub(crate) fleet: PathBuf,
+    /// The exchange rates, CSV.
+    pub(crate) rates: PathBuf,
     /// The orders, NDJSON.
     pub(crate) orders: PathBuf,
 }
@@ -31,6 +33,8 @@ impl Input {
         let dir = root.join(format!("v{GENERATION}-{}", size.folder()));
         fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
         let (fleet, orders) = (dir.join("fleet.json"), dir.join("orders.ndjson"));
+        let rates = dir.join("rates.csv");
+        write_whole(&rates, |out| dashboards::write_rates(size, out))?;
         if fresh || !fleet.exists() {
             write_whole(&fleet, |out| fleet::write(size, out))?;
         }
@@ -40,7 +44,7 @@ impl Input {
                 orders::write(size, out, |done| eprintln!("  {done} of {}", size.orders))
             })?;
         }
-        Ok(Input { dir, fleet, orders })
+        Ok(Input { dir, fleet, rates, orders })
     }
 }
 

@@ -66,6 +66,9 @@ pub(crate) struct Options {
     /// Write all figures to this file, too
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// The figures (--json) of a run with fewer orders: adds the log-log slope of each cost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) slope_from: Option<PathBuf>,
     /// Which part to run
     #[command(flatten)]
     pub(crate) part: Part,
@@ -83,6 +86,12 @@ pub(crate) struct Part {
     /// Leave out the second import, with logins beside it
     #[arg(long)]
     pub(crate) one_import: bool,
+    /// Measure the dashboards alone, and the limit beside them
+    #[arg(long)]
+    pub(crate) dashboards_only: bool,
+    /// Measure orders that come in over the operator's listener alone
+    #[arg(long)]
+    pub(crate) ingest_only: bool,
     /// Measure the limit server alone, with a made-up page of 8,500 bytes
     #[arg(long)]
     pub(crate) limit_only: bool,
@@ -104,6 +113,9 @@ pub(crate) struct Size {
     /// Orders of the one big device
     #[arg(long, default_value_t = 100_000)]
     pub(crate) big_device_orders: u64,
+    /// Years that the orders are spread over; the last one always ends with October 2026
+    #[arg(long, default_value_t = 1)]
+    pub(crate) years: u32,
     /// Another seed makes other orders
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -117,6 +129,7 @@ impl Size {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.groups >= 1, "--groups: at least 1");
         ensure!(self.devices >= 2 * self.groups, "--devices: at least 2 for each group");
+        ensure!((1..=50).contains(&self.years), "--years: from 1 to 50");
         ensure!(
             (20..=self.orders).contains(&self.big_device_orders),
             "--big-device-orders: from 20 to --orders"
@@ -132,15 +145,15 @@ impl Size {
     /// A folder name that differs when the input files do.
     pub(crate) fn folder(&self) -> String {
         format!(
-            "{}-orders-{}-devices-{}-groups-{}-big-seed-{}",
-            self.orders, self.devices, self.groups, self.big_device_orders, self.seed
+            "{}-orders-{}-devices-{}-groups-{}-big-{}-years-seed-{}",
+            self.orders, self.devices, self.groups, self.big_device_orders, self.years, self.seed
         )
     }
 
     /// A size for tests.
     #[cfg(test)]
     pub(crate) const fn small() -> Size {
-        Size { orders: 2_000, devices: 12, groups: 3, big_device_orders: 500, seed: 1 }
+        Size { orders: 2_000, devices: 12, groups: 3, big_device_orders: 500, years: 1, seed: 1 }
     }
 }
 

@@ -13,10 +13,10 @@ use crate::fleet;
 use crate::options::Size;
 use crate::rng::Rng;
 
-/// The first trade of the year that the orders fill: 2025-11-01 00:00:00 UTC. A fixed year, so that
-/// the file is the same whenever it is made.
-const FIRST_TRADE: i64 = 1_761_955_200;
-/// Seconds of that year.
+/// When the last trade has started: 2026-11-01 00:00:00 UTC. A fixed time, so that the file is the
+/// same whenever it is made.
+pub(crate) const LAST_TRADE: i64 = 1_793_491_200;
+/// Seconds of a year.
 const YEAR: u64 = 365 * 86_400;
 /// Where the time in an order's id begins, so that it has as many digits as on real platforms.
 const ID_EPOCH: i64 = 1_288_834_974;
@@ -129,8 +129,10 @@ fn is_big(number: u64, size: &Size) -> bool {
 pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let mut rng = Rng::of(size.seed, number);
     let device = if is_big(number, size) { 0 } else { 1 + rng.index(size.devices - 1) };
-    let step = YEAR * 1_000 / size.orders.max(1);
-    let start_ms = FIRST_TRADE * 1_000 + i64::try_from(step * number + rng.below(step))?;
+    let years = YEAR * u64::from(size.years);
+    let step = years * 1_000 / size.orders.max(1);
+    let first_trade = LAST_TRADE - i64::try_from(years)?;
+    let start_ms = first_trade * 1_000 + i64::try_from(step * number + rng.below(step))?;
     let start = start_ms / 1_000;
     let pay = start + i64::try_from(4 + rng.below(40))?;
     let ship = pay + i64::try_from(3 + rng.below(20))?;

@@ -55,7 +55,7 @@ pub(crate) async fn sample(
 
 /// What a scenario's CPU time is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Against {
+pub(crate) enum Against {
     /// The limit, at most this many times.
     Limit(f64),
     /// The scenario before, at most this many times.
@@ -65,19 +65,23 @@ enum Against {
 }
 
 /// A read to be measured.
-struct Scenario {
+pub(crate) struct Scenario {
     name: String,
     workload: Workload,
     against: Against,
 }
 
 impl Scenario {
-    fn new(name: impl Into<String>, workload: Workload, against: Against) -> Scenario {
+    pub(crate) fn new(name: impl Into<String>, workload: Workload, against: Against) -> Scenario {
         Scenario { name: name.into(), workload, against }
     }
 }
 
-fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<Scenario>> {
+/// What the contract's own lists and details cost.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(crate) fn lists(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<Scenario>> {
     let deep = size.deep_page();
     Ok(vec![
         Scenario::new("order page", sessions.order_pages(false)?, Against::Limit(2.4)),
@@ -115,9 +119,9 @@ pub(crate) fn run(
     runtime: &Runtime,
     subject: &Subject<'_>,
     limit: &Limit,
-    (sessions, size, effort): (&Sessions, &Size, &Effort),
+    scenarios: &[Scenario],
+    effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
-    let scenarios = scenarios(sessions, size)?;
     let same_size = &scenarios.first().context("no scenario")?.workload;
     let mut pairs: Vec<Vec<Pair>> = scenarios.iter().map(|_| Vec::new()).collect();
     for round in 1..=effort.rounds {

@@ -16,7 +16,7 @@ use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds::{self, Subject};
-use crate::{imports, logins, start};
+use crate::{dashboards, disk, imports, ingest, logins, slope, start};
 
 /// Runs what the options ask for.
 ///
@@ -30,7 +30,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     } else {
         everything(&runtime, options, cores)?
     };
-    Ok(Report { cores, size: options.size.clone(), effort: options.effort.clone(), rows })
+    let mut report =
+        Report { cores, size: options.size.clone(), effort: options.effort.clone(), rows };
+    if let Some(earlier) = &options.slope_from {
+        slope::add(&mut report, earlier)?;
+    }
+    Ok(report)
 }
 
 /// Where generated files go: as told, or beside the folder of this program's profile.
@@ -66,6 +71,9 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let input = Input::prepare(&folder(options)?, size, options.part.fresh)?;
+    if options.part.ingest_only {
+        return ingest::run(runtime, &program, &input, (size, effort));
+    }
     let kiosque = Kiosque::new(&program, input.dir.join("data"));
     let mut slow = imports(runtime, options, &kiosque, &program, (&input, cores))?;
 
@@ -81,14 +89,24 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
 
     let subject = Subject { client: &client, pid: server.process.pid() };
     let asked = (&sessions, size, effort);
-    let mut rows = rounds::run(runtime, &subject, &limit, asked)?;
+    let mut scenarios = dashboards::scenarios(&sessions)?;
+    if !options.part.dashboards_only {
+        scenarios.splice(0..0, rounds::lists(&sessions, size)?);
+    }
+    let mut rows = rounds::run(runtime, &subject, &limit, &scenarios, effort)?;
     if let Some(row) = rows.first_mut() {
         row.note = format!("{} bytes, the very page that Kiosque answered", page.len());
     }
     stop(limit.process)?;
     let memory = start::memory(&server)?;
-    rows.extend(logins::run(runtime, &subject, asked, cores)?);
+    if !options.part.dashboards_only {
+        rows.extend(logins::run(runtime, &subject, asked, cores)?);
+    }
     stop(server.process)?;
+    rows.push(disk::row(&kiosque, size)?);
+    if !options.part.dashboards_only {
+        rows.extend(ingest::run(runtime, &program, &input, (size, effort))?);
+    }
     rows.append(&mut slow);
     rows.extend([started, memory]);
     Ok(rows)

@@ -9,9 +9,9 @@ use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
 use kiosque_server::ingest::line;
 use kiosque_server::ingest::ndjson::{LineSize, RawLines};
-use kiosque_server::ingest::record::{self, ProductNames};
+use kiosque_server::ingest::record::{self, ProductNames, Records};
 use kiosque_server::ingest::rejected::{Content, Rejected};
-use kiosque_store::{Kept, Record};
+use kiosque_store::{Incoming, Kept, Record, RecordShape};
 use kiosque_wire::OrderRecord;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -42,8 +42,10 @@ fn rendered(order: Order) -> Record {
     rendered.expect("a checked order renders").record
 }
 
-fn listed(record: &Record) -> String {
-    format!("{},\"detailVOList\":{}}}", record.head, record.lines)
+fn listed(incoming: &Incoming) -> String {
+    let mut json = Vec::new();
+    record::put_list_record(&mut json, incoming.ready());
+    String::from_utf8(json).expect("UTF-8")
 }
 
 fn taken(order: Order) {
@@ -51,7 +53,7 @@ fn taken(order: Order) {
         assert_eq!(&masked(secret), secret, "masked twice is masked once");
     }
     let incoming = record::incoming(order, &Zone::utc(), &ProductNames::new()).expect("renders");
-    let text = listed(&incoming.record);
+    let text = listed(&incoming);
     let read: OrderRecord = serde_json::from_str(&text).expect("the contract's order record");
     assert_eq!(serde_json::to_string(&read).expect("renders"), text);
     assert!(!holds_nul(&serde_json::from_str(&text).expect("JSON")));
@@ -63,7 +65,7 @@ fn taken(order: Order) {
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
     assert_eq!(again, incoming.record);
     let kept = Kept { trade_no_in: None, record: again };
-    assert_eq!(record::settle(&incoming, &kept).expect("settles"), incoming.record);
+    assert_eq!(Records.settle(&incoming, &kept).expect("settles"), incoming.record);
 }
 
 fn refused(rejected: &Rejected) {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use kiosque_model::ActedBy;
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_store::{Applied, ApplyError, WhenAbsent};
@@ -22,7 +23,8 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
         Ok(fleet) => fleet,
         Err(faults) => return Ok(tell(file, &faults)),
     };
-    match fleet::apply(&store, fleet, &Entropy::system(), Clock::System.now()).await {
+    let by = ActedBy::command(Clock::System.now());
+    match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied);
             Ok(Done::All)

@@ -1,5 +1,7 @@
 //! `kiosque archive`
 
+use kiosque_model::ActedBy;
+use kiosque_server::clock::Clock;
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
@@ -13,5 +15,6 @@ pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Don
         .map_err(|error| anyhow::anyhow!("--before: {error}"))?;
     let archived = store.archive(before).await?;
     println!("archived {} orders of {} devices", archived.orders, archived.devices);
+    store.note_act(archived.into(), ActedBy::command(Clock::System.now())).await?;
     Ok(Done::All)
 }

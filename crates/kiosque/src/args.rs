@@ -166,6 +166,15 @@ pub(crate) enum ImportWhat {
         #[arg(long, value_name = "MAP.toml")]
         map: Option<PathBuf>,
     },
+    /// Exchange rates: CSV with the columns date, currency, usd_per_unit.
+    #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
+        A rate holds from its date until the next one of its currency. It counts for dashboards \
+        at once, for sales that are there already, too. A rate of the same date and currency is \
+        replaced. A fault anywhere names its line, and nothing is imported.")]
+    Rates {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 impl Command {

@@ -5,6 +5,7 @@ mod kiosks;
 pub(crate) mod orders;
 mod products;
 mod random;
+mod rates;
 mod rhythm;
 mod sites;
 mod trade;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
-use kiosque_model::UnixMs;
+use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::import::{Progress, Watch, import_orders};
 use kiosque_server::ingest::rejected::Rejected;
@@ -28,6 +29,8 @@ use crate::{Done, open, serve};
 /// The note that marks data as the demo's own, with the day it ends on.
 const NOTE: &str = "demo";
 const BUILDING: &str = "being made";
+/// What a demo holds; another edition is made anew.
+const EDITION: u32 = 2;
 const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
 pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Done> {
@@ -75,7 +78,8 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
-    if store.note(NOTE)?.as_deref() == Some(day.to_string().as_str()) {
+    let note = format!("{day}, edition {EDITION}");
+    if store.note(NOTE)?.as_deref() == Some(note.as_str()) {
         return Ok(store);
     }
     drop(store);
@@ -90,7 +94,7 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
     // Today is not over yet; any other day is.
     let until = if day == real_today { now } else { UnixMs::MAX };
     fill(&store, day, until).await?;
-    store.set_note(NOTE, &day.to_string()).await?;
+    store.set_note(NOTE, &note).await?;
     Ok(store)
 }
 
@@ -99,7 +103,9 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     // The kiosks stood there before they sold anything.
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
-    kiosque_server::ingest::fleet::apply(store, fleet::fleet(), &Entropy::system(), set_up).await?;
+    let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
+    kiosque_server::ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
+    store.set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let mut filling = Filling(ImportBar::new());
     let imported = import_orders(store, &clock, orders, &mut filling).await?;
@@ -145,6 +151,7 @@ TOKEN=$(call platform-auth/auth/third-api/token \
   sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
 call "$API/kioskDevice/devicePage?current=1&size=2" '{{}}'
 call "$API/kioskOrder/queryOrderList?current=1&size=1" '{{"deviceCode":"{device}"}}'
+call "$API/kioskDashboard/summary" '{{}}'
 "#,
         login = account.login_name,
         password = account.password,

@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use kiosque_model::ActedBy;
 use kiosque_server::clock::Clock;
 use kiosque_server::ingest::csv::Mapping;
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson, import_report};
@@ -37,6 +38,7 @@ pub(crate) async fn run(
     let told_all = told.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
+    store.note_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
     told_all?;
     Ok(if imported.rejected == 0 { Done::All } else { Done::InPart })
 }

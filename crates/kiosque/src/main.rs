@@ -8,6 +8,7 @@ mod args;
 mod backup;
 mod demo;
 mod import;
+mod import_rates;
 mod open;
 mod openapi;
 mod operator_key;
@@ -71,6 +72,9 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         Command::Apply { fleet } => apply::run(&settings, &fleet).await,
         Command::Import { what: ImportWhat::Orders { file, map } } => {
             import::run(&settings, &file, map.as_deref()).await
+        }
+        Command::Import { what: ImportWhat::Rates { file } } => {
+            import_rates::run(&settings, &file).await
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,

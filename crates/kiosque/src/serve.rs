@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Door, Listener, Stop};
-use kiosque_store::{Store, WhenAbsent};
+use kiosque_store::{Archived, Error, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -20,10 +22,12 @@ use crate::{Done, open};
 /// Where a server listens unless told otherwise, and where for its operator.
 const LISTEN: SocketAddr = here(8443);
 const OPERATOR_LISTEN: SocketAddr = here(8444);
-/// How often what has become old is archived, when it is at all.
-const ARCHIVE_EVERY: Duration = Duration::from_secs(3_600);
 /// How often the certificate's files are looked at.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
+/// How often what has become old is archived, when it is at all, and the audit trail purged.
+const TIDY_EVERY: Duration = Duration::from_secs(3_600);
+/// How often refused logins are written to the audit trail, all in one transaction.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 const fn here(port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
@@ -101,7 +105,8 @@ pub(crate) async fn serve(
         tracing::warn!(cause = %error, "the limit of open files stays as it is");
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
-    let app = App::new(store.clone(), settings, Clock::System, Entropy::system())?;
+    let retention = settings.audit_retention;
+    let app = Arc::new(App::new(store.clone(), settings, Clock::System, Entropy::system())?);
     let stop = Stop::new();
     let stopper = stop.clone();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -117,11 +122,12 @@ pub(crate) async fn serve(
     if let Some(age) = archive_after {
         tokio::spawn(archive_regularly(store.clone(), age));
     }
+    tokio::spawn(purge_regularly(store.clone(), retention));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
-    let app = Arc::new(app);
     let serving =
         listeners.into_iter().map(|listener| listener.serve(Arc::clone(&app), stop.clone()));
-    serving.collect::<JoinSet<()>>().join_all().await;
+    let serving = serving.collect::<JoinSet<()>>().join_all();
+    app.keep_trail(TELL_EVERY, serving).await;
     writing.abort();
     write_activity(&store).await;
     Ok(())
@@ -141,15 +147,39 @@ async fn write_activity(store: &Store) {
 }
 
 async fn archive_regularly(store: Store, age: Duration) {
-    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
     loop {
-        match store.archive(Clock::System.now().plus_ms(-age_ms)).await {
+        match archive(&store, age).await {
             Ok(archived) if archived.orders > 0 => {
                 tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
             }
             Ok(_) => {}
             Err(error) => tracing::error!(cause = %error, "archiving failed"),
         }
-        tokio::time::sleep(ARCHIVE_EVERY).await;
+        tokio::time::sleep(TIDY_EVERY).await;
     }
+}
+
+async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
+    let archived = store.archive(ago(age)).await?;
+    if archived.orders > 0 {
+        let by = ActedBy::server(Clock::System.now());
+        store.note_act(Act::from(archived), by).await?;
+    }
+    Ok(archived)
+}
+
+async fn purge_regularly(store: Store, retention: Duration) {
+    loop {
+        match store.purge_audit(ago(retention)).await {
+            Ok(0) => {}
+            Ok(entries) => tracing::info!(entries, "the audit trail was purged of what is old"),
+            Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
+        }
+        tokio::time::sleep(TIDY_EVERY).await;
+    }
+}
+
+fn ago(age: Duration) -> UnixMs {
+    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
+    Clock::System.now().plus_ms(-age_ms)
 }

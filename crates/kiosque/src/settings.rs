@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
+use kiosque_model::TrustedProxies;
 use kiosque_server::locale::Locale;
 use serde::{Deserialize, Serialize};
 
@@ -64,12 +65,20 @@ serve_settings! {
     activity_flush: Span = "KIOSQUE_ACTIVITY_FLUSH", "DURATION";
     /// Make history of orders older than this, once an hour [default: never].
     archive_after: Span = "KIOSQUE_ARCHIVE_AFTER", "DURATION";
+    /// Proxies whose X-Forwarded-For counts: addresses and CIDR ranges [default: none].
+    trusted_proxies: Proxies = "KIOSQUE_TRUSTED_PROXIES", "A,B";
+    /// How long the audit trail is kept [default: 365d].
+    audit_retention: Span = "KIOSQUE_AUDIT_RETENTION", "DURATION";
     /// Largest request body, in bytes [default: 1048576].
     body_max_bytes: usize = "KIOSQUE_BODY_MAX_BYTES", "N";
     /// Deepest nesting of a JSON body [default: 32].
     json_max_depth: usize = "KIOSQUE_JSON_MAX_DEPTH", "N";
     /// Largest page size [default: 1000].
     page_size_max: i64 = "KIOSQUE_PAGE_SIZE_MAX", "N";
+    /// Longest range of a dashboard, in days [default: 3660].
+    dashboard_days_max: i64 = "KIOSQUE_DASHBOARD_DAYS_MAX", "N";
+    /// Most device codes in the filter of a dashboard [default: 1000].
+    device_codes_max: usize = "KIOSQUE_DEVICE_CODES_MAX", "N";
     /// Largest block of request headers, in bytes [default: 32768].
     header_max_bytes: usize = "KIOSQUE_HEADER_MAX_BYTES", "N";
     /// Connections at a time [default: 10000].
@@ -86,12 +95,24 @@ serve_settings! {
     body_deadline: Span = "KIOSQUE_BODY_DEADLINE", "DURATION";
     /// How long a connection may rest [default: 75s].
     idle_deadline: Span = "KIOSQUE_IDLE_DEADLINE", "DURATION";
-    /// Password hashes at a time [default: cores - 1, at least 1].
+    /// Password hashes at a time, for sources that logged in before and for others each [default:
+    /// cores - 1, at least 1].
     hash_slots: usize = "KIOSQUE_HASH_SLOTS", "N";
-    /// Logins that may wait for a hash slot [default: 64].
+    /// Logins that may wait for a hash slot, of each of the two [default: 64].
     hash_queue: usize = "KIOSQUE_HASH_QUEUE", "N";
     /// How long a login waits for a hash slot [default: 5s].
     hash_wait: Span = "KIOSQUE_HASH_WAIT", "DURATION";
+    /// Failed logins that a source is free to make for one login name [default: 10].
+    login_failures_free: u32 = "KIOSQUE_LOGIN_FAILURES_FREE", "N";
+    /// How long until it may fail once more [default: 60s].
+    login_failure_refill: Span = "KIOSQUE_LOGIN_FAILURE_REFILL", "DURATION";
+    /// Failed logins for one login name that all sources are free to make together that never
+    /// logged in with it [default: 100].
+    login_failures_unknown_free: u32 = "KIOSQUE_LOGIN_FAILURES_UNKNOWN_FREE", "N";
+    /// How long until they may fail once more [default: 2s].
+    login_failure_unknown_refill: Span = "KIOSQUE_LOGIN_FAILURE_UNKNOWN_REFILL", "DURATION";
+    /// Counts of failed logins kept in memory, of each of the two kinds [default: 65536].
+    login_failures_kept: usize = "KIOSQUE_LOGIN_FAILURES_KEPT", "N";
     /// How long a request waits for the store [default: 5s].
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
     /// How long a stopping server waits for what is under way [default: 10s].
@@ -137,6 +158,44 @@ impl<'de> Deserialize<'de> for Span {
 impl Serialize for Span {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// Trusted proxies, written `10.0.0.0/8,192.0.2.1`; in a file a list will do, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proxies {
+    text: String,
+    trusted: TrustedProxies,
+}
+
+impl FromStr for Proxies {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Proxies, String> {
+        let texts = text.split(',').filter(|_| !text.trim().is_empty());
+        Ok(Proxies { text: text.to_owned(), trusted: TrustedProxies::parse(texts)? })
+    }
+}
+
+impl<'de> Deserialize<'de> for Proxies {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Proxies, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "give a list of addresses and CIDR ranges")]
+        enum Given {
+            Text(String),
+            List(Vec<String>),
+        }
+        let text = match Given::deserialize(deserializer)? {
+            Given::Text(text) => text,
+            Given::List(texts) => texts.join(","),
+        };
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Proxies {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
     }
 }
 
@@ -220,7 +279,9 @@ impl ServeSettings {
             };
         }
         set!(body_max_bytes, json_max_depth, page_size_max, header_max_bytes);
+        set!(dashboard_days_max, device_codes_max);
         set!(connections_max, http2_streams_max, hash_slots, hash_queue);
+        set!(login_failures_free, login_failures_unknown_free, login_failures_kept);
         set!(fleet_body_max_bytes, ingest_streams_max, ingest_queue_max_bytes, ingest_threads);
         set_span!(
             limits.tls_handshake_deadline => tls_handshake_deadline,
@@ -229,17 +290,28 @@ impl ServeSettings {
             limits.body_deadline => body_deadline,
             limits.idle_deadline => idle_deadline,
             limits.hash_wait => hash_wait,
+            limits.login_failure_refill => login_failure_refill,
+            limits.login_failure_unknown_refill => login_failure_unknown_refill,
             limits.store_wait => store_wait,
             limits.shutdown_deadline => shutdown_deadline,
             settings.token_validity => token_validity,
             settings.online_window => online_window,
+            settings.audit_retention => audit_retention,
             settings.activity_flush => activity_flush
         );
         settings.archive_after = self.archive_after.map(|span| span.0);
+        if let Some(proxies) = &self.trusted_proxies {
+            settings.trusted_proxies = proxies.trusted.clone();
+        }
         let positive = [
             ("page_size_max", settings.limits.page_size_max > 0),
+            ("dashboard_days_max", settings.limits.dashboard_days_max > 0),
             ("connections_max", settings.limits.connections_max > 0),
             ("hash_slots", settings.limits.hash_slots > 0),
+            ("login_failures_free", settings.limits.login_failures_free > 0),
+            ("login_failures_unknown_free", settings.limits.login_failures_unknown_free > 0),
+            ("login_failures_kept", settings.limits.login_failures_kept > 0),
+            ("audit_retention", !settings.audit_retention.is_zero()),
             ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
             ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
             ("ingest_threads", settings.limits.ingest_threads > 0),

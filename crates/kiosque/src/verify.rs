@@ -11,14 +11,15 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
     for difference in &verified.differences {
         println!("{difference}");
     }
-    let (orders, ledgers) = (verified.orders, verified.ledgers);
+    let (orders, ledgers, sums) = (verified.orders, verified.ledgers, verified.sums);
+    let recounted = format!("{orders} orders in {ledgers} ledgers and {sums} sums");
     match verified.differences.len() {
         0 => {
-            println!("verified: {orders} orders in {ledgers} ledgers, no difference");
+            println!("verified: {recounted}, no difference");
             Ok(Done::All)
         }
         differences => {
-            println!("verified: {orders} orders in {ledgers} ledgers, {differences} differences");
+            println!("verified: {recounted}, {differences} differences");
             Ok(Done::InPart)
         }
     }

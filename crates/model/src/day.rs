@@ -9,8 +9,8 @@ use jiff::civil::Date;
 use crate::time::{UnixMs, Zone};
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
-/// Days before 1970 and after 9999 are not told apart.
-const DAY_MIN: i64 = 0;
+/// Days before [`UnixMs::MIN`] and after 9999 are not told apart.
+const DAY_MIN: i64 = -717_594;
 const DAY_MAX: i64 = 2_932_896;
 
 /// A day of the calendar, counted from 1970-01-01.
@@ -56,7 +56,7 @@ impl Zone {
     /// The day that an instant belongs to.
     #[must_use]
     pub fn day_of(&self, at: UnixMs) -> Day {
-        let day = Day::of(self.civil(at.clamp(UnixMs(0), UnixMs::MAX)).date());
+        let day = Day::of(self.civil(at).date());
         // Where clocks are set back over midnight, the day that has begun goes on.
         if at >= self.start_of(day.next()) { day.next() } else { day }
     }
@@ -74,6 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     const HOUR: i64 = 3_600_000;
+    const DAY: i64 = 24 * HOUR;
 
     fn zone(name: &str) -> Zone {
         Zone::named(name).expect("a zone")
@@ -126,6 +127,24 @@ mod tests {
         assert_eq!(apia.day_of(apia.start_of(day("2011-12-31"))), day("2011-12-31"));
     }
 
+    /// The calendar ends a day before 9999 does, and requests may name any number.
+    #[test]
+    fn the_first_and_the_last_instants_have_days_of_their_own() {
+        for (name, at, text) in [
+            ("America/New_York", UnixMs(0), "1969-12-31"),
+            ("America/New_York", UnixMs(18_000_000), "1970-01-01"),
+            ("UTC", UnixMs(-1), "1969-12-31"),
+            ("UTC", UnixMs(253_402_207_200_999), "9999-12-30"),
+            ("UTC", UnixMs(253_402_214_400_000), "9999-12-30"),
+            ("Asia/Tokyo", UnixMs(253_402_207_200_999), "9999-12-31"),
+            ("Asia/Tokyo", UnixMs::MAX, "9999-12-31"),
+            ("UTC", UnixMs(i64::MAX), "9999-12-31"),
+            ("UTC", UnixMs(i64::MIN), "0005-04-19"),
+        ] {
+            assert_eq!(zone(name).day_of(at).to_string(), text, "{name} {at:?}");
+        }
+    }
+
     #[test]
     fn months_begin_on_their_first_day() {
         for (name, at, begins) in [
@@ -143,7 +162,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_instant_lies_in_the_day_it_belongs_to(
-            ms in 0..UnixMs::MAX.0,
+            ms in prop_oneof![UnixMs::MIN.0..UnixMs::MAX.0, -DAY..DAY],
             name in prop::sample::select(vec![
                 "UTC", "Europe/Paris", "America/New_York", "America/St_Johns", "Pacific/Apia",
                 "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca",

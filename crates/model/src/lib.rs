@@ -1,6 +1,7 @@
 //! What is true on the platform: who may see what, what an order is, what money and time are, and
 //! how a request can be refused. Nothing here waits, reads a clock, speaks SQL or renders JSON.
 
+pub mod audit;
 pub mod day;
 pub mod fleet;
 pub mod ids;
@@ -14,8 +15,10 @@ pub mod refusal;
 pub mod sales;
 pub mod scope;
 pub mod session;
+pub mod source;
 pub mod time;
 
+pub use audit::{ActedBy, Origin};
 pub use day::Day;
 pub use ids::{
     AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, KeyName, LoginName, OrderId, TradeNo,
@@ -27,4 +30,5 @@ pub use page::PageAsk;
 pub use refusal::{Refusal, Violation};
 pub use scope::Scope;
 pub use session::{Presented, Session, SessionRow, Token, TokenDigest};
+pub use source::{Place, Source, TrustedProxies};
 pub use time::{UnixMs, Zone};

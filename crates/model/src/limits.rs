@@ -11,6 +11,10 @@ pub struct Limits {
     pub json_max_depth: usize,
     /// Largest page size.
     pub page_size_max: i64,
+    /// Longest range of a dashboard, in days, by the clock or by the calendar.
+    pub dashboard_days_max: i64,
+    /// Most device codes in the filter of a dashboard.
+    pub device_codes_max: usize,
     /// Largest block of request headers, in bytes; over it HTTP 431 and the connection closes.
     pub header_max_bytes: usize,
     /// Connections at a time; more wait in the listener's backlog.
@@ -27,12 +31,26 @@ pub struct Limits {
     pub body_deadline: Duration,
     /// A connection on which nothing is under way; and an answer that the caller does not take.
     pub idle_deadline: Duration,
-    /// Password hashes computed at a time.
+    /// Password hashes computed at a time, for sources that logged in before and for others each.
     pub hash_slots: usize,
-    /// Logins that may wait for a hash slot.
+    /// Logins that may wait for a hash slot, of each of the two.
     pub hash_queue: usize,
     /// How long a login waits for a hash slot.
     pub hash_wait: Duration,
+    /// Failed logins that a source is free to make for one login name: people mistype, and a
+    /// forgotten worker retries. Whether such an account exists makes no difference.
+    pub login_failures_free: u32,
+    /// How long until a source may fail once more for that login name: 1,440 a day at most.
+    pub login_failure_refill: Duration,
+    /// Failed logins that all sources together are free to make for one login name, if they never
+    /// logged in with it: ten of them may each use up what is theirs.
+    pub login_failures_unknown_free: u32,
+    /// How long until all of those may fail once more: a new source of the integrator must have a
+    /// chance beside guessers, who get no more than 43,200 guesses a day out of any number of
+    /// sources.
+    pub login_failure_unknown_refill: Duration,
+    /// Counts of failed logins kept in memory, of each of the two kinds.
+    pub login_failures_kept: usize,
     /// How long a request waits for the store.
     pub store_wait: Duration,
     /// How long a stopping server waits for what is under way.
@@ -55,6 +73,8 @@ impl Limits {
             body_max_bytes: 1 << 20,
             json_max_depth: 32,
             page_size_max: 1_000,
+            dashboard_days_max: 3_660,
+            device_codes_max: 1_000,
             header_max_bytes: 32 << 10,
             connections_max: 10_000,
             http2_streams_max: 64,
@@ -66,6 +86,11 @@ impl Limits {
             hash_slots: cores.saturating_sub(1).max(1),
             hash_queue: 64,
             hash_wait: Duration::from_secs(5),
+            login_failures_free: 10,
+            login_failure_refill: Duration::from_secs(60),
+            login_failures_unknown_free: 100,
+            login_failure_unknown_refill: Duration::from_secs(2),
+            login_failures_kept: 65_536,
             store_wait: Duration::from_secs(5),
             shutdown_deadline: Duration::from_secs(10),
             fleet_body_max_bytes: 16 << 20,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The largest amount that is believed: sums over a billion such orders still fit.
+/// The largest amount that is believed: sums over nine million such orders still fit.
 pub const MINOR_MAX: i64 = 1_000_000_000_000;
 
 /// An amount in minor units of its currency.
@@ -44,6 +44,9 @@ impl fmt::Display for Currency {
 }
 
 impl Currency {
+    /// The US dollar, which dashboards are in.
+    pub const USD: Currency = Currency { code: "USD", exponent: 2 };
+
     /// The currency of a three-letter code, in capitals as ISO writes it.
     ///
     /// # Errors
@@ -136,6 +139,7 @@ mod tests {
     fn only_iso_codes_with_minor_units_are_currencies() {
         assert_eq!(Currency::parse("ZZZ").expect_err("no").to_string(), "ZZZ is no ISO 4217 code");
         assert_eq!(Currency::parse("usd").expect_err("no").to_string(), "usd is no ISO 4217 code");
+        assert_eq!(Currency::parse("USD"), Ok(Currency::USD));
         assert_eq!(Currency::parse("XAU").expect_err("no").to_string(), "XAU has no minor unit");
     }
 

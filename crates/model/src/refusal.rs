@@ -18,6 +18,11 @@ pub enum Refusal {
     Invalid(Vec<Violation>),
     /// "Incorrect username or password"; a disabled account answers the same.
     Credentials,
+    /// "Too many failed logins": the password was not looked at.
+    TooManyFailures {
+        /// When another attempt may be made.
+        retry_after_s: u32,
+    },
     /// "Authentication header missing on some authentication paths".
     TokenMissing,
     /// "Invalid or expired token".
@@ -60,4 +65,10 @@ pub enum Fault {
     AfterEnd,
     /// Neither of the two trade numbers is given.
     NoTradeNumber,
+    /// Not a list of strings.
+    NotTexts,
+    /// More entries than are taken, which is told.
+    TooMany(usize),
+    /// A range of more days than are summed, which is told.
+    RangeTooLong(i64),
 }

@@ -200,7 +200,7 @@ impl Rates {
     /// The rate of a currency on a day, if there is one.
     #[must_use]
     pub fn on(&self, currency: Currency, day: Day) -> Option<Rate> {
-        if currency.code() == "USD" {
+        if currency == Currency::USD {
             return Some(Rate::ONE);
         }
         let dated = self.0.get(currency.code())?;
@@ -310,6 +310,18 @@ impl Turnover {
             None => self.unconverted_orders += totals.orders,
         }
         Ok(())
+    }
+
+    /// Adds other sales.
+    pub fn join(&mut self, other: &Turnover) {
+        self.orders += other.orders;
+        self.items += other.items;
+        self.amount = self.amount.plus(other.amount);
+        self.refund = self.refund.plus(other.refund);
+        self.unconverted_orders += other.unconverted_orders;
+        self.converted_items += other.converted_items;
+        self.shipped += other.shipped;
+        self.failed += other.failed;
     }
 
     /// What an order that has a rate came to on average, in cents.

@@ -12,6 +12,9 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 pub struct UnixMs(pub i64);
 
 impl UnixMs {
+    /// Earlier than anything that can be told: in the year 5.
+    pub const MIN: UnixMs = UnixMs(-62_000_000_000_000);
+
     /// Later than anything that can be told: the end of 9999.
     pub const MAX: UnixMs = UnixMs(253_402_300_799_999);
 
@@ -104,11 +107,12 @@ impl Zone {
         )
     }
 
-    /// The civil time that clocks of the zone show at `at`.
+    /// The civil time that clocks of the zone show at `at`; of the first or the last instant that
+    /// the calendar knows, when `at` is beyond it.
     #[must_use]
     pub fn civil(&self, at: UnixMs) -> DateTime {
-        let clamped = at.0.clamp(-62_000_000_000_000, UnixMs::MAX.0);
-        let at = Timestamp::from_millisecond(clamped).unwrap_or(Timestamp::UNIX_EPOCH);
+        let known = at.0.max(UnixMs::MIN.0);
+        let at = Timestamp::from_millisecond(known).unwrap_or(Timestamp::MAX);
         self.zone.to_datetime(at)
     }
 

@@ -35,6 +35,16 @@ impl Data {
             format!(r#"{{"total":{total},"current":{current},"size":{size},"records":["#)
                 .as_bytes(),
         );
+        Data::list_into(data, records)
+    }
+
+    /// The same shape as [`kiosque_wire::DeviceProfile`], around records that are JSON already.
+    pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Data {
+        let data = br#"{"list":["#.to_vec();
+        Data::list_into(data, records)
+    }
+
+    fn list_into<'r>(mut data: Vec<u8>, records: impl Iterator<Item = &'r [u8]>) -> Data {
         for (at, record) in records.enumerate() {
             if at > 0 {
                 data.push(b',');
@@ -163,6 +173,9 @@ pub(crate) fn render(
                 Refusal::NotFound => StatusCode::NOT_FOUND,
                 _ => StatusCode::OK,
             };
+            if let Refusal::TooManyFailures { retry_after_s: seconds } = refusal {
+                retry_after_s = Some(seconds);
+            }
             (status, refused(&refusal, locale))
         }
         Err(Failure::System(fault)) => {

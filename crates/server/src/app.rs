@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use kiosque_model::{Limits, UnixMs};
+use kiosque_model::{Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::clock::{Clock, Entropy, NoEntropy};
+use crate::gate::Gate;
 use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
+use crate::trail::Trail;
 use crate::{operator, router};
 
 /// How a server behaves, where the operator has a say.
@@ -28,6 +30,10 @@ pub struct Settings {
     pub activity_flush: Duration,
     /// Archive by itself what is older than this; never when `None`.
     pub archive_after: Option<Duration>,
+    /// Whose `X-Forwarded-For` says where a request comes from.
+    pub trusted_proxies: TrustedProxies,
+    /// How long the audit trail is kept.
+    pub audit_retention: Duration,
 }
 
 impl Settings {
@@ -41,6 +47,8 @@ impl Settings {
             online_window: Duration::from_secs(600),
             activity_flush: Duration::from_secs(10),
             archive_after: None,
+            trusted_proxies: TrustedProxies::default(),
+            audit_retention: Duration::from_secs(365 * 86_400),
         }
     }
 }
@@ -52,7 +60,12 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
+    /// Where passwords from sources that logged in before are hashed, out of the reach of guessers.
+    pub(crate) known_hash_slots: HashSlots,
+    /// Where all others are.
     pub(crate) hash_slots: HashSlots,
+    pub(crate) gate: Gate,
+    pub(crate) trail: Trail,
     pub(crate) intake: Intake,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
@@ -74,7 +87,10 @@ impl App {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
         let metrics = Metrics::new(router::PATHS, operator::PATHS, clock.now());
         Ok(App {
+            known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
+            gate: Gate::new(&settings.limits, entropy.bytes()?),
+            trail: Trail::default(),
             intake: Intake::new(&store, &clock, &settings.limits, metrics.orders.clone()),
             metrics,
             stopping: AtomicBool::new(false),

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use hyper::body::Incoming;
-use kiosque_model::{Presented, Refusal, UnixMs};
+use kiosque_model::{Origin, Presented, Refusal, Source, UnixMs};
 use kiosque_wire::{LOCALE_HEADER, TOKEN_HEADER};
 
 use crate::answer::Failure;
@@ -15,6 +15,9 @@ use crate::body::{self, BodyFault};
 use crate::form::Form;
 use crate::json;
 use crate::locale::Locale;
+
+/// What each proxy adds the address to that it heard.
+const FORWARDED_HEADER: &str = "x-forwarded-for";
 
 /// A request whose path has been found.
 pub(crate) struct Call<'a> {
@@ -50,6 +53,11 @@ impl<'a> Call<'a> {
         self.head.uri.path().to_owned()
     }
 
+    /// The language of its answer.
+    pub(crate) fn locale(&self) -> Locale {
+        locale_of(&self.head.headers, self.app.settings.default_locale)
+    }
+
     /// The query string, without its question mark.
     pub(crate) fn query(&self) -> String {
         self.head.uri.query().unwrap_or_default().to_owned()
@@ -64,6 +72,12 @@ impl<'a> Call<'a> {
             (Some(value), None) => Presented::read(value.as_bytes()).ok_or(Refusal::TokenInvalid),
             (Some(_), Some(_)) => Err(Refusal::TokenInvalid),
         }
+    }
+
+    /// Where the request came from, for limits and the audit trail.
+    pub(crate) fn origin(&self) -> Origin {
+        let source = source_of(self.app, &self.head.headers, self.peer);
+        Origin { source, request_id: self.request_id.to_owned(), at: self.now }
     }
 
     /// Reads the body into a form.
@@ -90,6 +104,12 @@ pub(crate) fn after_session<T>(
             Err(refusal.into())
         }
     }
+}
+
+/// Who sent a request, as far as the proxies before us can be trusted to know.
+pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source {
+    let forwarded = headers.get_all(FORWARDED_HEADER).iter().map(HeaderValue::as_bytes);
+    app.settings.trusted_proxies.source(peer, forwarded)
 }
 
 /// The language that a request asks for.

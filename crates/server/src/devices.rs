@@ -34,7 +34,7 @@ fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
     form.finish(page.map(|page| DeviceAsk { group, code, name_part, is_online, page }))
 }
 
-fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
+pub(crate) fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
     DeviceRecord {
         device_code: device.code.into(),
         device_name: device.name.into(),
@@ -42,7 +42,7 @@ fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {
         group_name: device.group_name.into(),
         device_model: device.model.into(),
         address: device.address.into(),
-        is_online: i64::from(device.is_online(online)),
+        is_online: i64::from(online.holds(device.last_active)),
         total_curr_stock: device.total_curr_stock,
         last_active_timestamp: device.last_active.map(|last| last.0),
         create_timestamp: device.created_at.0,

@@ -2,7 +2,7 @@
 //! learns of all of them at once.
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{PageAsk, Refusal, UnixMs, Violation};
+use kiosque_model::{PageAsk, Refusal, UnixMs, Violation, Zone};
 
 use crate::json::{Fields, Json};
 use crate::query;
@@ -83,6 +83,41 @@ impl Form {
         (from, until)
     }
 
+    /// The range of a dashboard: from the first day of this month, midnight, until now, unless told
+    /// otherwise; an end that is told alone and lies before this month has its own month before it.
+    pub fn range(&mut self, zone: &Zone, now: UnixMs, days_max: i64) -> (UnixMs, UnixMs) {
+        let field = "startTimestamp";
+        let wrong_before = self.violations.len();
+        let (start, end) = self.span(field, "endTimestamp");
+        let until = end.unwrap_or(now);
+        let from = start.unwrap_or_else(|| {
+            let this_month = zone.start_of_month(now);
+            let earlier = || zone.start_of_month(until.plus_ms(-1)).min(until);
+            if until < this_month { earlier() } else { this_month }
+        });
+        // An end that cannot be read is no reason to say that the start is wrong.
+        if self.violations.len() > wrong_before {
+            return (from, until);
+        }
+        if from > until {
+            self.violates::<()>(field, Fault::AfterEnd);
+        }
+        if is_longer((from, until), zone, days_max) {
+            self.violates::<()>(field, Fault::RangeTooLong(days_max));
+        }
+        (from, until)
+    }
+
+    /// A list of strings, at most so many; empty when left out.
+    pub fn texts(&mut self, field: &'static str, most: usize) -> Vec<String> {
+        match self.take(field) {
+            Json::Texts(texts) if texts.len() <= most => texts,
+            Json::Texts(_) => self.violates(field, Fault::TooMany(most)).unwrap_or_default(),
+            value if value.is_left_out() => Vec::new(),
+            _ => self.violates(field, Fault::NotTexts).unwrap_or_default(),
+        }
+    }
+
     fn timestamp(&mut self, field: &'static str) -> Option<UnixMs> {
         match self.take(field) {
             Json::Int(ms) => Some(UnixMs(ms)),
@@ -118,4 +153,12 @@ impl Form {
         let found = self.fields.0.iter_mut().find(|(name, _)| name == field);
         found.map_or(Json::Null, |(_, value)| std::mem::replace(value, Json::Null))
     }
+}
+
+/// Whether a range is longer than so many days, by the clock and by the calendar: days of the zone
+/// may have 25 hours, and a range of 24 hours may begin in the middle of one.
+fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
+    const DAY_MS: i64 = 86_400_000;
+    let touched = || zone.day_of(until.plus_ms(-1)).0 - zone.day_of(from).0 + 1;
+    until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS) && touched() > days
 }

@@ -18,7 +18,9 @@ pub enum Json {
     Number,
     /// A string.
     Text(String),
-    /// An array.
+    /// An array of strings, and of nothing else.
+    Texts(Vec<String>),
+    /// Any other array.
     List,
     /// An object.
     Object,
@@ -52,7 +54,7 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
         .map_err(|error| format!("the body is not UTF-8 at byte {}", error.valid_up_to()))?;
     let mut fields = Fields::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let level = Level { fields: Some(&mut fields), depth_left: max_depth, max_depth };
+    let level = Level { keep: Keep::Fields(&mut fields), depth_left: max_depth, max_depth };
     let value = level.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
     deserializer.end().map_err(|error| error.to_string())?;
     match value {
@@ -62,17 +64,31 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     }
 }
 
-/// One level of nesting; only the outermost keeps what it reads.
+/// What a level keeps of what it reads.
+enum Keep<'f> {
+    /// The outermost: its fields.
+    Fields(&'f mut Fields),
+    /// A field's value: its strings, if it is a list of strings.
+    Texts,
+    /// All below: nothing.
+    Nothing,
+}
+
+/// One level of nesting.
 struct Level<'f> {
-    fields: Option<&'f mut Fields>,
+    keep: Keep<'f>,
     depth_left: usize,
     max_depth: usize,
 }
 
 impl Level<'_> {
     fn deeper<E: Error>(&self) -> Result<Level<'static>, E> {
+        let keep = match self.keep {
+            Keep::Fields(_) => Keep::Texts,
+            Keep::Texts | Keep::Nothing => Keep::Nothing,
+        };
         match self.depth_left.checked_sub(1) {
-            Some(left) => Ok(Level { fields: None, depth_left: left, max_depth: self.max_depth }),
+            Some(depth_left) => Ok(Level { keep, depth_left, max_depth: self.max_depth }),
             None => Err(E::custom(format_args!("nested deeper than {} levels", self.max_depth))),
         }
     }
@@ -118,8 +134,17 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        while items.next_element_seed(self.deeper()?)?.is_some() {}
-        Ok(Json::List)
+        let mut texts = matches!(self.keep, Keep::Texts).then(Vec::new);
+        while let Some(item) = items.next_element_seed(self.deeper()?)? {
+            texts = match (texts, item) {
+                (Some(mut texts), Json::Text(text)) => {
+                    texts.push(text);
+                    Some(texts)
+                }
+                _ => None,
+            };
+        }
+        Ok(texts.map_or(Json::List, Json::Texts))
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
@@ -131,7 +156,7 @@ impl<'de> Visitor<'de> for Level<'_> {
                 return Err(A::Error::custom(format_args!("field {name:?} stands twice")));
             }
             let value = entries.next_value_seed(self.deeper()?)?;
-            if let Some(fields) = &mut self.fields {
+            if let Keep::Fields(fields) = &mut self.keep {
                 fields.0.push((name, value));
             }
         }

@@ -7,13 +7,16 @@
 
 mod answer;
 mod app;
+mod attempts;
 mod auth;
 mod body;
 mod call;
 pub mod clock;
 mod connection;
+mod dashboard;
 mod devices;
 mod form;
+mod gate;
 pub mod ingest;
 mod json;
 mod listener;
@@ -28,6 +31,7 @@ mod query;
 mod records;
 mod router;
 pub mod tls;
+mod trail;
 
 pub use app::{App, Settings};
 pub use listener::{Door, Listener, Stop};

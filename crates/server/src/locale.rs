@@ -73,6 +73,8 @@ pub enum Message {
     OrderUnknown,
     /// -1.
     Invalid,
+    /// -1.
+    TooManyFailures,
     /// -2.
     Credentials,
     /// -3.
@@ -87,7 +89,7 @@ pub enum Message {
 
 impl Message {
     /// Every message.
-    pub const ALL: [Message; 12] = [
+    pub const ALL: [Message; 13] = [
         Message::Success,
         Message::ApiNotEnabled,
         Message::NoGroup,
@@ -95,6 +97,7 @@ impl Message {
         Message::OutOfScope,
         Message::OrderUnknown,
         Message::Invalid,
+        Message::TooManyFailures,
         Message::Credentials,
         Message::TokenMissing,
         Message::TokenInvalid,
@@ -112,6 +115,7 @@ impl Message {
             Refusal::OutOfScope => Message::OutOfScope,
             Refusal::OrderUnknown => Message::OrderUnknown,
             Refusal::Invalid(_) => Message::Invalid,
+            Refusal::TooManyFailures { .. } => Message::TooManyFailures,
             Refusal::Credentials => Message::Credentials,
             Refusal::TokenMissing => Message::TokenMissing,
             Refusal::TokenInvalid => Message::TokenInvalid,
@@ -130,7 +134,8 @@ impl Message {
             | Message::GroupClosed
             | Message::OutOfScope
             | Message::OrderUnknown
-            | Message::Invalid => Code::Business,
+            | Message::Invalid
+            | Message::TooManyFailures => Code::Business,
             Message::Credentials => Code::Credentials,
             Message::TokenMissing => Code::TokenMissing,
             Message::TokenInvalid => Code::TokenInvalid,
@@ -166,6 +171,10 @@ impl Message {
             (Message::OrderUnknown, Locale::ZhCn) => "订单不存在",
             (Message::Invalid, Locale::En) => "The request is not valid",
             (Message::Invalid, Locale::ZhCn) => "请求参数不合法",
+            (Message::TooManyFailures, Locale::En) => {
+                "Too many failed logins. Please try again later."
+            }
+            (Message::TooManyFailures, Locale::ZhCn) => "登录失败次数过多，请稍后再试。",
             (Message::Credentials, Locale::En) => "User name or password is wrong.",
             (Message::Credentials, Locale::ZhCn) => "用户名或密码错误。",
             (Message::TokenMissing, Locale::En) => "Request head doesnot have token",
@@ -209,6 +218,16 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
             format!("{field} or tradeNoIn must not be blank")
         }
         (Fault::NoTradeNumber, Locale::ZhCn) => format!("{field} 与 tradeNoIn 不能同时为空"),
+        (Fault::NotTexts, Locale::En) => format!("{field} must be a list of strings"),
+        (Fault::NotTexts, Locale::ZhCn) => format!("{field} 必须是字符串数组"),
+        (Fault::TooMany(most), Locale::En) => format!("{field} must have at most {most} entries"),
+        (Fault::TooMany(most), Locale::ZhCn) => format!("{field} 最多包含 {most} 项"),
+        (Fault::RangeTooLong(days), Locale::En) => {
+            format!("{field} must not be more than {days} days before endTimestamp")
+        }
+        (Fault::RangeTooLong(days), Locale::ZhCn) => {
+            format!("{field} 距 endTimestamp 不能超过 {days} 天")
+        }
     }
 }
 

@@ -68,14 +68,16 @@ pub(crate) struct Standing {
 enum LoginOutcome {
     Accepted,
     Refused,
+    Limited,
     NotAllowed,
     Invalid,
     Failed,
 }
 
-const LOGIN_OUTCOMES: [(LoginOutcome, &str); 5] = [
+const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
     (LoginOutcome::Accepted, "accepted"),
     (LoginOutcome::Refused, "refused"),
+    (LoginOutcome::Limited, "limited"),
     (LoginOutcome::NotAllowed, "not_allowed"),
     (LoginOutcome::Invalid, "invalid"),
     (LoginOutcome::Failed, "failed"),
@@ -97,6 +99,7 @@ impl LoginOutcome {
         };
         match refusal {
             Refusal::Credentials => LoginOutcome::Refused,
+            Refusal::TooManyFailures { .. } => LoginOutcome::Limited,
             Refusal::ApiNotEnabled | Refusal::NoGroup => LoginOutcome::NotAllowed,
             Refusal::Invalid(_)
             | Refusal::Unreadable(_)
@@ -128,6 +131,7 @@ impl Metrics {
                 (
                     "kiosque_logins_total",
                     "Logins, by what became of them: accepted; refused (name or password); \
+                     limited (too many failures, the password was not looked at); \
                      not_allowed (no API access, no active group); invalid (no login could be \
                      read); failed (the server's fault).",
                     "outcome",

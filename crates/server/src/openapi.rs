@@ -2,8 +2,10 @@
 //! every path can answer beside its success is described once.
 
 use kiosque_wire::{
-    Code, DeviceFilter, DeviceRecord, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter,
-    OrderRecord, Page, SessionData, SwitchGroupRequest, TOKEN_HEADER,
+    BestSellingProduct, Code, DashboardFilter, DeviceAisles, DeviceFilter, DeviceProfile,
+    DeviceRecord, DeviceSales, LoginRequest, OnlineDevices, OrderDetail, OrderDetailRequest,
+    OrderFilter, OrderRecord, Page, SessionData, Summary, SwitchGroupRequest, TOKEN_HEADER,
+    TrendDay,
 };
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -44,6 +46,7 @@ pub fn document() -> Value {
     let mut generator = settings.into_generator();
     let mut operations = authentication(&mut Schemas(&mut generator));
     operations.extend(business(&mut Schemas(&mut generator)));
+    operations.extend(dashboard(&mut Schemas(&mut generator)));
     let paths: Map<String, Value> = operations
         .into_iter()
         .map(|operation| (operation.path.to_owned(), json!({ "post": described(&operation) })))
@@ -144,6 +147,67 @@ fn business(schema: &mut Schemas<'_>) -> Vec<Operation> {
         },
     ]
 }
+
+fn dashboard(schema: &mut Schemas<'_>) -> Vec<Operation> {
+    let filter = schema.of::<DashboardFilter>();
+    let of = |(path, id, summary), body: Option<Schema>, data| Operation {
+        path,
+        id,
+        tag: "Dashboard",
+        summary,
+        token: Token::Needed,
+        paging: Paging::Whole,
+        body,
+        data,
+    };
+    const SUMMARY: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/summary",
+        "summary",
+        "Figures of a range, by default of this month until now; money in US dollars",
+    );
+    const BEST: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct",
+        "bestSellingProduct",
+        "The best-selling product and the ranking; null without sales",
+    );
+    const BY_DEVICE: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/salesByDevice",
+        "salesByDevice",
+        "Sales of each device, the largest amount first",
+    );
+    const TREND: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/salesTrend",
+        "salesTrend",
+        "Sales of each day, with zeros where there are none",
+    );
+    const AISLE: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/deviceAisle",
+        "deviceAisle",
+        "Devices, their cabinets, layers and aisles; prices in minor units",
+    );
+    const PROFILE: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/deviceProfile",
+        "deviceProfile",
+        "Every device of the group",
+    );
+    const ONLINE: Named = (
+        "/third-center-web/openapi/v1/kioskDashboard/onlineDevices",
+        "onlineDevices",
+        "Which devices are online; takes no body",
+    );
+    vec![
+        of(SUMMARY, filter.clone(), schema.data::<Summary<'static>>()),
+        of(BEST, filter.clone(), schema.data::<Option<BestSellingProduct>>()),
+        of(BY_DEVICE, filter.clone(), schema.data::<Vec<DeviceSales>>()),
+        of(TREND, filter.clone(), schema.data::<Vec<TrendDay>>()),
+        of(AISLE, filter.clone(), schema.data::<Vec<DeviceAisles>>()),
+        of(PROFILE, filter, schema.data::<DeviceProfile<'static>>()),
+        of(ONLINE, None, schema.data::<OnlineDevices>()),
+    ]
+}
+
+/// A path, its operation's id and its summary.
+type Named = (&'static str, &'static str, &'static str);
 
 struct Schemas<'a>(&'a mut SchemaGenerator);
 

@@ -2,6 +2,7 @@
 //! (RFC 9457). One line for each call.
 
 mod activity;
+mod audit;
 mod call;
 mod fleet;
 mod key;
@@ -71,6 +72,7 @@ calls! {
     "/livez" => get watch::livez;
     "/metrics" => get watch::metrics;
     "/operator/v1/activity" => post activity::post;
+    "/operator/v1/audit" => get audit::list;
     "/operator/v1/fleet" => post fleet::post;
     "/operator/v1/orders" => post orders::post;
     "/readyz" => get watch::readyz;

@@ -28,10 +28,7 @@ fn violation(field: &'static str, fault: Fault) -> Violation {
 }
 
 fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation> {
-    let mut values = query.split('&').filter_map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name) == key.as_bytes()).then(|| decoded(value))
-    });
+    let mut values = values(query, key);
     let Some(value) = values.next() else { return Ok(default) };
     if values.next().is_some() {
         return Err(violation(key, Fault::Repeated));
@@ -43,6 +40,14 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
         .and_then(|number| number.parse::<i64>().ok())
         .filter(|number| *number >= 1)
         .ok_or(violation(key, Fault::NotPositive))
+}
+
+/// Every value of a key, as bytes.
+pub(crate) fn values(query: &str, key: &str) -> impl Iterator<Item = Vec<u8>> {
+    query.split('&').filter_map(move |pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name) == key.as_bytes()).then(|| decoded(value))
+    })
 }
 
 /// Undoes percent-encoding; a stray `%` stays one.

@@ -14,7 +14,7 @@ use kiosque_model::Refusal;
 use crate::answer::{self, Data, Failure};
 use crate::app::App;
 use crate::call::{self, Call};
-use crate::{auth, devices, orders};
+use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request; there is always an answer.
 pub(crate) async fn answer(
@@ -68,6 +68,13 @@ paths! {
     "/v8/third-center-web/openapi/v1/kioskDevice/devicePage" => devices::device_page;
     "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => orders::query_order_list;
     "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => orders::order_detail;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" => dashboard::best_selling_product;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => dashboard::sales_by_device;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => dashboard::sales_trend;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => dashboard::device_aisle;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceProfile" => dashboard::device_profile;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/onlineDevices" => dashboard::online_devices;
 }
 
 /// A login, counted by what became of it.

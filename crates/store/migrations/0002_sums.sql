@@ -1,3 +1,76 @@
+-- Small rows that are read by ranges of their key now lie in its order: one search finds each, and a
+-- group's devices are neighbours.
+alter table account_groups rename to account_groups_before;
+create table account_groups (
+    account_no bigint not null,
+    group_no bigint not null,
+    position bigint not null,
+    primary key (account_no, group_no)
+) /* kept in the order of its key */;
+insert into account_groups (account_no, group_no, position)
+    select account_no, group_no, position from account_groups_before;
+drop table account_groups_before;
+
+alter table aisles rename to aisles_before;
+create table aisles (
+    device_no bigint not null,
+    aisle_code text not null,
+    position bigint not null,
+    cabinet_code text not null,
+    layer bigint not null,
+    goods_id text not null,
+    price bigint not null,
+    show_price bigint not null,
+    max_stock bigint not null,
+    curr_stock bigint not null,
+    enabled boolean not null,
+    broken boolean not null,
+    primary key (device_no, aisle_code)
+) /* kept in the order of its key */;
+insert into aisles (device_no, aisle_code, position, cabinet_code, layer, goods_id, price,
+        show_price, max_stock, curr_stock, enabled, broken)
+    select device_no, aisle_code, position, cabinet_code, layer, goods_id, price, show_price,
+        max_stock, curr_stock, enabled, broken
+    from aisles_before;
+drop table aisles_before;
+
+alter table device_owners rename to device_owners_before;
+drop index device_owners_listing;
+drop index device_owners_of_device;
+create table device_owners (
+    group_no bigint not null,
+    device_code text not null,
+    since_ms bigint not null,
+    until_ms bigint not null,
+    listed boolean not null,
+    device_no bigint not null,
+    primary key (group_no, device_code, since_ms)
+) /* kept in the order of its key */;
+insert into device_owners (group_no, device_code, since_ms, until_ms, listed, device_no)
+    select group_no, device_code, since_ms, until_ms, listed, device_no
+    from device_owners_before;
+drop table device_owners_before;
+create index device_owners_of_device on device_owners (device_no, since_ms);
+
+alter table ledger rename to ledger_before;
+create table ledger (
+    group_no bigint not null,
+    device_code text not null,
+    device_no bigint not null,
+    since_ms bigint not null,
+    first_seq bigint not null,
+    archived_seq bigint not null,
+    last_seq bigint not null,
+    last_active_ms bigint,
+    primary key (group_no, device_code)
+) /* kept in the order of its key */;
+insert into ledger (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq,
+        last_active_ms)
+    select group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq,
+        last_active_ms
+    from ledger_before;
+drop table ledger_before;
+
 -- When the order became a sale; null while it is none.
 alter table orders add column sale_at_ms bigint;
 create index orders_sale on orders (group_no, sale_at_ms) where sale_at_ms is not null;

@@ -27,7 +27,7 @@ create table audit (
 );
 create index audit_account on audit (account, entry_no) where account is not null;
 
--- From where a session was opened, for the trail of the login that replaces it.
+-- From where a session was opened, for the trail of what ends it.
 alter table sessions add column source text;
 alter table sessions add column request_id text;
 alter table sessions add column opened_at_ms bigint;

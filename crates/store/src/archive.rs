@@ -2,6 +2,7 @@
 //! late arrival stays current until all before it are old.
 
 use kiosque_model::UnixMs;
+use kiosque_model::audit::Act;
 
 use crate::db::{Read, Write};
 use crate::sql::statements;
@@ -27,6 +28,12 @@ pub struct Archived {
     pub orders: i64,
     /// Devices whose mark moved.
     pub devices: usize,
+}
+
+impl From<Archived> for Act {
+    fn from(archived: Archived) -> Act {
+        Act::Archived { orders: archived.orders, devices: archived.devices }
+    }
 }
 
 struct Mark {

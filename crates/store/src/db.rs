@@ -22,6 +22,11 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 const PAGES_AT_A_TIME: i32 = 256;
 /// Readers kept for later; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
+/// Pages that a reader keeps which runs where it is called, in KiB: there are as many such readers
+/// as threads that serve.
+const READER_CACHE_KIB: i64 = 18_000;
+/// Pages that a reader keeps which works long, in KiB: it mostly reads what it reads once.
+const LONG_READER_CACHE_KIB: i64 = 4_000;
 
 #[derive(Debug)]
 pub(crate) struct Db {
@@ -30,7 +35,17 @@ pub(crate) struct Db {
     /// Whose turn it is to write: first come, first served.
     turn: Arc<Semaphore>,
     writer: Mutex<Connection>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Readers,
+    /// Whose turn it is to read for long.
+    long_turns: Arc<Semaphore>,
+    long_readers: Readers,
+}
+
+/// Connections that read, kept for whoever reads next.
+#[derive(Debug)]
+struct Readers {
+    cache_kib: i64,
+    idle: Mutex<Vec<Connection>>,
 }
 
 impl Db {
@@ -51,9 +66,17 @@ impl Db {
         writer.pragma_update(None, "cache_size", -32_000)?;
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;
-        let readers = Mutex::new(Vec::new());
-        let turn = Arc::new(Semaphore::new(1));
-        Ok(Db { path, wait, turn, writer: Mutex::new(writer), readers })
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Db {
+            path,
+            wait,
+            turn: Arc::new(Semaphore::new(1)),
+            writer: Mutex::new(writer),
+            readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
+            // One more than there are cores: one that waits for the disk keeps no core busy.
+            long_turns: Arc::new(Semaphore::new(cores + 1)),
+            long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
+        })
     }
 
     /// Reads from one snapshot, on the calling thread: for key ranges that cost the same at any
@@ -62,21 +85,29 @@ impl Db {
         &self,
         ask: impl FnOnce(&Read<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let connection = self.reader().map_err(E::from)?;
+        self.read_with(&self.readers, ask)
+    }
+
+    fn read_with<T, E: From<Error>>(
+        &self,
+        readers: &Readers,
+        ask: impl FnOnce(&Read<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let connection = self.reader(readers).map_err(E::from)?;
         let read = Read { connection: &connection };
         read.run(&BEGIN_READ).map_err(E::from)?;
         let answer = ask(&read);
         // A reader whose snapshot cannot be given back is closed, which gives it back.
         if read.run(&END_READ).is_ok() {
-            let mut readers = lock(&self.readers);
-            if readers.len() < IDLE_READERS_MAX {
-                readers.push(connection);
+            let mut idle = lock(&readers.idle);
+            if idle.len() < IDLE_READERS_MAX {
+                idle.push(connection);
             }
         }
         answer
     }
 
-    /// Reads from one snapshot on a thread for work that may take long.
+    /// Reads from one snapshot on a thread for work that may take long, a few at a time.
     pub(crate) async fn read_long<T, E>(
         self: &Arc<Self>,
         ask: impl FnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
@@ -85,9 +116,14 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        let turn = self.turn(&self.long_turns).await.map_err(E::from)?;
         let db = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || db.read(ask)).await;
-        done.unwrap_or_else(|_| Err(Error::Gone.into()))
+        let done = tokio::task::spawn_blocking(move || {
+            // The turn is held by the work, which a caller that hangs up does not stop.
+            let _turn = turn;
+            db.read_with(&db.long_readers, ask)
+        });
+        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
     /// Writes in one transaction, off the caller's thread; durable when it returns.
@@ -101,19 +137,19 @@ impl Db {
     {
         // Waiting for earlier writes and for a thread counts, too.
         let patience_ends = Instant::now() + self.wait;
-        let turn = self.turn().await.map_err(E::from)?;
+        let turn = self.turn(&self.turn).await.map_err(E::from)?;
         let db = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // The turn is held by the work, which a caller that hangs up does not stop.
+            // As above.
             let _turn = turn;
             db.write_until(patience_ends, change)
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    /// Waits for this process's earlier writes, and keeps no thread waiting with it.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let turn = Arc::clone(&self.turn).acquire_owned();
+    /// Waits for this process's earlier work, and keeps no thread waiting with it.
+    async fn turn(&self, turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
+        let turn = Arc::clone(turns).acquire_owned();
         match tokio::time::timeout(self.wait, turn).await {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(_)) => Err(Error::Gone),
@@ -173,14 +209,14 @@ impl Db {
         FileSizes { database: size(&self.path), log: size(Path::new(&log)) }
     }
 
-    fn reader(&self) -> Result<Connection, Error> {
-        if let Some(reader) = lock(&self.readers).pop() {
+    fn reader(&self, readers: &Readers) -> Result<Connection, Error> {
+        if let Some(reader) = lock(&readers.idle).pop() {
             return Ok(reader);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = connect(&self.path, flags, self.wait)?;
         reader.pragma_update(None, "query_only", true)?;
-        reader.pragma_update(None, "cache_size", -18_000)?;
+        reader.pragma_update(None, "cache_size", -readers.cache_kib)?;
         Ok(reader)
     }
 }

@@ -61,6 +61,14 @@ pub type CodeFilter = Result<DeviceCode, kiosque_model::ids::IdFault>;
 #[derive(Clone, Copy, Debug)]
 pub struct OnlineSince(pub UnixMs);
 
+impl OnlineSince {
+    /// Whether a device is online whose last activity this was.
+    #[must_use]
+    pub fn holds(self, last_active: Option<UnixMs>) -> bool {
+        last_active.is_some_and(|last| last >= self.0)
+    }
+}
+
 /// A device of a page, borrowed from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device<'a> {
@@ -84,14 +92,6 @@ pub struct Device<'a> {
     pub created_at: UnixMs,
 }
 
-impl Device<'_> {
-    /// Whether its last activity is recent enough.
-    #[must_use]
-    pub fn is_online(&self, online: OnlineSince) -> bool {
-        self.last_active.is_some_and(|last| last >= online.0)
-    }
-}
-
 impl DeviceAsk {
     fn is_plain(&self) -> bool {
         self.code.is_none() && self.name_part.is_none() && self.is_online.is_none()
@@ -99,7 +99,7 @@ impl DeviceAsk {
 
     fn matches(&self, device: &Device<'_>, online: OnlineSince) -> bool {
         let named = self.name_part.as_ref().is_none_or(|part| device.name.contains(part.as_str()));
-        let is_online = i64::from(device.is_online(online));
+        let is_online = i64::from(online.holds(device.last_active));
         named && self.is_online.is_none_or(|wanted| wanted == is_online)
     }
 }
@@ -119,14 +119,14 @@ impl Store {
     ) -> Result<(i64, A), Refused> {
         if ask.is_plain() {
             return self.scoped(presented, now, |read, scope| {
-                let scope = filtered_scope(read, scope, &ask)?;
+                let scope = filtered_scope(read, scope, ask.group.as_ref())?;
                 let listing = Listing::of(read, scope, &self.activity)?;
                 listing.page(read, now, &ask, &visit)
             });
         }
         let activity = Arc::clone(&self.activity);
         let matching = move |read: &Read<'_>, scope: Scope| {
-            let scope = filtered_scope(read, scope, &ask)?;
+            let scope = filtered_scope(read, scope, ask.group.as_ref())?;
             let listing = Listing::of(read, scope, &activity)?;
             listing.page_matching(read, (now, online), &ask, &visit)
         };
@@ -134,8 +134,13 @@ impl Store {
     }
 }
 
-fn filtered_scope(read: &Read<'_>, scope: Scope, ask: &DeviceAsk) -> Result<Scope, Refused> {
-    let Some(group) = &ask.group else { return Ok(scope) };
+/// "`groupId` filter: any active group of the account, else -1 scope; does not switch."
+pub(crate) fn filtered_scope(
+    read: &Read<'_>,
+    scope: Scope,
+    group: Option<&GroupFilter>,
+) -> Result<Scope, Refused> {
+    let Some(group) = group else { return Ok(scope) };
     let narrowed = match group {
         Ok(group) => accounts::narrow(read, scope, group)?,
         Err(_) => None,
@@ -158,7 +163,7 @@ fn code_in_scope<'a>(
 }
 
 /// The devices of one group.
-struct Listing<'a> {
+pub(crate) struct Listing<'a> {
     scope: Scope,
     group_id: String,
     group_name: String,
@@ -166,7 +171,11 @@ struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    fn of(read: &Read<'_>, scope: Scope, activity: &'a Activity) -> Result<Listing<'a>, Refused> {
+    pub(crate) fn of(
+        read: &Read<'_>,
+        scope: Scope,
+        activity: &'a Activity,
+    ) -> Result<Listing<'a>, Refused> {
         let group = read.one(&GROUP, &[scope.group().0.into()], |row| {
             Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
         })?;
@@ -200,12 +209,10 @@ impl<'a> Listing<'a> {
     ) -> Result<(i64, A), Refused> {
         let code = ask.code.as_ref();
         let code = code.map(|code| code_in_scope(read, self.scope, now, code)).transpose()?;
-        let params = [self.scope.group().0.into(), now.0.into(), code.into()];
         let end = ask.page.skip().saturating_add(ask.page.size());
         let window = ask.page.skip()..end;
         let (mut total, mut page) = (0, A::default());
-        read.each(&LISTED, &params, |row| {
-            let device = self.device(row)?;
+        self.each(read, now, code, |_, device| {
             if ask.matches(&device, online) {
                 if window.contains(&total) {
                     visit(&mut page, device)?;
@@ -215,6 +222,18 @@ impl<'a> Listing<'a> {
             Ok(())
         })?;
         Ok((total, page))
+    }
+
+    /// Visits every device that the group owns now, or the one of a code, by code.
+    pub(crate) fn each(
+        &self,
+        read: &Read<'_>,
+        now: UnixMs,
+        code: Option<&str>,
+        mut visit: impl FnMut(DeviceNo, Device<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let params = [self.scope.group().0.into(), now.0.into(), code.into()];
+        read.each(&LISTED, &params, |row| visit(DeviceNo(row.int(7)?), self.device(row)?))
     }
 
     fn device<'r>(&'r self, row: &'r Row<'_>) -> Result<Device<'r>, Error> {

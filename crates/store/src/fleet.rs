@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{GroupId, GroupNo, UnixMs};
+use kiosque_model::{ActedBy, GroupId, GroupNo};
 
 use crate::db::{Read, Write};
 use crate::sql::{Row, Sql, statements};
-use crate::{Error, Store, house};
+use crate::{Error, Store, audit, house};
 
 statements! {
     GROUP = "select group_no, group_name, active from groups where group_id = $1";
@@ -86,7 +86,7 @@ impl Made {
 }
 
 impl Tally {
-    fn count(&mut self, made: Made) {
+    pub(crate) fn count(&mut self, made: Made) {
         match made {
             Made::Created => self.created += 1,
             Made::Changed => self.changed += 1,
@@ -110,6 +110,14 @@ pub struct Applied {
     pub sessions_ended: usize,
 }
 
+impl fmt::Display for Applied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Applied { groups, accounts, products, devices, sessions_ended } = self;
+        write!(f, "groups: {groups}; accounts: {accounts}; products: {products}; ")?;
+        write!(f, "devices: {devices}; sessions ended: {sessions_ended}")
+    }
+}
+
 /// Why a fleet was not applied; nothing of it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -124,12 +132,13 @@ pub enum ApplyError {
 /// An apply under way: faults are collected, so that all are told at once.
 pub(crate) struct Applying<'a> {
     pub(crate) write: &'a Write<'a>,
-    pub(crate) now: UnixMs,
+    pub(crate) by: &'a ActedBy,
     pub(crate) faults: Vec<String>,
 }
 
 impl Store {
-    /// Applies a fleet, all or nothing. `new_hashes` has the hashes of the passwords that are new.
+    /// Applies a fleet, all or nothing, and tells the trail. `new_hashes` has the hashes of the
+    /// passwords that are new.
     ///
     /// # Errors
     /// Every fault of the fleet, or the store failed.
@@ -137,9 +146,9 @@ impl Store {
         &self,
         fleet: Fleet,
         new_hashes: NewHashes,
-        now: UnixMs,
+        by: ActedBy,
     ) -> Result<Applied, ApplyError> {
-        self.db.write(move |write| apply(write, &fleet, &new_hashes, now)).await
+        self.db.write(move |write| apply(write, &fleet, &new_hashes, &by)).await
     }
 
     /// The name of every product, for the lines of orders that come without one.
@@ -199,9 +208,9 @@ fn apply(
     write: &Write<'_>,
     fleet: &Fleet,
     new_hashes: &NewHashes,
-    now: UnixMs,
+    by: &ActedBy,
 ) -> Result<Applied, ApplyError> {
-    let mut applying = Applying { write, now, faults: Vec::new() };
+    let mut applying = Applying { write, by, faults: Vec::new() };
     let mut applied = Applied::default();
     for entry in &fleet.groups {
         applied.groups.count(applying.group(entry)?);
@@ -222,6 +231,7 @@ fn apply(
         return Err(ApplyError::Faults(applying.faults));
     }
     house::fleet_changed(write)?;
+    audit::fleet_applied(write, by, applied.to_string())?;
     Ok(applied)
 }
 

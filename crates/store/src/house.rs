@@ -14,6 +14,7 @@ statements! {
 
 const TIME_ZONE: &str = "time_zone";
 const FLEET_VERSION: &str = "fleet_version";
+const AUDIT_PURGED_TO: &str = "audit_purged_to";
 
 pub(crate) fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
     match (note(write, TIME_ZONE)?, wanted) {
@@ -31,14 +32,28 @@ pub(crate) fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zo
 
 /// Grows whenever the fleet changes, so that what was read of it is known to be stale.
 pub(crate) fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
-    let version = note(read, FLEET_VERSION)?;
-    Ok(version.and_then(|version| version.parse().ok()).unwrap_or(0))
+    number(read, FLEET_VERSION)
 }
 
 pub(crate) fn fleet_changed(write: &Write<'_>) -> Result<(), Error> {
     let next = (fleet_version(write)? + 1).to_string();
     write.execute(&SET_NOTE, &[FLEET_VERSION.into(), next.as_str().into()])?;
     Ok(())
+}
+
+/// The last number of an audit entry that was purged.
+pub(crate) fn audit_purged_to(read: &Read<'_>) -> Result<i64, Error> {
+    number(read, AUDIT_PURGED_TO)
+}
+
+pub(crate) fn set_audit_purged_to(write: &Write<'_>, entry_no: i64) -> Result<(), Error> {
+    let text = entry_no.to_string();
+    write.execute(&SET_NOTE, &[AUDIT_PURGED_TO.into(), text.as_str().into()])?;
+    Ok(())
+}
+
+fn number(read: &Read<'_>, name: &str) -> Result<i64, Error> {
+    Ok(note(read, name)?.and_then(|number| number.parse().ok()).unwrap_or(0))
 }
 
 fn note(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {

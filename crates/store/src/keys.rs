@@ -1,11 +1,12 @@
 //! The operator's keys. A key counts from its commit to the commit of its revocation: whoever asks
 //! reads the row, for each request, and nothing answers for it.
 
-use kiosque_model::{KeyDigest, KeyName, Rights, UnixMs};
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
 use crate::db::{Read, Write};
 use crate::sql::{Row, statements};
-use crate::{Error, Store};
+use crate::{Error, Store, audit};
 
 statements! {
     HOLDER = "select key_name, may from operator_keys
@@ -86,6 +87,8 @@ impl Store {
             let may = holder.rights.to_string();
             let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.0.into()];
             write.execute(&ADD, &params)?;
+            let act = Act::KeyCreated { name: holder.name, rights: holder.rights };
+            audit::act(write, &act, &ActedBy::command(now))?;
             Ok(CreatedKey::Created)
         };
         self.db.write(create).await
@@ -98,7 +101,11 @@ impl Store {
     pub async fn revoke_key(&self, name: KeyName, now: UnixMs) -> Result<RevokedKey, Error> {
         let revoke = move |write: &Write<'_>| {
             let revoked = write.execute(&REVOKE, &[name.as_str().into(), now.0.into()])?;
-            Ok(if revoked > 0 { RevokedKey::Revoked } else { RevokedKey::Unknown })
+            if revoked == 0 {
+                return Ok(RevokedKey::Unknown);
+            }
+            audit::act(write, &Act::KeyRevoked { name }, &ActedBy::command(now))?;
+            Ok(RevokedKey::Revoked)
         };
         self.db.write(revoke).await
     }

@@ -8,17 +8,22 @@
 mod accounts;
 mod activity;
 mod archive;
+mod audit;
 mod backup;
+mod dashboard;
 mod db;
 mod devices;
 mod fleet;
 mod house;
 mod keys;
+mod known_sources;
 mod migrate;
 mod orders;
 mod owners;
+mod rates;
 mod receive;
 mod record;
+mod renew;
 mod sessions;
 mod sql;
 mod sums;
@@ -28,17 +33,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_model::money::MoneyFault;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
 pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
+pub use audit::{AuditAsk, AuditPage};
 pub use backup::{BackedUp, BackupError};
+pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use db::{Copied, FileSizes};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
+pub use known_sources::Acquaintance;
 pub use orders::{History, OrderAsk, Span, TradeNumbers};
+pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
@@ -71,6 +81,12 @@ pub enum Refused {
     Refusal(Refusal),
     /// The store's fault.
     Store(Error),
+}
+
+impl From<MoneyFault> for Error {
+    fn from(fault: MoneyFault) -> Self {
+        Error::Data(fault.to_string())
+    }
 }
 
 impl From<Refusal> for Refused {
@@ -138,7 +154,7 @@ impl Store {
             let done = migrate::up(write, opening.now)?;
             let zone = house::settle_zone(write, opening.zone)?;
             if done.contains(&migrate::SUMS) {
-                sums::count_all(write, &zone, &*opening.shape)?;
+                renew::orders(write, &zone, &*opening.shape)?;
             }
             Ok::<_, Error>(zone)
         })?;
@@ -176,19 +192,23 @@ impl Store {
             activity::ALL,
             archive::ALL,
             backup::ALL,
+            audit::ALL,
             devices::ALL,
             house::ALL,
             keys::ALL,
+            known_sources::ALL,
             migrate::ALL,
             orders::ALL,
             owners::ALL,
+            rates::ALL,
             receive::ALL,
+            renew::ALL,
             sessions::ALL,
             sums::ALL,
-            verify::ALL,
         ];
         let mut count = 0;
-        for sql in groups.into_iter().flatten().copied().chain(fleet::all()) {
+        let parts = fleet::all().chain(dashboard::all()).chain(verify::all());
+        for sql in groups.into_iter().flatten().copied().chain(parts) {
             self.db.read(|read| read.compile(sql))?;
             count += 1;
         }

@@ -11,24 +11,29 @@ use crate::{Error, Refused, Store, receive};
 statements! {
     LEDGER = "select device_no, first_seq, archived_seq, last_seq from ledger
         where group_no = $1 and device_code = $2 and since_ms <= $3";
-    PAGE = "select shape, head, lines, errors, trade_no from orders
+    PAGE = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
         where group_no = $1 and device_no = $2 and seq > $3 and seq <= $4
         order by seq";
     COUNT_IN_SPAN = "select count(*) from orders
         where group_no = $1 and device_no = $2 and seq > $3
             and trade_start_ms >= $4 and trade_start_ms < $5";
-    PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no from (
-            select seq, shape, head, lines, errors, trade_no from orders
+    PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from (
+            select seq, shape, head, lines, errors, trade_no, trade_no_in, order_id from orders
             where group_no = $1 and device_no = $2 and seq > $3
                 and trade_start_ms >= $4 and trade_start_ms < $5
             order by seq desc limit $6 offset $7
         ) page order by seq";
-    BY_TRADE_NO = "select shape, head, lines, errors, trade_no from orders
+    BY_TRADE_NO = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
         where group_no = $1 and trade_no = $2
         order by trade_start_ms desc, change_no desc limit 1";
-    BY_TRADE_NO_IN = "select shape, head, lines, errors, trade_no from orders
+    BY_TRADE_NO_IN = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
         where group_no = $1 and trade_no_in = $2";
-    BY_ORDER_ID = "select shape, head, lines, errors, trade_no from orders
+    BY_ORDER_ID = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
         where group_no = $1 and order_id = $2 and trade_no_in is null";
 }
 

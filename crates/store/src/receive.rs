@@ -257,7 +257,8 @@ impl Intake<'_> {
         self.write.execute(&CHANGE, &params)?;
         self.tally(group, owned.device, order)?;
         if let Some(at) = found.sale_at {
-            let was = self.shape.sale(found.kept.record.ready(), at)?;
+            let was = &found.kept.record;
+            let was = self.shape.sale(was.head.as_bytes(), was.lines.as_bytes(), at)?;
             self.sums.count(self.zone, (group, owned.device), &was, Change::Leaves);
         }
         self.sell(group, owned.device, order.sale.as_ref());

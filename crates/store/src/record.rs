@@ -12,7 +12,7 @@ use crate::sql::Row;
 pub struct Record {
     /// Which fields the JSON has.
     pub shape: i64,
-    /// The common head: an object without its closing brace.
+    /// The common head, without what has columns of its own.
     pub head: String,
     /// The lines: an array.
     pub lines: String,
@@ -56,7 +56,7 @@ pub struct Kept {
 pub struct Ready<'a> {
     /// Which fields the JSON has.
     pub shape: i64,
-    /// The common head: an object without its closing brace.
+    /// The common head, without what has columns of its own.
     pub head: &'a [u8],
     /// The lines: an array.
     pub lines: &'a [u8],
@@ -64,10 +64,15 @@ pub struct Ready<'a> {
     pub errors: Option<&'a str>,
     /// The external trade number, if there is one.
     pub trade_no: Option<&'a str>,
+    /// The internal trade number it was told with; without one it is derived.
+    pub trade_no_in: Option<&'a str>,
+    /// Its identity within the group.
+    pub order_id: &'a str,
 }
 
 impl<'a> Ready<'a> {
-    /// Reads `shape, head, lines, errors, trade_no`, which begin with column `first`.
+    /// Reads `shape, head, lines, errors, trade_no, trade_no_in, order_id`, which begin with column
+    /// `first`.
     pub(crate) fn of(row: &'a Row<'_>, first: usize) -> Result<Ready<'a>, Error> {
         Ok(Ready {
             shape: row.int(first)?,
@@ -75,19 +80,24 @@ impl<'a> Ready<'a> {
             lines: row.bytes(first + 2)?,
             errors: row.maybe_text(first + 3)?,
             trade_no: row.maybe_text(first + 4)?,
+            trade_no_in: row.maybe_text(first + 5)?,
+            order_id: row.text(first + 6)?,
         })
     }
 }
 
-impl Record {
-    /// The same as it is read.
-    pub(crate) fn ready(&self) -> Ready<'_> {
+impl Incoming {
+    /// As it would be read were it kept as it came in.
+    #[must_use]
+    pub fn ready(&self) -> Ready<'_> {
         Ready {
-            shape: self.shape,
-            head: self.head.as_bytes(),
-            lines: self.lines.as_bytes(),
-            errors: self.errors.as_deref(),
-            trade_no: None,
+            shape: self.record.shape,
+            head: self.record.head.as_bytes(),
+            lines: self.record.lines.as_bytes(),
+            errors: self.record.errors.as_deref(),
+            trade_no: self.trade_no.as_ref().map(TradeNo::as_str),
+            trade_no_in: self.trade_no_in.as_ref().map(TradeNo::as_str),
+            order_id: self.order_id.as_str(),
         }
     }
 }
@@ -105,12 +115,18 @@ pub trait RecordShape: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// What is kept cannot be read.
-    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error>;
+    fn sale(&self, head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error>;
 
     /// When a kept order became a sale, in the contract's form and the platform's zone; `None`
     /// while it is none.
     ///
     /// # Errors
     /// What is kept cannot be read.
-    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error>;
+    fn sale_time(&self, head: &[u8], lines: &[u8]) -> Result<Option<String>, Error>;
+
+    /// The head of today's shape, and that shape, for a head of the first one.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error>;
 }

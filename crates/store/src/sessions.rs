@@ -1,14 +1,16 @@
 //! Sessions: one row per account. See `kiosque_model::session` for the promise that this keeps.
 
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::scope::GroupStanding;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, GroupId, GroupNo, Presented, Refusal, Scope, Session, SessionRow, Token, UnixMs,
+    AccountNo, GroupId, GroupNo, Origin, Presented, Refusal, Scope, Session, SessionRow, Token,
+    UnixMs,
 };
 
 use crate::db::{Read, Write};
 use crate::sql::statements;
-use crate::{Credentials, Error, Refused, Store, accounts};
+use crate::{Credentials, Error, Refused, Store, accounts, audit, known_sources};
 
 statements! {
     SESSION = "select s.account_no, s.group_no, s.token_digest, s.expires_at_ms,
@@ -19,10 +21,13 @@ statements! {
         from sessions s where s.account_no = $1";
     STANDING_OF_ACCOUNT = "select password_hash, enabled, third_party_api
         from accounts where account_no = $1";
-    REPLACE = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
-        values ($1, $2, $3, $4)
+    REPLACE = "insert into sessions (account_no, group_no, token_digest, expires_at_ms,
+            source, request_id, opened_at_ms)
+        values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (account_no) do update set group_no = excluded.group_no,
-            token_digest = excluded.token_digest, expires_at_ms = excluded.expires_at_ms";
+            token_digest = excluded.token_digest, expires_at_ms = excluded.expires_at_ms,
+            source = excluded.source, request_id = excluded.request_id,
+            opened_at_ms = excluded.opened_at_ms";
     SWAP = "update sessions set group_no = $3, token_digest = $4, expires_at_ms = $5
         where account_no = $1 and token_digest = $2";
     END = "delete from sessions where account_no = $1 and token_digest = $2";
@@ -89,7 +94,8 @@ impl Store {
     }
 
     /// Opens a session in the account's default group, replacing any earlier one. The password was
-    /// found right for `credentials`; what `apply` took away since then counts.
+    /// found right for `credentials`; what `apply` took away since then counts. The trail tells of
+    /// it, and the source is known from now on, in the same transaction.
     ///
     /// # Errors
     /// `Credentials`, `ApiNotEnabled`, `NoGroup`, or the store failed.
@@ -98,9 +104,10 @@ impl Store {
         credentials: Credentials,
         random: [u8; TOKEN_RANDOM_BYTES],
         expires_at: UnixMs,
+        origin: Origin,
     ) -> Result<Opened, Refused> {
         let lease = Lease { random, expires_at };
-        self.db.write(move |write| open(write, &credentials, lease)).await
+        self.db.write(move |write| open(write, &credentials, lease, &origin)).await
     }
 
     /// Selects another group and replaces the token, if the presented one still stands.
@@ -112,11 +119,11 @@ impl Store {
         presented: Presented,
         group: Option<GroupId>,
         random: [u8; TOKEN_RANDOM_BYTES],
-        now: UnixMs,
         expires_at: UnixMs,
+        origin: Origin,
     ) -> Result<Opened, Refused> {
         let lease = Lease { random, expires_at };
-        let swap = move |write: &Write<'_>| swap(write, &presented, group.as_ref(), now, lease);
+        let swap = move |write: &Write<'_>| swap(write, &presented, group.as_ref(), lease, &origin);
         self.db.write(swap).await
     }
 
@@ -124,11 +131,13 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub async fn log_out(&self, presented: Presented, now: UnixMs) -> Result<(), Refused> {
+    pub async fn log_out(&self, presented: Presented, origin: Origin) -> Result<(), Refused> {
         let end = move |write: &Write<'_>| {
-            let (session, _) = prove(write, &presented, now)?;
+            let (session, _) = prove(write, &presented, origin.at)?;
             let params = [session.account().0.into(), presented.digest().as_str().into()];
             write.execute(&END, &params)?;
+            let whose = (session.account(), session.selected_group());
+            audit::session_changed(write, AuditEvent::Logout, whose, &origin)?;
             Ok(())
         };
         self.db.write(end).await
@@ -160,7 +169,12 @@ fn scope(read: &Read<'_>, presented: &Presented, now: UnixMs) -> Result<Scope, R
     Ok(Scope::selected(&session, standing).ok_or(Refusal::GroupClosed)?)
 }
 
-fn open(write: &Write<'_>, credentials: &Credentials, lease: Lease) -> Result<Opened, Refused> {
+fn open(
+    write: &Write<'_>,
+    credentials: &Credentials,
+    lease: Lease,
+    origin: &Origin,
+) -> Result<Opened, Refused> {
     let account = credentials.account;
     let api_enabled = write
         .one(&STANDING_OF_ACCOUNT, &[account.0.into()], |row| {
@@ -175,11 +189,35 @@ fn open(write: &Write<'_>, credentials: &Credentials, lease: Lease) -> Result<Op
     let groups = accounts::switchable(write, account)?;
     let (group, _) = groups.first().ok_or(Refusal::NoGroup)?;
     let token = Token::mint(account, *group, lease.random);
-    let digest = token.digest();
-    let params =
-        [account.0.into(), group.0.into(), digest.as_str().into(), lease.expires_at.0.into()];
-    write.execute(&REPLACE, &params)?;
+    replace(write, (account, *group), &token, lease, origin)?;
     opened(token, *group, groups, lease)
+}
+
+/// Makes the one session of an account, and notes what that did.
+fn replace(
+    write: &Write<'_>,
+    (account, group): (AccountNo, GroupNo),
+    token: &Token,
+    lease: Lease,
+    origin: &Origin,
+) -> Result<(), Error> {
+    let earlier = audit::live_session(write, account, origin.at)?;
+    let (digest, source) = (token.digest(), origin.source.to_string());
+    let params = [
+        account.0.into(),
+        group.0.into(),
+        digest.as_str().into(),
+        lease.expires_at.0.into(),
+        source.as_str().into(),
+        origin.request_id.as_str().into(),
+        origin.at.0.into(),
+    ];
+    write.execute(&REPLACE, &params)?;
+    audit::session_changed(write, AuditEvent::Login, (account, group), origin)?;
+    if let Some(earlier) = earlier {
+        audit::session_replaced(write, account, earlier, origin)?;
+    }
+    known_sources::remember(write, account, origin.source.place(), origin.at)
 }
 
 /// Compare and swap: the row changes only while the presented token stands.
@@ -187,10 +225,10 @@ fn swap(
     write: &Write<'_>,
     presented: &Presented,
     group: Option<&GroupId>,
-    now: UnixMs,
     lease: Lease,
+    origin: &Origin,
 ) -> Result<Opened, Refused> {
-    let (session, _) = prove(write, presented, now)?;
+    let (session, _) = prove(write, presented, origin.at)?;
     let account = session.account();
     let group = match group {
         Some(group) => accounts::open_group(write, account, group)?,
@@ -209,6 +247,7 @@ fn swap(
     if write.execute(&SWAP, &params)? != 1 {
         return Err(Refusal::TokenInvalid.into());
     }
+    audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin)?;
     opened(token, group, accounts::switchable(write, account)?, lease)
 }
 

@@ -21,9 +21,13 @@ impl Sql {
     }
 
     /// SQLite numbers `$1` by first appearance and `?1` by its digits, so that only the latter
-    /// means what is written. No statement has a `$` in a literal.
+    /// means what is written. No statement has a `$` in a literal, or more than one space. Line
+    /// breaks and indents go: a compiled statement is found by its whole text.
     pub(crate) fn for_sqlite(&self) -> &str {
-        self.sqlite.get_or_init(|| self.text.replace('$', "?"))
+        self.sqlite.get_or_init(|| {
+            let words: Vec<&str> = self.text.split_whitespace().collect();
+            words.join(" ").replace('$', "?")
+        })
     }
 }
 

@@ -2,14 +2,13 @@
 //! device. They move in the transaction of the order that moves them, by difference, so that they
 //! are always equal to a recount.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::Error;
 use crate::db::Write;
-use crate::record::{Ready, RecordShape};
 use crate::sql::{Value, statements};
 
 statements! {
@@ -42,16 +41,7 @@ statements! {
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
         where excluded.sale_at_ms > kept.sale_at_ms
             or (excluded.sale_at_ms = kept.sale_at_ms and excluded.goods_name > kept.goods_name)";
-    UNCOUNTED = "select group_no, device_no, seq, shape, head, lines, errors, trade_no from orders
-        where (group_no, device_no, seq) > ($1, $2, $3)
-        order by group_no, device_no, seq limit $4";
-    MARK = "update orders set sale_at_ms = $4
-        where group_no = $1 and device_no = $2 and seq = $3";
-    PRODUCT_IDS = "select goods_id from products";
 }
-
-/// Orders that are counted between two writes of the sums, for data that is older than those.
-const COUNTED_AT_A_TIME: i64 = 10_000;
 
 /// One sum of the first grain, and the sale times that it spans.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +62,17 @@ pub(crate) struct Sums {
     names: BTreeMap<(GroupNo, String), (UnixMs, String)>,
     today: Option<(Day, UnixMs, UnixMs)>,
 }
+
+/// What a sum of a day of a group is of; a part that its grain does not tell apart is `None`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SumOf {
+    pub(crate) device: Option<DeviceNo>,
+    pub(crate) goods_id: Option<String>,
+    pub(crate) currency: String,
+}
+
+/// Sums of one grain, their figures in the order of their columns.
+pub(crate) type Figures = BTreeMap<SumOf, Vec<i64>>;
 
 /// Whether a sale comes to the sums or leaves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,10 +112,11 @@ impl Sums {
         }
     }
 
-    /// Notes the names that goods came with, for those that are no product.
+    /// Notes the names that goods came with, for those that are no product. An empty one names
+    /// nothing.
     pub(crate) fn name(&mut self, group: GroupNo, sale: &Sale) {
         for sold in &sale.goods {
-            let Some(name) = &sold.name else { continue };
+            let Some(name) = sold.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
             let latest = self.names.entry((group, sold.goods_id.clone()));
             let latest = latest.or_insert_with(|| named.clone());
@@ -134,6 +136,36 @@ impl Sums {
                 day
             }
         }
+    }
+
+    /// What has been counted of one day of one group, grain by grain.
+    pub(crate) fn figures(&self) -> [Figures; 3] {
+        let six = |sum: &Totals| {
+            vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
+        };
+        let of = |device: Option<DeviceNo>, goods_id: Option<&String>, currency: &str| SumOf {
+            device,
+            goods_id: goods_id.cloned(),
+            currency: currency.to_owned(),
+        };
+        let of_day = self.by_day.iter();
+        let of_day = of_day.map(|((.., currency), sum)| (of(None, None, currency), &sum.totals));
+        let of_device = self.by_device.iter();
+        let of_device =
+            of_device.map(|((.., device, currency), sum)| (of(Some(*device), None, currency), sum));
+        let of_product = self.by_product.iter().map(|((.., device, goods_id, currency), sum)| {
+            (of(Some(*device), Some(goods_id), currency), vec![sum.0, sum.1])
+        });
+        [
+            of_day.map(|(of, sum)| (of, six(sum))).collect(),
+            of_device.map(|(of, sum)| (of, six(sum))).collect(),
+            of_product.collect(),
+        ]
+    }
+
+    /// The first and the last sale of each currency that has been counted.
+    pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
+        self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {
@@ -180,47 +212,4 @@ impl Sums {
 
 fn totals(sum: Totals) -> [Value<'static>; 6] {
     [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed].map(Value::Int)
-}
-
-/// Counts every order of data that has no sums yet.
-pub(crate) fn count_all(
-    write: &Write<'_>,
-    zone: &Zone,
-    shape: &dyn RecordShape,
-) -> Result<(), Error> {
-    let products = write.all(&PRODUCT_IDS, &[], |row| Ok(row.text(0)?.to_owned()))?;
-    let products: HashSet<String> = products.into_iter().collect();
-    let mut from = [i64::MIN; 3];
-    loop {
-        let mut sums = Sums::default();
-        let mut sales = Vec::new();
-        let mut last = None;
-        let [group, device, seq] = from.map(Value::Int);
-        write.each(&UNCOUNTED, &[group, device, seq, COUNTED_AT_A_TIME.into()], |row| {
-            let at = [row.int(0)?, row.int(1)?, row.int(2)?];
-            last = Some(at);
-            let ready = Ready::of(row, 3)?;
-            let Some(time) = shape.sale_time(ready)? else { return Ok(()) };
-            let paid = zone.parse_first(&time).map_err(|error| Error::Data(error.to_string()))?;
-            let mut sale = shape.sale(ready, paid)?;
-            sale.goods
-                .iter_mut()
-                .filter(|sold| products.contains(&sold.goods_id))
-                .for_each(|sold| sold.name = None);
-            let (group, device) = (GroupNo(at[0]), DeviceNo(at[1]));
-            sums.count(zone, (group, device), &sale, Change::Comes);
-            sums.name(group, &sale);
-            sales.push((at, paid));
-            Ok(())
-        })?;
-        for (at, paid) in sales {
-            let [group, device, seq] = at.map(Value::Int);
-            write.execute(&MARK, &[group, device, seq, paid.0.into()])?;
-        }
-        sums.write(write)?;
-        match last {
-            Some(last) => from = last,
-            None => return Ok(()),
-        }
-    }
 }

@@ -1,7 +1,12 @@
 //! Recounts from the orders everything that is kept as a count, and names each difference.
 
+mod sums;
+
+use kiosque_model::Zone;
+
 use crate::db::Read;
-use crate::sql::statements;
+use crate::record::RecordShape;
+use crate::sql::{Sql, statements};
 use crate::{Error, Store};
 
 statements! {
@@ -31,6 +36,8 @@ pub struct Verified {
     pub orders: i64,
     /// Ledgers held against them.
     pub ledgers: usize,
+    /// Sums of sales recounted from them.
+    pub sums: usize,
     /// Each difference, in words.
     pub differences: Vec<String>,
 }
@@ -41,11 +48,17 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn verify(&self) -> Result<Verified, Error> {
-        self.db.read_long(verify).await
+        let (zone, shape) = (self.zone.clone(), std::sync::Arc::clone(&self.shape));
+        self.db.read_long(move |read| verify(read, &zone, &*shape)).await
     }
 }
 
-fn verify(read: &Read<'_>) -> Result<Verified, Error> {
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, sums::ALL].into_iter().flatten().copied()
+}
+
+fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verified, Error> {
     let mut verified = Verified::default();
     let in_ledgers = ledgers(read, &mut verified)?;
     verified.orders = read.one(&ORDERS, &[], |row| row.int(0))?.unwrap_or(0);
@@ -68,6 +81,7 @@ fn verify(read: &Read<'_>) -> Result<Verified, Error> {
         verified.differences.push(format!("device {}: nobody owns it", row.text(0)?));
         Ok(())
     })?;
+    sums::Recount { read, zone, shape }.run(&mut verified)?;
     Ok(verified)
 }
 

@@ -2,6 +2,8 @@
 //! the server and for clients alike. No rules and no input or output live here; names are the
 //! contract's own.
 
+mod audit;
+mod dashboard;
 mod device;
 mod envelope;
 mod operator;
@@ -9,6 +11,11 @@ mod order;
 mod page;
 mod session;
 
+pub use audit::{AuditEntry, AuditPage, ReplacedSession};
+pub use dashboard::{
+    Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
+    Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
+};
 pub use device::{DeviceFilter, DeviceRecord};
 pub use envelope::{Code, Envelope};
 pub use operator::{

@@ -15,6 +15,10 @@ pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
 pub(crate) const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
 pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
+pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub(crate) const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub(crate) const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
 
 /// One keep-alive connection.
 pub(crate) struct Caller(BufReader<StreamOwned<ClientConnection, TcpStream>>);
@@ -59,6 +63,12 @@ impl Caller {
     /// A POST to a path under `/v8`.
     pub(crate) fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
         self.send(&request(path, token, body));
+        self.reply()
+    }
+
+    /// A POST with headers of its own, each with its line end.
+    pub(crate) fn call_with(&mut self, headers: &str, path: &str, body: &str) -> Reply {
+        self.send(&request(path, None, body).replacen("\r\n", &format!("\r\n{headers}"), 1));
         self.reply()
     }
 

@@ -19,8 +19,7 @@ fn demo(house: &House, today: &str) -> Served {
 
 /// What is printed from "paste these" on, run by a shell as it stands.
 fn paste(served: &Served) -> Vec<Value> {
-    let said =
-        served.stdout_until("queryOrderList?current=1&size=1\" '{\"deviceCode\":\"HBR-001\"}'\n");
+    let said = served.stdout_until("call \"$API/kioskDashboard/summary\" '{}'\n");
     let (_, calls) = said.split_once("# paste these\n").unwrap();
     let output = Command::new("bash").args(["-c", calls]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -59,8 +58,9 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert!(said.starts_with(&head), "{said}");
     served.stderr_until("made ");
     let answers = paste(&served);
-    assert_eq!(answers.len(), 2);
-    for answer in &answers {
+    assert_eq!(answers.len(), 3);
+    assert_eq!(answers[2]["data"]["kpiList"].as_array().map(Vec::len), Some(9), "{}", answers[2]);
+    for answer in &answers[..2] {
         assert_eq!(answer["code"], 200, "{answer}");
         assert!(!answer["data"]["records"].as_array().unwrap().is_empty(), "{answer}");
     }
@@ -76,7 +76,8 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
     assert!(begun.elapsed() < made_in);
     assert!(!served.stderr().contains("made "), "{}", served.stderr());
-    assert_eq!(paste(&served), answers);
+    assert_eq!(paste(&served)[..2], answers[..2]);
+    check_dollars(&served);
     drop(served);
 
     // "opens no operator's listener", whoever asks for one.
@@ -96,6 +97,25 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     let served = Served::start(&mut command, &folder.join("tls/cert.pem"));
     assert!(whole(&served) == first, "two demos of one day differ");
     Ran::of(kiosque().arg("verify").arg("--data").arg(&folder)).good();
+}
+
+/// The month that the demo ends with has sales in every currency, and a rate for each.
+fn check_dollars(served: &Served) {
+    let mut caller = served.caller();
+    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
+    let reply = caller.call(crate::caller::TOKEN_PATH, None, login);
+    let token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+    for group in reply.data()["switchableGroups"].as_array().unwrap() {
+        // March 2026, UTC.
+        let body = format!(
+            r#"{{"groupId":{},"startTimestamp":1772323200000,"endTimestamp":1775001600000}}"#,
+            group["groupId"]
+        );
+        let summary = caller.call(crate::caller::SUMMARY_PATH, Some(&token), &body);
+        assert_eq!(summary.data()["unconvertedOrders"], 0, "{summary:?}");
+        let amount = summary.data()["kpiList"][0]["value"].as_str().unwrap();
+        assert!(amount.replace(',', "").parse::<f64>().unwrap() > 1_000.0, "{amount}");
+    }
 }
 
 /// A kiosk is there before its first order, and the last order is of the last day.

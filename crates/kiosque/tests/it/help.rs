@@ -2,13 +2,14 @@
 
 use crate::program::{Ran, kiosque};
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &[],
     &["demo"],
     &["serve"],
     &["apply"],
     &["import"],
     &["import", "orders"],
+    &["import", "rates"],
     &["archive"],
     &["verify"],
     &["backup"],

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::caller::{Caller, DEVICES_PATH, ORDERS_PATH};
+use crate::caller::{BY_DEVICE_PATH, Caller, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH};
 use crate::program::{House, Served};
 use crate::walk;
 
@@ -66,7 +66,7 @@ fn put_order(file: &mut String, at: usize, refund: usize) {
     let start = start + jiff::SignedDuration::from_secs(60 * i64::try_from(at).unwrap());
     let (device, total) = (at % DEVICES, 100 + at);
     let order = json!({
-        "orderId": format!("K{at}"), "deviceCode": format!("D{device}"), "currency": "EUR",
+        "orderId": format!("K{at}"), "deviceCode": format!("D{device}"), "currency": "USD",
         "totalAmount": total, "refundAmount": refund,
         "tradeStartTime": start.to_string(), "payEndTime": start.to_string(),
         "detailVOList": [
@@ -84,6 +84,20 @@ fn walked(house: &House) -> Pages {
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     walk::all_orders(&mut caller, &token)
+}
+
+/// What the sums come to: the orders that they count, and all that is told of them.
+fn summed(house: &House) -> (usize, [Value; 2]) {
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in("walker", "secret");
+    let range =
+        json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_767_830_400_000_i64});
+    let told = [SUMMARY_PATH, BY_DEVICE_PATH]
+        .map(|path| caller.call(path, Some(&token), &range.to_string()).data().clone());
+    let devices = told[1].as_array().unwrap().iter();
+    let orders: u64 = devices.map(|device| device["orderCount"].as_u64().unwrap()).sum();
+    (usize::try_from(orders).unwrap(), told)
 }
 
 /// Every order once, each device's newest first, each as the file says.
@@ -163,8 +177,10 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let ran = whole.run(&["import", "orders", &file]).good();
     let takes = begun.elapsed();
     assert_eq!(ran.counts(), [ORDERS, ORDERS / 50, 0, 0]);
-    let reference = walked(&whole);
-    check_against_the_file(&reference);
+    let reference = (walked(&whole), summed(&whole));
+    check_against_the_file(&reference.0);
+    assert_eq!(reference.1.0, ORDERS);
+    assert_eq!(reference.1.1[0]["kpiList"][4]["value"], "8.40", "refunds: 7 cents, 120 times");
 
     let seed = seed();
     println!("kill_9: KIOSQUE_KILL_SEED={seed}, an import takes {takes:?}");
@@ -189,17 +205,25 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
 }
 
 /// Imports again; whether some orders, but not all, had been stored before.
-fn check_after_kill(house: &House, file: &str, reference: &Pages, round: usize) -> bool {
+fn check_after_kill(
+    house: &House,
+    file: &str,
+    reference: &(Pages, (usize, [Value; 2])),
+    round: usize,
+) -> bool {
     let left = house.run(&["verify"]).good().stdout;
     let kept: usize = left.split(' ').nth(1).unwrap().parse().unwrap();
+    assert_eq!(summed(house).0, kept, "round {round}: what is stored is in the sums, and no more");
     let again = house.run(&["import", "orders", file]).good();
     let [accepted, updated, unchanged, rejected] = again.counts();
     assert_eq!(accepted + kept, ORDERS, "round {round}: {left}{}", again.stdout);
     assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
     assert_eq!(rejected, 0);
     let verified = house.run(&["verify"]).good().stdout;
-    assert_eq!(verified, format!("verified: {ORDERS} orders in 4 ledgers, no difference\n"));
-    assert!(walked(house) == *reference, "round {round}: other pages");
+    let whole = format!("verified: {ORDERS} orders in 4 ledgers and ");
+    assert!(verified.starts_with(&whole) && verified.ends_with(", no difference\n"), "{verified}");
+    assert!(walked(house) == reference.0, "round {round}: other pages");
+    assert_eq!(summed(house), reference.1, "round {round}: other sums");
     0 < kept && kept < ORDERS
 }
 

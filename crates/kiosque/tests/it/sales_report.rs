@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::caller::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH};
 use crate::program::House;
 use crate::walk;
 
@@ -94,6 +95,98 @@ fn expected(rows: &[Row]) -> BTreeMap<String, Value> {
     orders
 }
 
+/// How many, and cents.
+type Sum = (i64, i64);
+
+/// What the rows of a year come to.
+#[derive(Default)]
+struct Sold {
+    year: i16,
+    orders: usize,
+    items: i64,
+    goods: BTreeMap<String, Sum>,
+    devices: BTreeMap<String, Sum>,
+    /// Every day of the year.
+    days: BTreeMap<String, Sum>,
+}
+
+impl Sold {
+    fn of(rows: &[Row]) -> Sold {
+        let year = midnight(&rows[0]["TransDate"])[..4].parse().unwrap();
+        let mut sold = Sold { year, ..Sold::default() };
+        let first = jiff::civil::date(year, 1, 1);
+        for date in first.series(jiff::ToSpan::days(1)).take_while(|date| date.year() == year) {
+            sold.days.insert(date.to_string(), (0, 0));
+        }
+        assert_eq!(sold.days.len(), if first.in_leap_year() { 366 } else { 365 });
+        let mut orders = BTreeMap::<&str, &Row>::new();
+        for row in rows {
+            orders.insert(&row["Transaction"], row);
+            let count = row["RQty"].parse::<i64>().unwrap();
+            sold.items += count;
+            let name = if row["Product"].trim().is_empty() { "unnamed" } else { &row["Product"] };
+            let sum = sold.goods.entry(name.to_owned()).or_default();
+            *sum = (sum.0 + count, sum.1 + cents(&row["LineTotal"]));
+        }
+        for row in orders.values() {
+            let total = cents(&row["TransTotal"]);
+            let add = |sum: &mut Sum| *sum = (sum.0 + 1, sum.1 + total);
+            add(sold.devices.entry(row["Device ID"].clone()).or_default());
+            add(sold.days.get_mut(&midnight(&row["TransDate"])[..10]).unwrap());
+        }
+        sold.orders = orders.len();
+        sold
+    }
+}
+
+/// Whether the dashboard tells of the report's year what the rows come to: in sum, by device, by
+/// day, and of the products that sold best.
+fn compare_dashboards(house: &House, rows: &[Row]) {
+    let sold = Sold::of(rows);
+    let dollars = |cents: i64| json!(cents as f64 / 100.0);
+    let served = house.serve();
+    let mut caller = served.caller();
+    let token = caller.log_in("sales-report", "read-the-report");
+    // The year's first midnight in New York, and the next one's.
+    let [start, end] = [0, 1].map(|later| {
+        let midnight = jiff::civil::date(sold.year + later, 1, 1).in_tz("America/New_York");
+        midnight.unwrap().timestamp().as_millisecond()
+    });
+    let range = json!({"startTimestamp": start, "endTimestamp": end}).to_string();
+    let mut told = |path| caller.call(path, Some(&token), &range).data().clone();
+
+    let summary = told(SUMMARY_PATH);
+    let kpi = |at: usize| summary["kpiList"][at]["value"].as_str().unwrap().replace(',', "");
+    let sum: i64 = sold.days.values().map(|day| day.1).sum();
+    assert_eq!(kpi(0), format!("{}.{:02}", sum / 100, sum % 100));
+    assert_eq!([kpi(1), kpi(2)], [sold.orders.to_string(), sold.items.to_string()]);
+    assert_eq!(summary["unconvertedOrders"], 0);
+
+    let days = sold.days.iter().map(
+        |(date, (count, sum))| json!({"label": date, "amount": dollars(*sum), "orderCount": count}),
+    );
+    assert_eq!(told(TREND_PATH), days.collect::<Value>());
+
+    let by_device = told(BY_DEVICE_PATH);
+    assert_eq!(by_device.as_array().unwrap().len(), sold.devices.len());
+    for of in by_device.as_array().unwrap() {
+        let (count, sum) = sold.devices[of["deviceCode"].as_str().unwrap()];
+        assert_eq!((&of["orderCount"], &of["salesAmount"]), (&json!(count), &dollars(sum)));
+    }
+
+    let mut ranked: Vec<_> = sold.goods.iter().collect();
+    ranked.sort_by_key(|(name, (count, sum))| (-count, -sum, *name));
+    ranked.truncate(10);
+    let ranked = ranked.into_iter().map(|(name, (count, sum))| json!([name, count, dollars(*sum)]));
+    let ranked: Vec<Value> = ranked.collect();
+    let best = told(BEST_PATH);
+    let told = best["rankList"].as_array().unwrap().iter();
+    let told = told.map(|of| json!([of["goodsId"], of["salesCount"], of["salesAmount"]]));
+    assert_eq!(told.collect::<Vec<_>>(), ranked);
+    assert_eq!(json!([best["goodsId"], best["salesCount"], best["salesAmount"]]), ranked[0]);
+    println!("{} items, {sum} cents, best: {}", sold.items, ranked[0]);
+}
+
 /// What was compared: orders, lines, devices, product names, kinds of payment.
 fn compare(report: &str) -> [usize; 5] {
     let house = brought_in("sales-report", &["--timezone", "America/New_York"], report);
@@ -118,6 +211,7 @@ fn compare(report: &str) -> [usize; 5] {
         assert_eq!(device["address"], row["Location"]);
         assert_eq!(device["groupId"], "vending-route");
     }
+    compare_dashboards(&house, &rows);
     let kinds: BTreeSet<_> = orders.iter().map(|order| order["payChannelName"].as_str()).collect();
     [orders.len(), lines, devices.len(), names.len(), kinds.len()]
 }

@@ -97,7 +97,7 @@ fn an_unknown_variable_is_a_warning_and_no_more() {
     let ran =
         Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).good();
     assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is no setting of kiosque\n");
-    assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers, no difference\n");
+    assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers and 0 sums, no difference\n");
 }
 
 #[test]

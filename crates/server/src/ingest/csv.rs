@@ -13,6 +13,7 @@ mod hold;
 mod mapping;
 mod moment;
 mod order;
+mod rates;
 mod row;
 mod skip;
 mod template;
@@ -32,6 +33,7 @@ use self::header::{Header, names_of};
 use self::hold::{Held, Seen};
 pub use self::mapping::Mapping;
 use self::order::{Checked, Desk};
+pub use self::rates::{RatesError, read_rates};
 pub use self::row::ROW_MAX_BYTES;
 use self::row::Rows;
 

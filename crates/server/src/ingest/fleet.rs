@@ -8,7 +8,9 @@ use kiosque_model::fleet::{
     AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry,
 };
 use kiosque_model::money::MINOR_MAX;
-use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, UnixMs, Zone, ids::check_id};
+use kiosque_model::{
+    ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
+};
 use kiosque_store::{Applied, ApplyError, Credentials, NewHashes, Store};
 use serde::Deserialize;
 
@@ -141,7 +143,7 @@ pub async fn apply(
     store: &Store,
     fleet: Fleet,
     entropy: &Entropy,
-    now: UnixMs,
+    by: ActedBy,
 ) -> Result<Applied, ApplyError> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
@@ -152,7 +154,7 @@ pub async fn apply(
             new_hashes.insert(account.login_name.as_str().to_owned(), hash);
         }
     }
-    store.apply(fleet, new_hashes, now).await
+    store.apply(fleet, new_hashes, by).await
 }
 
 /// The hash of a password that is given, unless it is the one that is kept; takes tens of

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use kiosque_model::ActedBy;
+use kiosque_model::audit::Act;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, Store};
@@ -62,6 +64,15 @@ pub struct Imported {
     pub unknown_keys: BTreeSet<String>,
     /// Rows that the mapping leaves out, by what left them out.
     pub left_out: Vec<(String, u64)>,
+}
+
+impl Imported {
+    /// What the audit trail tells of it.
+    #[must_use]
+    pub fn act(&self) -> Act {
+        let Imported { accepted, updated, unchanged, rejected, .. } = *self;
+        Act::OrdersImported { accepted, updated, unchanged, rejected }
+    }
 }
 
 /// How far an import is.
@@ -162,7 +173,8 @@ impl<'a> Import<'a> {
     }
 
     async fn make(&mut self, fleet: Fleet) -> Result<(), ImportError> {
-        self.store.apply(fleet, Default::default(), self.clock.now()).await?;
+        let by = ActedBy::command(self.clock.now());
+        self.store.apply(fleet, Default::default(), by).await?;
         self.names = Arc::new(self.store.product_names().await?);
         Ok(())
     }

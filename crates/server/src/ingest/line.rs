@@ -240,9 +240,8 @@ fn meant(given: GivenOrder, zone: &Zone) -> Result<Order, String> {
     let card_number = faults.text("cardNumber", given.card_number);
     let phone = faults.text("phone", given.phone);
     let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
-    let lines = (0..).zip(given.detail_vo_list.unwrap_or_default());
-    let lines =
-        lines.map(|(at, line)| meant_line(&mut faults, at, line, shipment_status)).collect();
+    let lines = given.detail_vo_list.unwrap_or_default();
+    let lines = meant_lines(&mut faults, lines, shipment_status);
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
         (order_id, device, currency, trade_start, faults.0.as_slice())
     else {
@@ -280,6 +279,26 @@ fn trade_number_in(
         return None;
     }
     faults.check("tradeNoIn", TradeNo::parse(number))
+}
+
+fn meant_lines(
+    faults: &mut Faults,
+    given: Vec<ByName<GivenLine>>,
+    shipment_of_order: ShipmentStatus,
+) -> Vec<Line> {
+    let lines = (0..).zip(given);
+    let lines = lines.map(|(at, line)| meant_line(faults, at, line, shipment_of_order));
+    let lines: Vec<Line> = lines.collect();
+    let paid = |line: &Line| line.pay_amount.0.unsigned_abs();
+    let most = MINOR_MAX.unsigned_abs();
+    // Else sums of products would hold few such orders.
+    if lines.iter().map(|line| u128::from(paid(line))).sum::<u128>() > u128::from(most)
+        && lines.iter().all(|line| paid(line) <= most)
+    {
+        let fault = format_args!("the lines come to more than {MINOR_MAX} minor units");
+        faults.note::<()>("detailVOList", fault);
+    }
+    lines
 }
 
 fn meant_line(
@@ -377,6 +396,12 @@ mod tests {
         assert_eq!(
             with("\"totalAmount\":5", "\"cardNumber\":4111111111111234"),
             "cardNumber: is no text"
+        );
+        let line = "{\"goodsId\":\"\",\"payAmount\":-600000000000}";
+        let lines = format!("\"totalAmount\":5,\"detailVOList\":[{line},{line}]");
+        assert_eq!(
+            with("\"totalAmount\":5", &lines),
+            "detailVOList: the lines come to more than 1000000000000 minor units"
         );
         assert_eq!(with("{", ""), "no JSON object");
         assert_eq!(read("[1]").expect_err("a list"), "no JSON object");

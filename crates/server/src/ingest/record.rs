@@ -1,18 +1,22 @@
 //! An order as it is kept: rendered once, when it is written, and put together when it is read.
 //! The store keeps the parts and never looks inside; all that knows their shape is here.
 
-use std::borrow::Cow;
+mod shape;
+
 use std::collections::HashMap;
 
-use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
-use kiosque_model::sales::{Sale, Sold, sale_at};
-use kiosque_model::{Currency, Minor, UnixMs, Zone};
-use kiosque_store::{Error, Incoming, Kept, Ready, Record, RecordShape, derived_trade_no_in};
-use kiosque_wire::{LineItem, OrderHead, ShipmentError};
+use kiosque_model::Zone;
+use kiosque_model::order::{Line, Order};
+use kiosque_model::sales::Sale;
+use kiosque_store::{Error, Incoming, Ready, Record, derived_trade_no_in};
+use kiosque_wire::{LineItem, ShipmentError};
 use serde::{Deserialize, Serialize};
 
-/// The shape that is written now. Reading fills in what an older one lacks; there is none yet.
-const SHAPE: i64 = 1;
+pub use shape::Records;
+
+/// The shape that is written now: the head without its braces and without the order's numbers, which
+/// have columns of their own, and without `payEndDate`, which follows from its last two fields.
+const SHAPE: i64 = 2;
 
 /// Names of products by `goodsId`.
 pub type ProductNames = HashMap<String, String>;
@@ -29,7 +33,7 @@ pub fn incoming(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incom
         .filter_map(|(at, line)| line.goods_name.is_none().then_some(at))
         .collect();
     let lines: Vec<LineItem> = order.lines.iter().map(|line| item(line, names)).collect();
-    let record = render(&head(&order, zone), &lines)?;
+    let record = render(render_head(&head(&order, zone))?, &lines)?;
     let mut sale = Sale::of(&order);
     for sold in sale.iter_mut().flat_map(|sale| &mut sale.goods) {
         // A product's name is its own; only other goods go by the name they came with.
@@ -47,107 +51,9 @@ pub fn incoming(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incom
     })
 }
 
-/// What the store must be told of the records that are rendered here.
-#[derive(Clone, Copy, Debug)]
-pub struct Records;
-
-impl RecordShape for Records {
-    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
-        settle(incoming, kept)
-    }
-
-    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
-        let head = closed(kept.head);
-        let head: KeptHead<'_> = parsed(&head)?;
-        let lines: Vec<KeptLine<'_>> = parsed(kept.lines)?;
-        let unknown = |what: &str| Error::Data(format!("a kept record: {what} is not known"));
-        let currency = Currency::parse(&head.currency).map_err(|_| unknown("its currency"))?;
-        let shipment = ShipmentStatus::of(head.shipment_status);
-        let goods = lines.into_iter().map(|line| Sold {
-            goods_id: line.goods_id.into_owned(),
-            items: line.count,
-            amount: Minor(line.pay_amount),
-            name: Some(line.goods_name.into_owned()),
-        });
-        Ok(Sale {
-            at,
-            currency,
-            amount: Minor(head.pay_amount),
-            refund: Minor(head.refund_amount),
-            shipment: shipment.ok_or_else(|| unknown("its shipment status"))?,
-            goods: goods.collect(),
-        })
-    }
-
-    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
-        let head = closed(kept.head);
-        let head: KeptHead<'_> = parsed(&head)?;
-        let status = PayStatus::of(head.pay_status);
-        let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
-        Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
-    }
-}
-
-/// What sums need of a kept head.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct KeptHead<'a> {
-    #[serde(borrow)]
-    currency: Cow<'a, str>,
-    pay_amount: i64,
-    refund_amount: i64,
-    pay_status: i64,
-    shipment_status: i64,
-    #[serde(borrow)]
-    pay_end_time: Option<Cow<'a, str>>,
-}
-
-/// What sums need of a kept line.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct KeptLine<'a> {
-    #[serde(borrow)]
-    goods_id: Cow<'a, str>,
-    #[serde(borrow)]
-    goods_name: Cow<'a, str>,
-    count: i64,
-    pay_amount: i64,
-}
-
-/// A head is kept without its closing brace.
-fn closed(head: &[u8]) -> Vec<u8> {
-    [head, b"}"].concat()
-}
-
-/// Settles an order that comes in again: the internal trade number and the product names that it
-/// leaves out stay what they were. "Names are as of the sale."
-fn settle(incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
-    let keeps_number = incoming.trade_no_in.is_none() && kept.trade_no_in.is_some();
-    if !keeps_number && incoming.nameless_lines.is_empty() {
-        return Ok(incoming.record.clone());
-    }
-    let mut head: OrderHead = parsed(&closed(incoming.record.head.as_bytes()))?;
-    if let Some(number) = kept.trade_no_in.as_ref().filter(|_| keeps_number) {
-        head.trade_no_in.clone_from(number);
-    }
-    let mut lines: Vec<LineItem> = parsed(incoming.record.lines.as_bytes())?;
-    let kept_lines: Vec<LineItem> = parsed(kept.record.lines.as_bytes())?;
-    for at in &incoming.nameless_lines {
-        let Some(line) = lines.get_mut(*at) else { continue };
-        // The same place first: one product may stand on two lines under two names.
-        let same_place = kept_lines.get(*at).filter(|was| was.goods_id == line.goods_id);
-        let was =
-            same_place.or_else(|| kept_lines.iter().find(|was| was.goods_id == line.goods_id));
-        if let Some(was) = was {
-            line.goods_name.clone_from(&was.goods_name);
-        }
-    }
-    render(&head, &lines)
-}
-
 /// Appends the element of an order list's `records`.
-pub(crate) fn put_list_record(out: &mut Vec<u8>, ready: Ready<'_>) {
-    out.extend_from_slice(ready.head);
+pub fn put_list_record(out: &mut Vec<u8>, ready: Ready<'_>) {
+    put_head(out, ready);
     out.extend_from_slice(br#","detailVOList":"#);
     out.extend_from_slice(ready.lines);
     out.push(b'}');
@@ -155,40 +61,81 @@ pub(crate) fn put_list_record(out: &mut Vec<u8>, ready: Ready<'_>) {
 
 /// Appends the `data` of an order detail.
 pub(crate) fn put_detail(out: &mut Vec<u8>, ready: Ready<'_>) {
-    out.extend_from_slice(ready.head);
+    put_head(out, ready);
     out.extend_from_slice(br#","detailList":"#);
     out.extend_from_slice(ready.lines);
     out.extend_from_slice(br#","tradeNoOut":"#);
-    let trade_no = serde_json::Value::from(ready.trade_no.unwrap_or_default());
-    out.extend_from_slice(trade_no.to_string().as_bytes());
+    put_text(out, ready.trade_no.unwrap_or_default());
     out.extend_from_slice(br#","shipmentErrorList":"#);
     out.extend_from_slice(ready.errors.unwrap_or("null").as_bytes());
     out.push(b'}');
 }
 
-fn head(order: &Order, zone: &Zone) -> OrderHead {
-    let currency: Currency = order.currency;
-    let started = zone.text(order.trade_start);
-    let paid = order.pay_end.map(|at| zone.text(at));
-    let trade_no_in = order.trade_no_in.as_ref().map(|number| number.as_str().to_owned());
-    OrderHead {
-        trade_no: order.trade_no.as_ref().map_or("", |number| number.as_str()).to_owned(),
-        trade_no_in: trade_no_in.unwrap_or_else(|| derived_trade_no_in(order.order_id.as_str())),
-        order_id: order.order_id.as_str().to_owned(),
-        device_code: order.device_code.as_str().to_owned(),
-        currency: currency.code().to_owned(),
+/// What list record and detail share, up to its last field.
+fn put_head(out: &mut Vec<u8>, ready: Ready<'_>) {
+    out.extend_from_slice(br#"{"tradeNo":"#);
+    put_text(out, ready.trade_no.unwrap_or_default());
+    out.extend_from_slice(br#","tradeNoIn":"#);
+    match ready.trade_no_in {
+        Some(number) => put_text(out, number),
+        None => put_text(out, &derived_trade_no_in(ready.order_id)),
+    }
+    out.extend_from_slice(br#","orderId":"#);
+    put_text(out, ready.order_id);
+    out.push(b',');
+    out.extend_from_slice(ready.head);
+    out.extend_from_slice(br#","payEndDate":"#);
+    out.extend_from_slice(pay_end_date(ready.head));
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    // Text always renders, and memory takes it.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// "`payEndTime`, or the trade's start while unpaid (the contract gives it no null)": a head ends
+/// with those two, and a time has 19 characters.
+fn pay_end_date(head: &[u8]) -> &[u8] {
+    const TIME_IN_QUOTES: usize = 21;
+    let told = head.strip_suffix(br#","payEndTime":null"#).unwrap_or(head);
+    let time = told.len().checked_sub(TIME_IN_QUOTES).and_then(|at| told.get(at..));
+    time.unwrap_or(b"null")
+}
+
+/// The head as it is kept. What [`pay_end_date`] reads must stay at its end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    device_code: &'a str,
+    currency: &'a str,
+    total_amount: i64,
+    pay_amount: i64,
+    refund_amount: i64,
+    pay_status: i64,
+    shipment_status: i64,
+    pay_channel_name: Option<&'a str>,
+    shipment_time: Option<String>,
+    card_number: Option<&'a str>,
+    phone: Option<&'a str>,
+    trade_start_time: String,
+    pay_end_time: Option<String>,
+}
+
+fn head<'a>(order: &'a Order, zone: &Zone) -> Head<'a> {
+    Head {
+        device_code: order.device_code.as_str(),
+        currency: order.currency.code(),
         total_amount: order.total_amount.0,
         pay_amount: order.pay_amount.0,
         refund_amount: order.refund_amount.0,
         pay_status: order.pay_status.number(),
         shipment_status: order.shipment_status.number(),
-        pay_channel_name: order.pay_channel_name.clone(),
-        pay_end_date: paid.clone().unwrap_or_else(|| started.clone()),
-        trade_start_time: started,
-        pay_end_time: paid,
+        pay_channel_name: order.pay_channel_name.as_deref(),
         shipment_time: order.shipment.map(|at| zone.text(at)),
-        card_number: order.card_number.clone(),
-        phone: order.phone.clone(),
+        card_number: order.card_number.as_deref(),
+        phone: order.phone.as_deref(),
+        trade_start_time: zone.text(order.trade_start),
+        pay_end_time: order.pay_end.map(|at| zone.text(at)),
     }
 }
 
@@ -208,10 +155,14 @@ fn item(line: &Line, names: &ProductNames) -> LineItem {
     }
 }
 
-fn render(head: &OrderHead, lines: &[LineItem]) -> Result<Record, Error> {
-    let mut text = rendered(head)?;
-    text.pop();
-    Ok(Record { shape: SHAPE, head: text, lines: rendered(&lines)?, errors: errors(lines)? })
+fn render_head(head: &Head<'_>) -> Result<String, Error> {
+    let text = rendered(head)?;
+    let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    Ok(bare.unwrap_or_default().to_owned())
+}
+
+fn render(head: String, lines: &[LineItem]) -> Result<Record, Error> {
+    Ok(Record { shape: SHAPE, head, lines: rendered(&lines)?, errors: errors(lines)? })
 }
 
 /// `shipmentErrorList`: null, or the lines that have a fault.

@@ -6,6 +6,7 @@ use kiosque_store::Incoming;
 use serde_json::{Map, Value};
 
 use super::ndjson::RawLine;
+use super::record::put_list_record;
 
 /// The fields that never leave unmasked.
 pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
@@ -64,9 +65,10 @@ impl Rejected {
     /// An order that the store did not take; its record is masked already.
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {
-        let record = &incoming.record;
-        let text = format!("{},\"detailVOList\":{}}}", record.head, record.lines);
-        let content = serde_json::from_str(&text).map_or(Content::Text(text), Content::Order);
+        let mut json = Vec::new();
+        put_list_record(&mut json, incoming.ready());
+        let unread = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
+        let content = serde_json::from_slice(&json).map_or_else(unread, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());
         Rejected { line, order_id, reason, content }
     }

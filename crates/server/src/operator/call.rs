@@ -7,11 +7,12 @@ use http::request::Parts;
 use http::{Method, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use kiosque_model::{Right, UnixMs};
+use kiosque_model::{ActedBy, Origin, Right, UnixMs};
 use kiosque_store::KeyHolder;
 
 use super::{key, problem::Problem};
 use crate::app::App;
+use crate::call::source_of;
 
 /// How long, and how many times the body limit, is still read of a body that nobody asked for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -55,6 +56,13 @@ impl Call<'_> {
     /// Whose key the request brings, if it may do this.
     pub(crate) fn holder(&self, right: Right) -> Result<KeyHolder, Problem> {
         key::holder(self.app, &self.head, right)
+    }
+
+    /// Who acts with this call, for the audit trail.
+    pub(crate) fn acted_by(&self, holder: KeyHolder) -> ActedBy {
+        let source = source_of(self.app, &self.head.headers, self.peer);
+        let request_id = self.request_id.to_owned();
+        ActedBy::key(holder.name, Origin { source, request_id, at: self.now })
     }
 
     /// Reads on, and forgets, what a refused caller is still sending: one that is cut off while it

@@ -16,7 +16,7 @@ use crate::ingest::fleet::{self, Format};
 
 /// All or nothing: a fault anywhere is told with all others, and nothing is applied.
 pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    call.holder(Right::Fleet)?;
+    let holder = call.holder(Right::Fleet)?;
     let (app, limits) = (call.app, &call.app.settings.limits);
     let text = body::read_up_to(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
@@ -27,7 +27,7 @@ pub(super) async fn post(call: &mut Call<'_>) -> Answer {
     });
     let fleet = reading.await.map_err(|panic| Failure::broken(&panic))??;
     let new_hashes = new_hashes(app, &fleet).await?;
-    match app.store.apply(fleet, new_hashes, call.now).await {
+    match app.store.apply(fleet, new_hashes, call.acted_by(holder)).await {
         Ok(applied) => json(&told(&applied)),
         Err(ApplyError::Faults(faults)) => Err(faulty(faults)),
         Err(ApplyError::Store(error)) => Err(Failure::from(error).into()),
@@ -38,14 +38,16 @@ fn faulty(faults: Vec<String>) -> Problem {
     Problem::unprocessable("the fleet has faults; nothing was applied", faults)
 }
 
-/// The hashes of the passwords that are new. Each takes its turn among the logins.
+/// The hashes of the passwords that are new. Each takes its turn among the logins from known
+/// sources, whose slots no guesser can take.
 async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = account.password.clone() else { continue };
         let kept = app.store.credentials(&account.login_name)?;
         let entropy = app.entropy.clone();
-        let hashing = app.hash_slots.work(move || fleet::new_hash(&given, kept.as_ref(), &entropy));
+        let hashing =
+            app.known_hash_slots.work(move || fleet::new_hash(&given, kept.as_ref(), &entropy));
         if let Some(hash) = hashing.await?? {
             new_hashes.insert(account.login_name.as_str().to_owned(), hash);
         }

@@ -74,6 +74,12 @@ impl Problem {
         Problem { faults, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
     }
 
+    /// The query string is wrong.
+    pub(crate) fn bad_query(faults: Vec<String>) -> Problem {
+        let detail = "the query string is not valid";
+        Problem { faults, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
+    }
+
     /// Whether the caller fell silent while it was listened to.
     pub(crate) fn is_silence(&self) -> bool {
         self.status == StatusCode::REQUEST_TIMEOUT

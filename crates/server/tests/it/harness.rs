@@ -2,7 +2,7 @@
 //! stands until a test moves it, and a caller that speaks real TLS.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,7 +12,8 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{KeyName, OperatorKey, UnixMs, Zone};
+use kiosque_model::sales::Rate;
+use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
@@ -21,13 +22,13 @@ use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
 use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -37,6 +38,16 @@ pub(crate) const LOGOUT_PATH: &str = "platform-auth/auth/third-api/logout";
 pub(crate) const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
 pub(crate) const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
 pub(crate) const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+pub(crate) const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
+pub(crate) const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub(crate) const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub(crate) const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
+pub(crate) const AISLE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
+pub(crate) const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
+pub(crate) const ONLINE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/onlineDevices";
+/// The dashboard functions that take filters.
+pub(crate) const DASHBOARD_PATHS: [&str; 6] =
+    [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLE_PATH, PROFILE_PATH];
 
 /// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
 pub(crate) const START_MS: i64 = 1_772_445_600_000;
@@ -49,7 +60,10 @@ pub(crate) struct House {
     pub(crate) operator: SocketAddr,
     pub(crate) settings: Settings,
     pub(crate) certificate: Arc<Certificate>,
+    /// Refused logins reach the trail when a test says so: see [`App::tell_refusals`].
+    pub(crate) app: Arc<App>,
     shape: Arc<dyn RecordShape>,
+    zone: Zone,
     clock_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -75,31 +89,58 @@ impl House {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
         let folder = TempDir::new().unwrap();
+        let house = House::over(folder, Zone::utc(), settings, shape).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// A house with a time zone of its own.
+    pub(crate) async fn in_zone(zone: &str, fleet: &str) -> House {
+        let zone = Zone::named(zone).unwrap();
+        let house = House::open(TempDir::new().unwrap(), zone, Settings::for_cores(2)).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// A house over what a folder holds.
+    pub(crate) async fn open(folder: TempDir, zone: Zone, settings: Settings) -> House {
+        House::over(folder, zone, settings, Arc::new(Records)).await
+    }
+
+    async fn over(
+        folder: TempDir,
+        zone: Zone,
+        settings: Settings,
+        shape: Arc<dyn RecordShape>,
+    ) -> House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        let Serving { store, address, operator, certificate, stop, task } =
-            serve(folder.path(), &settings, &clock_ms, &shape).await;
-        let house = House {
+        let Serving { app, store, address, operator, certificate, stop, task } =
+            serve(folder.path(), &settings, &zone, &clock_ms, &shape).await;
+        House {
             folder,
             store,
             address,
             operator,
             settings,
             certificate,
+            app,
+            zone,
             shape,
             clock_ms,
             stop,
             serving: Some(task),
-        };
-        house.apply(fleet).await.unwrap();
-        house
+        }
     }
 
     /// Stops the server and starts another on the same data.
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let again = serve(self.folder.path(), &self.settings, &self.clock_ms, &self.shape).await;
+        let again =
+            serve(self.folder.path(), &self.settings, &self.zone, &self.clock_ms, &self.shape)
+                .await;
         self.store = again.store;
+        self.app = again.app;
         self.address = again.address;
         self.operator = again.operator;
         self.certificate = again.certificate;
@@ -117,6 +158,11 @@ impl House {
         UnixMs(self.clock_ms.load(Ordering::SeqCst))
     }
 
+    /// Sets the clock, with an offset.
+    pub(crate) fn set_clock(&self, time: &str) {
+        self.clock_ms.store(self.zone.parse(time).unwrap().0, Ordering::SeqCst);
+    }
+
     pub(crate) fn pass(&self, time: Duration) {
         let ms = i64::try_from(time.as_millis()).unwrap();
         self.clock_ms.fetch_add(ms, Ordering::SeqCst);
@@ -126,7 +172,8 @@ impl House {
     pub(crate) async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
         let fleet =
             fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
-        fleet::apply(&self.store, fleet, &Entropy::system(), self.now()).await
+        let by = ActedBy::command(self.now());
+        fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }
 
     /// What `kiosque import orders` does; also returns what was rejected.
@@ -136,6 +183,16 @@ impl House {
         let imported =
             import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
         (imported, rejections.0)
+    }
+
+    /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
+    pub(crate) async fn rates(&self, rates: &[(&str, &str, &str)]) {
+        let rates = rates.iter().map(|(currency, day, rate)| DatedRate {
+            currency: Currency::parse(currency).unwrap(),
+            day: Day::of(day.parse().unwrap()),
+            rate: Rate::parse(rate).unwrap(),
+        });
+        self.store.set_rates(rates.collect()).await.unwrap();
     }
 
     /// Imports orders that are all good.
@@ -209,6 +266,7 @@ impl Drop for House {
 
 /// A server that runs.
 struct Serving {
+    app: Arc<App>,
     store: Store,
     address: SocketAddr,
     operator: SocketAddr,
@@ -220,6 +278,7 @@ struct Serving {
 async fn serve(
     folder: &Path,
     settings: &Settings,
+    zone: &Zone,
     clock_ms: &Arc<AtomicI64>,
     shape: &Arc<dyn RecordShape>,
 ) -> Serving {
@@ -227,7 +286,7 @@ async fn serve(
     let opening = Opening {
         folder,
         when_absent: WhenAbsent::Create,
-        zone: Some(&Zone::utc()),
+        zone: Some(zone),
         shape: Arc::clone(shape),
         wait: settings.limits.store_wait,
         now: clock.now(),
@@ -242,11 +301,11 @@ async fn serve(
     let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
     let (app, stop) = (Arc::new(app), Stop::new());
     let gateway = gateway.serve(Arc::clone(&app), stop.clone());
-    let operators = operators.serve(app, stop.clone());
+    let operators = operators.serve(Arc::clone(&app), stop.clone());
     let task = tokio::spawn(async move {
         tokio::join!(gateway, operators);
     });
-    Serving { store, address, operator, certificate, stop, task }
+    Serving { app, store, address, operator, certificate, stop, task }
 }
 
 /// Collects what is rejected.
@@ -326,6 +385,18 @@ impl Caller {
         Caller(sender)
     }
 
+    /// A connection from a source of its own; none when the server has no time for it.
+    pub(crate) async fn connect_from(source: Ipv4Addr, house: &House) -> Option<Caller> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind((source, 0).into()).ok()?;
+        let stream = socket.connect(house.address).await.ok()?;
+        let stream = tls_over(stream, house.folder.path(), &[b"http/1.1"]).await.ok()?;
+        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.ok()?;
+        tokio::spawn(connection);
+        Some(Caller(sender))
+    }
+
     /// A POST to a path under `/v8`.
     pub(crate) async fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
         let mut request = post(&format!("/v8/{path}"));
@@ -371,6 +442,14 @@ pub(crate) async fn tls_stream(
     folder: &Path,
     alpn: &[&[u8]],
 ) -> TlsStream<TcpStream> {
+    tls_over(TcpStream::connect(address).await.unwrap(), folder, alpn).await.unwrap()
+}
+
+async fn tls_over(
+    stream: TcpStream,
+    folder: &Path,
+    alpn: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
     let mut roots = rustls::RootCertStore::empty();
     roots.add(cert).unwrap();
@@ -381,10 +460,9 @@ pub(crate) async fn tls_stream(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    let stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
+    stream.set_nodelay(true)?;
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.

@@ -1,6 +1,8 @@
 //! "Limits: one table in the code, each a setting", each hit by a test.
 
 mod connections;
+mod dashboards;
+pub(crate) mod failures;
 mod logins;
 mod requests;
 mod shutdown;
@@ -19,6 +21,8 @@ fn every_limit_is_hit_by_a_test() {
         body_max_bytes: _,
         json_max_depth: _,
         page_size_max: _,
+        dashboard_days_max: _,
+        device_codes_max: _,
         header_max_bytes: _,
         connections_max: _,
         http2_streams_max: _,
@@ -30,6 +34,11 @@ fn every_limit_is_hit_by_a_test() {
         hash_slots: _,
         hash_queue: _,
         hash_wait: _,
+        login_failures_free: _,
+        login_failure_refill: _,
+        login_failures_unknown_free: _,
+        login_failure_unknown_refill: _,
+        login_failures_kept: _,
         store_wait: _,
         shutdown_deadline: _,
         fleet_body_max_bytes: _,
@@ -37,10 +46,12 @@ fn every_limit_is_hit_by_a_test() {
         ingest_queue_max_bytes: _,
         ingest_threads: _,
     } = Limits::for_cores(1);
-    let hit_by: [(&str, fn()); 20] = [
+    let hit_by: [(&str, fn()); 27] = [
         ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
         ("json_max_depth", requests::json_nests_up_to_its_limit),
         ("page_size_max", requests::a_page_is_as_large_as_its_limit),
+        ("dashboard_days_max", dashboards::a_range_is_as_long_as_its_limit),
+        ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
         ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
         ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
         ("http2_streams_max", connections::one_stream_too_many_is_refused),
@@ -55,6 +66,11 @@ fn every_limit_is_hit_by_a_test() {
         ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
         ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
         ("hash_wait", logins::a_login_waits_for_its_turn_up_to_its_limit),
+        ("login_failures_free", failures::a_source_may_fail_so_often_and_then_waits),
+        ("login_failure_refill", failures::a_source_may_fail_so_often_and_then_waits),
+        ("login_failures_unknown_free", failures::all_strangers_together_may_fail_so_often),
+        ("login_failure_unknown_refill", failures::all_strangers_together_may_fail_so_often),
+        ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
         ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
         ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
         ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
@@ -74,6 +90,8 @@ fn the_limits_are_what_the_design_says() {
             body_max_bytes: 1_048_576,
             json_max_depth: 32,
             page_size_max: 1_000,
+            dashboard_days_max: 3_660,
+            device_codes_max: 1_000,
             header_max_bytes: 32_768,
             connections_max: 10_000,
             http2_streams_max: 64,
@@ -85,6 +103,11 @@ fn the_limits_are_what_the_design_says() {
             hash_slots,
             hash_queue: 64,
             hash_wait: seconds(5),
+            login_failures_free: 10,
+            login_failure_refill: seconds(60),
+            login_failures_unknown_free: 100,
+            login_failure_unknown_refill: seconds(2),
+            login_failures_kept: 65_536,
             store_wait: seconds(5),
             shutdown_deadline: seconds(10),
             fleet_body_max_bytes: 16 << 20,

@@ -3,8 +3,10 @@
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 
 mod abuse;
+mod brute_force;
 mod certificate;
 mod chance;
+mod dashboard;
 mod devices;
 mod fixture;
 mod harness;
@@ -22,3 +24,4 @@ mod sessions;
 mod shop;
 mod simulation;
 mod switch_group;
+mod trail;

@@ -11,7 +11,10 @@ mod world;
 use serde_json::{Value, json};
 
 use crate::fixture::{Ask, Fingerprint, Line};
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH};
+use crate::harness::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, House, LOGOUT_PATH,
+    ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH,
+};
 use world::{Token, World};
 
 /// One refusal.
@@ -68,12 +71,19 @@ const NOT_FOUND: Said = Said { code: 0, en: "Not found", zh: "路径不存在" }
 const UNREADABLE: Said = Said { code: 500, en: "system error", zh: "系统错误" };
 
 /// Every path that needs a token, with a good body.
-const WITH_TOKEN: [(&str, &str); 5] = [
+const WITH_TOKEN: [(&str, &str); 12] = [
     (SWITCH_PATH, r#"{"groupId":"south"}"#),
     (LOGOUT_PATH, ""),
     (DEVICES_PATH, "{}"),
     (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#),
     (DETAIL_PATH, r#"{"tradeNoOut":"T-N-1"}"#),
+    (SUMMARY_PATH, "{}"),
+    (BEST_PATH, "{}"),
+    (BY_DEVICE_PATH, "{}"),
+    (TREND_PATH, r#"{"deviceCodes":["N-1"]}"#),
+    (AISLE_PATH, r#"{"groupId":"south"}"#),
+    (PROFILE_PATH, "{}"),
+    (ONLINE_PATH, ""),
 ];
 
 impl Row {

@@ -5,12 +5,14 @@ mod moves;
 mod requests;
 mod wandering;
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use crate::chance::{self, Chance};
 use crate::harness::{
-    Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply, TOKEN_PATH, cheap_hash,
-    size,
+    BEST_PATH, Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply,
+    SUMMARY_PATH, TOKEN_PATH, TREND_PATH, cheap_hash, size,
 };
 use requests::Request;
 
@@ -52,13 +54,16 @@ fn orders_of(mark: &str) -> String {
         let start = format!("2026-03-0{} 0{}:00:00", 1 + number % 2, number % 10);
         let mut order = json!({
             "orderId": id, "deviceCode": device(mark, number % KIOSKS), "currency": "EUR",
-            "totalAmount": 250, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
+            "totalAmount": 250 + number, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
             "detailVOList": [{
                 "goodsId": "p1", "goodsName": format!("Cola {mark}"), "salePrice": 250,
                 "shipmentStatus": 3, "shipmentErrCode": 7,
                 "shipmentFailDesc": format!("jam {mark}"),
             }],
         });
+        if number % 4 > 0 {
+            order["payEndTime"] = json!(start);
+        }
         if number % 3 > 0 {
             let shared = format!("T{}", number % 20);
             order["tradeNo"] = json!(if alone { format!("{shared}-{mark}") } else { shared });
@@ -79,6 +84,7 @@ async fn house_of(marks: &[&str]) -> House {
         house.apply(&fleet_of(mark)).await.unwrap();
         house.orders(orders_of(mark)).await;
     }
+    house.rates(&[("EUR", "2026-03-02", "1.085")]).await;
     house.store.archive(house.now().plus_ms(-20 * 3_600_000)).await.unwrap();
     house
 }
@@ -152,7 +158,7 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
         }
         let Request { path, body } = Request::any(&mut chance, selected, other);
         let reply = worker.ask(&path, &body).await;
-        let filtered = path.starts_with(DEVICES_PATH) && body["groupId"] == format!("g-{other}");
+        let filtered = !path.starts_with(ORDERS_PATH) && body["groupId"] == format!("g-{other}");
         let hidden = if filtered { selected } else { other };
         assert!(!reply.text.contains(hidden), "{path} {body}: {}", reply.text);
     }
@@ -163,6 +169,13 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
         assert_eq!(page.data()["total"], KIOSKS - 1, "{filter}");
         assert_eq!(page.data()["records"][0]["groupId"], format!("g-{group}"), "{filter}");
     }
+}
+
+/// The headers that do not differ from one request to the next.
+fn lasting(reply: &Reply) -> BTreeMap<String, String> {
+    let mut headers = reply.headers.clone();
+    headers.retain(|name, _| name != "x-request-id" && name != "date");
+    headers
 }
 
 /// "Requests for a device or Group outside the account's scope return a business error": the same
@@ -207,17 +220,23 @@ async fn foreign_and_unknown_are_answered_alike() {
         ),
         (DETAIL_PATH, both_numbers, json!({"tradeNoOut": "T1", "tradeNoIn": "I3"}), not_there),
     ];
-    for (path, foreign, unknown, msg) in cases {
+    let dashboards = [
+        (SUMMARY_PATH, json!({"deviceCodes": ["1-SOUTH9"]}), json!({"deviceCodes": ["nowhere"]})),
+        (
+            BEST_PATH,
+            json!({"deviceCodes": ["1-NORTH7", "1-SOUTH9"]}),
+            json!({"deviceCodes": ["1-NORTH7", "no\0where"]}),
+        ),
+        (TREND_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "closed"})),
+    ];
+    let dashboards =
+        dashboards.map(|(path, foreign, unknown)| (path, foreign, unknown, out_of_scope));
+    for (path, foreign, unknown, msg) in cases.into_iter().chain(dashboards) {
         let of_foreign = north.ask(path, &foreign).await;
         let of_unknown = north.ask(path, &unknown).await;
         assert_eq!(of_foreign.json["msg"], msg, "{path} {foreign}");
         assert_eq!(of_foreign.text, of_unknown.text, "{path} {foreign}");
-        let headers = |reply: &Reply| {
-            let mut headers = reply.headers.clone();
-            headers.retain(|name, _| name != "x-request-id" && name != "date");
-            headers
-        };
-        assert_eq!(headers(&of_foreign), headers(&of_unknown), "{path} {foreign}");
+        assert_eq!(lasting(&of_foreign), lasting(&of_unknown), "{path} {foreign}");
     }
     // What was foreign to the north is there for the south.
     let mut south = Worker::of(&house, SOUTH).await;

@@ -1,12 +1,13 @@
 //! Accounts of a fleet. What is taken away ends at once: a changed password, a disabled account or
 //! API access off deletes the session row in the same transaction.
 
+use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::AccountEntry;
-use kiosque_model::{GroupId, GroupNo};
+use kiosque_model::{AccountNo, GroupId, GroupNo};
 
 use super::{Applying, Made};
-use crate::Error;
 use crate::sql::statements;
+use crate::{Error, audit};
 
 statements! {
     ACCOUNT = "select account_no, display_name, password_hash, third_party_api, enabled
@@ -72,7 +73,7 @@ impl Applying<'_> {
         };
         self.set_account(number, name, &becomes)?;
         let groups = self.account_groups(number, name, entry.groups.as_deref())?;
-        let ended = self.end_session_if_less(number, was.as_ref(), &becomes)?;
+        let ended = self.end_session_if_less((number, name), was.as_ref(), &becomes)?;
         let made = match was {
             None => Made::Created,
             Some(was) if was == becomes => groups,
@@ -123,14 +124,26 @@ impl Applying<'_> {
 
     fn end_session_if_less(
         &self,
-        number: i64,
+        (number, name): (i64, &str),
         was: Option<&Kept>,
         becomes: &Kept,
     ) -> Result<usize, Error> {
-        let Some(was) = was else { return Ok(0) };
-        let less = was.password_hash != becomes.password_hash
-            || (was.enabled && !becomes.enabled)
-            || (was.third_party_api && !becomes.third_party_api);
-        if less { self.write.execute(&END_SESSION, &[number.into()]) } else { Ok(0) }
+        let Some(taken) = was.and_then(|was| taken_away(was, becomes)) else { return Ok(0) };
+        if let Some(live) = audit::live_session(self.write, AccountNo(number), self.by.at)? {
+            audit::session_ended(self.write, (name, taken), live, self.by)?;
+        }
+        self.write.execute(&END_SESSION, &[number.into()])
+    }
+}
+
+fn taken_away(was: &Kept, becomes: &Kept) -> Option<TakenAway> {
+    if was.enabled && !becomes.enabled {
+        Some(TakenAway::Account)
+    } else if was.third_party_api && !becomes.third_party_api {
+        Some(TakenAway::ApiAccess)
+    } else if was.password_hash != becomes.password_hash {
+        Some(TakenAway::Password)
+    } else {
+        None
     }
 }

@@ -86,7 +86,7 @@ impl Applying<'_> {
             model: text(&entry.model, was.map(|kept| &kept.model)),
             address: text(&entry.address, was.map(|kept| &kept.address)),
             enabled: entry.enabled.unwrap_or_else(|| was.is_none_or(|kept| kept.enabled)),
-            created_at: was.map_or(self.now.0, |kept| kept.created_at),
+            created_at: was.map_or(self.by.at.0, |kept| kept.created_at),
             stock: stock.unwrap_or_else(|| was.map_or(0, |kept| kept.stock)),
         }
     }
@@ -112,7 +112,7 @@ impl Applying<'_> {
             self.fault(format!("device {}: group: no group {group} is known", owned.code));
             return Ok(Handover::Stayed);
         };
-        match owners::give(self.write, owned, number, entry.since, self.now)? {
+        match owners::give(self.write, owned, number, entry.since, self.by.at)? {
             Ok(handover) => Ok(handover),
             Err(reason) => {
                 self.fault(format!("device {}: {reason}", owned.code));

@@ -2,11 +2,11 @@
 //! access off deletes the session row in the same transaction; a group revoked or deactivated while
 //! selected answers as below."
 
-use kiosque_model::Refusal;
 use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
+use kiosque_model::{ActedBy, Refusal};
 use kiosque_store::{ApplyError, NewHashes, Refused};
 
-use crate::desk::{Desk, NOW, account, group, group_id, known_account};
+use crate::desk::{Desk, NOW, account, group, group_id, known_account, origin};
 
 fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
     Fleet { accounts, ..Fleet::default() }
@@ -43,7 +43,8 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         desk.apply(fleet).await.unwrap();
         let session = desk.log_in("ops").await.unwrap();
         let other = desk.log_in("other").await.unwrap();
-        let applied = desk.store.apply(accounts(vec![entry]), hashes, NOW).await.unwrap();
+        let applied =
+            desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
         assert_eq!(desk.store.session(&session, NOW).is_err(), ended == 1, "{what}");
         assert!(desk.store.session(&other, NOW).is_ok(), "{what}: another account's session");
@@ -85,9 +86,9 @@ async fn what_is_taken_away_during_a_login_counts() {
         let desk = Desk::furnished().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
         let credentials = desk.store.credentials(&name).unwrap().unwrap();
-        desk.store.apply(accounts(vec![entry]), hashes, NOW).await.unwrap();
+        desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         let end = NOW.plus_ms(1);
-        match desk.store.log_in(credentials, [1; 32], end).await {
+        match desk.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
             Err(Refused::Refusal(said)) => assert_eq!(said, refusal),
             other => panic!("{refusal:?}: {other:?}"),
         }
@@ -102,7 +103,11 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let opened = async || {
         let name = kiosque_model::LoginName::parse("ops").unwrap();
         let credentials = desk.store.credentials(&name).unwrap().unwrap();
-        let opened = desk.store.log_in(credentials, [1; 32], NOW.plus_ms(1)).await.unwrap();
+        let opened = desk
+            .store
+            .log_in(credentials, [1; 32], NOW.plus_ms(1), origin("127.0.0.1", NOW))
+            .await
+            .unwrap();
         let ids = opened.switchable.into_iter().map(|group| group.group_id);
         (opened.group_id, ids.collect::<Vec<_>>().join(" "))
     };
@@ -125,7 +130,7 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
 async fn a_new_account_needs_a_password() {
     let desk = Desk::furnished().await;
     let fleet = accounts(vec![known_account("new")]);
-    match desk.store.apply(fleet, NewHashes::new(), NOW).await {
+    match desk.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
             let said = "account new: password or password_hash: needed for a new account";
             assert_eq!(faults, [said]);

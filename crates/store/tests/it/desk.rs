@@ -7,8 +7,8 @@ use std::time::Duration;
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo};
-use kiosque_model::{PageAsk, Presented, UnixMs, Zone};
+use kiosque_model::{ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, Origin};
+use kiosque_model::{PageAsk, Presented, TradeNo, UnixMs, Zone};
 use kiosque_store::{
     Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, Opening, OrderAsk, Outcome,
     Owners, Ready, Record, RecordShape, Refused, Store, WhenAbsent,
@@ -55,7 +55,7 @@ impl Desk {
         let new = new.filter(|name| self.store.credentials(name).unwrap().is_none());
         let hashes: NewHashes =
             new.map(|name| (name.to_string(), format!("hash of {name}"))).collect();
-        self.store.apply(fleet, hashes, now).await
+        self.store.apply(fleet, hashes, ActedBy::command(now)).await
     }
 
     /// Applies what must have a fault, and returns the faults; nothing may have changed.
@@ -82,13 +82,16 @@ impl Desk {
     pub(crate) async fn log_in(&self, name: &str) -> Result<Presented, Refused> {
         let name = LoginName::parse(name).unwrap();
         let credentials = self.store.credentials(&name).unwrap().unwrap();
-        let opened = self.store.log_in(credentials, [7; 32], LATE).await?;
+        let opened =
+            self.store.log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW)).await?;
         Ok(Presented::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
     pub(crate) async fn switch(&self, presented: Presented, group: &str) -> Presented {
         let group = GroupId::parse(group).ok();
-        let opened = self.store.switch_group(presented, group, [8; 32], NOW, LATE).await.unwrap();
+        let origin = origin("127.0.0.1", NOW);
+        let switched = self.store.switch_group(presented, group, [8; 32], LATE, origin).await;
+        let opened = switched.unwrap();
         Presented::read(opened.token.reveal().as_bytes()).unwrap()
     }
 
@@ -142,6 +145,11 @@ impl Desk {
     }
 }
 
+/// A request from an address.
+pub(crate) fn origin(source: &str, at: UnixMs) -> Origin {
+    Origin { source: source.parse().unwrap(), request_id: format!("r-{}", at.0), at }
+}
+
 pub(crate) fn open(folder: &TempDir, zone: Option<&Zone>) -> Result<Store, Error> {
     open_with(folder, zone, |order, _| Ok(order.record.clone()))
 }
@@ -173,10 +181,11 @@ impl RecordShape for TestShape {
         (self.settle)(incoming, kept)
     }
 
-    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
-        let text = std::str::from_utf8(kept.lines).unwrap();
+    fn sale(&self, _: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
+        let text = std::str::from_utf8(lines).unwrap();
         let mut parts = text.split('|');
         let mut next = || parts.next().unwrap();
+        next();
         let currency = Currency::parse(next()).unwrap();
         let mut number = || next().parse::<i64>().unwrap();
         let (amount, refund) = (Minor(number()), Minor(number()));
@@ -190,15 +199,21 @@ impl RecordShape for TestShape {
         Ok(Sale { at, currency, amount, refund, shipment, goods: goods.collect() })
     }
 
-    fn sale_time(&self, _: Ready<'_>) -> Result<Option<String>, Error> {
-        Ok(None)
+    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error> {
+        Ok((1, String::from_utf8(first_head.to_vec()).unwrap()))
+    }
+
+    fn sale_time(&self, _: &[u8], lines: &[u8]) -> Result<Option<String>, Error> {
+        let text = std::str::from_utf8(lines).unwrap();
+        let paid = text.split('|').next().unwrap().parse().ok();
+        Ok(paid.map(|ms| Zone::utc().text(UnixMs(ms))))
     }
 }
 
 /// An order that is a sale, with a record that tells so.
 pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
-    let head =
-        format!("{}|{}|{}|{}", sale.currency, sale.amount.0, sale.refund.0, sale.shipment.number());
+    let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
+    let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());
     let lines = sale
         .goods
         .iter()

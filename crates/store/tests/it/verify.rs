@@ -1,6 +1,8 @@
 //! "`kiosque verify` recounts everything that is kept as a sum or a count from the orders
 //! themselves, names each difference".
 
+mod sums;
+
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 

@@ -5,10 +5,16 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::abuse::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{House, Reply, SWITCH_PATH, TOKEN_PATH};
+use crate::harness::{House, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash};
 
-/// An account whose hash is so costly that a login holds its slot for the rest of a test's steps.
+/// An account whose hash is so costly that a login holds its slot for the rest of a test's steps;
+/// and one that never logged in from anywhere.
 const COSTLY: &str = "
+    [[account]]
+    login_name = 'fresh'
+    password = 'secret'
+    third_party_api = true
+    groups = ['g1']
     [[account]]
     login_name = 'costly'
     password_hash = '$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
@@ -16,6 +22,9 @@ const COSTLY: &str = "
     third_party_api = true
     groups = ['g1']
 ";
+/// Its hash.
+const HASH: &str = "$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
+                    $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 
@@ -60,17 +69,38 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
     let token = house.log_in("ops").await.token;
     let first = begin(&house, "costly").await;
     // There is a second slot, and no third.
-    let session = house.log_in("ops").await;
+    assert_eq!(begin(&house, "nobody").await.await.unwrap().code(), -2);
     let second = begin(&house, "costly").await;
     assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
-    assert_busy(&begin(&house, "ops").await.await.unwrap(), TOO_MANY);
+    assert_busy(&begin(&house, "fresh").await.await.unwrap(), TOO_MANY);
     // A refused login ends no session, and nobody else waits.
-    assert_serves(&house, &session.token).await;
-    assert_eq!(house.code_of(&token).await, -4);
+    assert_serves(&house, &token).await;
+    assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
     for costly in [first, second] {
         assert_eq!(costly.await.unwrap().code(), -2);
     }
     house.log_in("ops").await;
+}
+
+/// "sources that logged in before have hash slots and a queue of their own, so that guessers cannot
+/// take theirs".
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_take_no_slot_of_those_who_logged_in_before() {
+    let house = house(1, 0, FAR).await;
+    house.log_in("ops").await;
+    let guess = begin(&house, "costly").await;
+    assert_busy(&begin(&house, "fresh").await.await.unwrap(), TOO_MANY);
+    house.log_in("ops").await;
+    assert!(!guess.is_finished(), "the costly hash is too cheap");
+    assert_eq!(guess.await.unwrap().code(), -2);
+    // Nor the other way round: whoever is known may not keep others from becoming so.
+    house.apply(&COSTLY.replace(HASH, &cheap_hash("secret"))).await.unwrap();
+    house.log_in("costly").await;
+    house.apply(COSTLY).await.unwrap();
+    let guess = begin(&house, "costly").await;
+    assert_busy(&begin(&house, "ops").await.await.unwrap(), TOO_MANY);
+    house.log_in("fresh").await;
+    assert!(!guess.is_finished(), "the costly hash is too cheap");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +127,7 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
     let token = house.log_in("ops").await.token;
     let costly = begin(&house, "costly").await;
     let start = Instant::now();
-    let late = begin(&house, "ops").await.await.unwrap();
+    let late = begin(&house, "fresh").await.await.unwrap();
     assert_busy(&late, TOO_LATE);
     assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
     assert!(!costly.is_finished(), "refused while the slot was still taken");

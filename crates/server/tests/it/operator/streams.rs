@@ -7,7 +7,7 @@ use kiosque_model::UnixMs;
 use kiosque_model::sales::Sale;
 use kiosque_server::Settings;
 use kiosque_server::ingest::record::Records;
-use kiosque_store::{Error, Incoming, Kept, Ready, Record, RecordShape};
+use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::task::JoinHandle;
 
@@ -112,12 +112,16 @@ impl RecordShape for Failing {
         }
     }
 
-    fn sale(&self, kept: Ready<'_>, at: UnixMs) -> Result<Sale, Error> {
-        Records.sale(kept, at)
+    fn sale(&self, head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
+        Records.sale(head, lines, at)
     }
 
-    fn sale_time(&self, kept: Ready<'_>) -> Result<Option<String>, Error> {
-        Records.sale_time(kept)
+    fn sale_time(&self, head: &[u8], lines: &[u8]) -> Result<Option<String>, Error> {
+        Records.sale_time(head, lines)
+    }
+
+    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error> {
+        Records.renewed(first_head)
     }
 }
 

@@ -20,6 +20,12 @@ const NO_GROUP: Said = Said {
     zh: "当前用户未绑定任何集团，禁止登录",
 };
 
+const TOO_MANY_FAILURES: Said = Said {
+    code: -1,
+    en: "Too many failed logins. Please try again later.",
+    zh: "登录失败次数过多，请稍后再试。",
+};
+
 const CASES: &[(&str, &str, &str, Said)] = &[
     ("unknown login name", "nobody", "secret", CREDENTIALS),
     ("wrong password", "ops", "Secret", CREDENTIALS),
@@ -48,6 +54,9 @@ const CASES: &[(&str, &str, &str, Said)] = &[
     ("no active group assigned to the account", "only-shut", "secret", NO_GROUP),
     ("-1 only after the right password: group", "no-group", "wrong", CREDENTIALS),
     ("-1 only after the right password: inactive", "only-shut", "wrong", CREDENTIALS),
+    ("too many failed logins, wrong password", "guessed", "wrong", TOO_MANY_FAILURES),
+    ("too many failed logins, right password", "guessed", "secret", TOO_MANY_FAILURES),
+    ("too many failed logins, no such account", "guessed nobody", "x", TOO_MANY_FAILURES),
 ];
 
 pub(super) fn rows() -> Vec<Row> {

@@ -6,7 +6,8 @@ use super::world::Token;
 use super::{Data, NOT_FOUND, Row, UNREADABLE};
 use crate::fixture::Ask;
 use crate::harness::{
-    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH,
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
+    TOKEN_PATH,
 };
 
 const EMPTY: &str = "the body is empty; send a JSON object such as {}";
@@ -78,14 +79,14 @@ pub(super) fn rows() -> Vec<Row> {
     let paths = [TOKEN_PATH, SWITCH_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH];
     let bodies = BODIES.iter().map(|(what, body, said)| (*what, body.to_vec(), *said));
     for (what, body, said) in bodies.chain(beyond()) {
-        for path in paths {
+        for path in paths.into_iter().chain(DASHBOARD_PATHS) {
             let ask = Ask::to(path).query("current=0").body(body.clone());
             let holds = format!("{what}: code 500, a diagnostic string — {path}");
             let data = Data::Diagnostic(said.to_owned());
             rows.push(Row::new(holds, ask, UNREADABLE).data(data));
         }
     }
-    for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH] {
+    for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH].into_iter().chain(DASHBOARD_PATHS) {
         let holds = format!("body before scope: the selected group is closed — {path}");
         let data = Data::Diagnostic(NULL.to_owned());
         let ask = Ask::to(path).body("null");
@@ -99,7 +100,9 @@ pub(super) fn rows() -> Vec<Row> {
 /// listener".
 fn not_found() -> Vec<Row> {
     let mut asks = Vec::new();
-    for path in [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH] {
+    let others =
+        [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH, ONLINE_PATH];
+    for path in others.into_iter().chain(DASHBOARD_PATHS) {
         for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS, Method::PATCH] {
             asks.push(Ask::to(path).method(method));
         }

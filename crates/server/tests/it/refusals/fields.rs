@@ -4,7 +4,9 @@
 use super::world::Token;
 use super::{Data, INVALID, Row};
 use crate::fixture::Ask;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH};
+use crate::harness::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH, TOKEN_PATH,
+};
 
 /// A violation in English and in Chinese; `{}` is the field.
 type Fault = (&'static str, &'static str);
@@ -20,11 +22,20 @@ const REPEATED: Fault = ("{} must be given once", "{} 只能出现一次");
 const AFTER_END: Fault = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
 const NO_NUMBER: Fault = ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
 
+const NOT_TEXTS: Fault = ("{} must be a list of strings", "{} 必须是字符串数组");
+const TOO_MANY: Fault = ("{} must have at most 1000 entries", "{} 最多包含 1000 项");
+const TOO_LONG: Fault = (
+    "{} must not be more than 3660 days before endTimestamp",
+    "{} 距 endTimestamp 不能超过 3660 天",
+);
+
 /// JSON of every type but a string.
 const NO_TEXT: &[&str] = &["1", "1.5", "true", "[\"N-1\"]", "{}"];
 const NO_FLAG: &[&str] = &["\"true\"", "1", "0", "[]", "{}"];
 const NO_INTEGER: &[&str] = &["\"1\"", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"];
 const NO_ZERO_OR_ONE: &[&str] = &["2", "-1", "1.0", "0.5", "true", "\"1\"", "[]", "{}"];
+const NO_TEXTS: &[&str] =
+    &["1", "true", "\"N-1\"", "{}", "[1]", "[null]", "[\"N-1\",1]", "[[\"N-1\"]]", "[\"N-1\",{}]"];
 /// What a required field may not be, beside a wrong type; the empty one is left out.
 const BLANKS: &[&str] = &["", "null", "\"\"", "\" \\t\\u3000\""];
 
@@ -90,6 +101,21 @@ pub(super) fn rows() -> Vec<Row> {
             ));
         }
     }
+    for path in DASHBOARD_PATHS {
+        for (field, values, fault) in [
+            ("startTimestamp", NO_INTEGER, NOT_INTEGER),
+            ("endTimestamp", NO_INTEGER, NOT_INTEGER),
+            ("groupId", NO_TEXT, NOT_TEXT),
+            ("deviceCodes", NO_TEXTS, NOT_TEXTS),
+        ] {
+            for value in values {
+                let ask = Ask::to(path).body(format!("{{\"x\":1,\"{field}\":{value}}}"));
+                let holds = format!("a field wrong — {path} {field} {value}");
+                rows.push(row(&holds, ask, &[(field, fault)]));
+            }
+        }
+        rows.extend(dashboards(path));
+    }
     rows.extend(pages());
     rows.extend(all_at_once());
     rows
@@ -121,6 +147,72 @@ fn pages() -> Vec<Row> {
             add(format!("size={size}"), "size", OVER_MAXIMUM);
         }
     }
+    rows
+}
+
+/// What is wrong, fields, and what is said of them.
+type Violating<'a> = (&'a str, String, &'a [(&'a str, Fault)]);
+
+/// "Explicit start and end timestamps (start not after end)"; "half open; at most 3,660 days";
+/// "`deviceCodes[]` (at most 1,000)".
+fn dashboards(path: &str) -> Vec<Row> {
+    const DAY_MS: i64 = 86_400_000;
+    // The house's clock stands two hours later.
+    let now = START_MS + 7_200_000;
+    let long = 3_660 * DAY_MS + 1;
+    let many = format!("[{}\"N-1\"]", "\"N-1\",".repeat(1_000));
+    let start = "startTimestamp";
+    let cases: [Violating<'_>; 9] = [
+        ("start after end", r#""startTimestamp":2,"endTimestamp":1"#.into(), &[(start, AFTER_END)]),
+        ("start after now", format!(r#""startTimestamp":{}"#, now + 1), &[(start, AFTER_END)]),
+        (
+            "a range of more than 3,660 days",
+            format!(r#""startTimestamp":0,"endTimestamp":{long}"#),
+            &[(start, TOO_LONG)],
+        ),
+        (
+            "more than 3,660 days until now",
+            format!(r#""startTimestamp":{}"#, now - long),
+            &[(start, TOO_LONG)],
+        ),
+        (
+            "from the beginning of time to its end",
+            r#""startTimestamp":-9223372036854775808,"endTimestamp":9223372036854775807"#.into(),
+            &[(start, TOO_LONG)],
+        ),
+        ("too many devices", format!(r#""deviceCodes":{many}"#), &[("deviceCodes", TOO_MANY)]),
+        (
+            "an end that cannot be read is not held against the start",
+            format!(r#""startTimestamp":{},"endTimestamp":"x""#, now + 1),
+            &[("endTimestamp", NOT_INTEGER)],
+        ),
+        (
+            "nor against one long ago",
+            r#""startTimestamp":0,"endTimestamp":1.5"#.into(),
+            &[("endTimestamp", NOT_INTEGER)],
+        ),
+        (
+            "all violations at once",
+            r#""deviceCodes":{},"groupId":[],"endTimestamp":true,"startTimestamp":"0""#.into(),
+            &[
+                (start, NOT_INTEGER),
+                ("endTimestamp", NOT_INTEGER),
+                ("groupId", NOT_TEXT),
+                ("deviceCodes", NOT_TEXTS),
+            ],
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (what, fields, violations) in cases {
+        let ask = Ask::to(path).body(format!("{{{fields}}}"));
+        rows.push(row(&format!("{what} — {path}"), ask, violations));
+    }
+    let body = r#"{"startTimestamp":2,"endTimestamp":1,"groupId":"foreign","deviceCodes":[7]}"#;
+    let ask = Ask::to(path).body(body);
+    let violations = [(start, AFTER_END), ("deviceCodes", NOT_TEXTS)];
+    rows.push(row(&format!("fields before scope — {path}"), ask.clone(), &violations));
+    let holds = format!("fields before scope: the selected group is closed — {path}");
+    rows.push(row(&holds, ask, &violations).with(Token::GroupRevoked));
     rows
 }
 

@@ -2,7 +2,7 @@
 
 use super::{GROUP_CLOSED, ORDER_UNKNOWN, OUT_OF_SCOPE, Row};
 use crate::fixture::Ask;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH};
+use crate::harness::{DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH};
 
 const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
@@ -11,6 +11,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows.extend(switches());
     rows.extend(group_filters());
     rows.extend(devices());
+    rows.extend(dashboards());
     rows.extend(trade_numbers());
     rows
 }
@@ -39,18 +40,34 @@ fn switches() -> Vec<Row> {
 }
 
 /// "`groupId` filter: any active group of the account, else -1 scope; does not switch".
+const FOREIGN_GROUPS: [(&str, &str); 7] = [
+    ("unknown", "nowhere"),
+    ("foreign", "foreign"),
+    ("inactive", "shut"),
+    ("with a NUL", "north\\u0000"),
+    ("blank, not empty", " "),
+    ("longer than any id", LONG),
+    ("in other letters", "North"),
+];
+
+/// "`deviceCode` unknown, or of another group only, or any of `deviceCodes`: -1 scope, the same for
+/// both: existence is not revealed. Text with a NUL exists nowhere".
+const FOREIGN_DEVICES: [(&str, &str); 10] = [
+    ("unknown", "X-1"),
+    ("of another account's group", "F-1"),
+    ("of another group of the account", "S-1"),
+    ("by its name", "North one"),
+    ("in other letters", "n-1"),
+    ("with a space", "N-1 "),
+    ("with a wildcard", "N-%"),
+    ("with a NUL", "N-1\\u0000"),
+    ("of a NUL alone", "\\u0000"),
+    ("longer than any code", LONG),
+];
+
 fn group_filters() -> Vec<Row> {
-    let groups = [
-        ("unknown", "nowhere"),
-        ("foreign", "foreign"),
-        ("inactive", "shut"),
-        ("with a NUL", "north\\u0000"),
-        ("blank, not empty", " "),
-        ("longer than any id", LONG),
-        ("in other letters", "North"),
-    ];
     let mut rows = Vec::new();
-    for (what, group) in groups {
+    for (what, group) in FOREIGN_GROUPS {
         for rest in ["", r#","deviceCode":"F-1""#, r#","deviceName":"o","isOnline":0"#] {
             let body = format!("{{\"groupId\":\"{group}\"{rest}}}");
             let ask = Ask::to(DEVICES_PATH).body(body.as_str());
@@ -60,23 +77,9 @@ fn group_filters() -> Vec<Row> {
     rows
 }
 
-/// "`deviceCode` unknown, or of another group only: -1 scope, the same for both: existence is not
-/// revealed. Text with a NUL exists nowhere".
 fn devices() -> Vec<Row> {
-    let codes = [
-        ("unknown", "X-1"),
-        ("of another account's group", "F-1"),
-        ("of another group of the account", "S-1"),
-        ("by its name", "North one"),
-        ("in other letters", "n-1"),
-        ("with a space", "N-1 "),
-        ("with a wildcard", "N-%"),
-        ("with a NUL", "N-1\\u0000"),
-        ("of a NUL alone", "\\u0000"),
-        ("longer than any code", LONG),
-    ];
     let mut rows = Vec::new();
-    for (what, code) in codes {
+    for (what, code) in FOREIGN_DEVICES {
         let rests = ["", r#","includeHistory":true"#, r#","startTimestamp":0,"endTimestamp":9"#];
         for rest in rests {
             let body = format!("{{\"deviceCode\":\"{code}\"{rest}}}");
@@ -85,6 +88,27 @@ fn devices() -> Vec<Row> {
         }
     }
     rows
+}
+
+fn dashboards() -> Vec<Row> {
+    let mut bodies = Vec::new();
+    for (what, group) in FOREIGN_GROUPS {
+        bodies.push((what, format!(r#"{{"groupId":"{group}"}}"#)));
+        bodies.push((what, format!(r#"{{"groupId":"{group}","deviceCodes":["N-1"]}}"#)));
+    }
+    for (what, code) in FOREIGN_DEVICES.into_iter().chain([("blank", " "), ("empty", "")]) {
+        bodies.push((what, format!(r#"{{"deviceCodes":["{code}"]}}"#)));
+        bodies.push((what, format!(r#"{{"deviceCodes":["N-1","{code}","N-2"]}}"#)));
+    }
+    let of_selected = r#"{"groupId":"south","deviceCodes":["N-1"]}"#;
+    bodies.push(("of the selected group, in another one", of_selected.to_owned()));
+    let asks = DASHBOARD_PATHS.into_iter().flat_map(|path| {
+        bodies.iter().map(move |(what, body)| {
+            let ask = Ask::to(path).body(body.as_str());
+            Row::new(format!("dashboard filter {what} — {path} {body}"), ask, OUT_OF_SCOPE)
+        })
+    });
+    asks.collect()
 }
 
 /// "An unknown trade number is a business error, not a successful null"; "trade number unknown, or

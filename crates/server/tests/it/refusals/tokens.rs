@@ -3,7 +3,9 @@
 use super::world::Token;
 use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, WITH_TOKEN};
 use crate::fixture::Ask;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH};
+use crate::harness::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
+};
 
 const FAULTS: &[(Token, &str)] = &[
     (Token::Unknown, "every other token fault: unknown"),
@@ -55,8 +57,11 @@ fn token_before_body() -> Vec<Row> {
         let when_missing = if path == SWITCH_PATH { TOKEN_MISSING } else { TOKEN_INVALID };
         for (what, body) in [
             ("body", "{nonsense"),
-            ("fields", r#"{"groupId":1,"deviceCode":1,"tradeNoOut":1}"#),
-            ("scope", r#"{"groupId":"foreign","deviceCode":"F-1","tradeNoOut":"T-F-1"}"#),
+            ("fields", r#"{"groupId":1,"deviceCode":1,"deviceCodes":1,"tradeNoOut":1}"#),
+            (
+                "scope",
+                r#"{"groupId":"foreign","deviceCode":"F-1","deviceCodes":["F-1"],"tradeNoOut":"T-F-1"}"#,
+            ),
         ] {
             let ask = Ask::to(path).query("current=0&size=x").body(body);
             let holds = format!("token before {what} — {path}");
@@ -86,6 +91,14 @@ fn closed_meanwhile() -> Vec<Row> {
             (DETAIL_PATH, r#"{"tradeNoOut":"T-S-1"}"#),
             (DETAIL_PATH, r#"{"tradeNoIn":"\u0000"}"#),
         ] {
+            let ask = Ask::to(path).body(body);
+            let holds = format!("{how} — {path} {body}");
+            rows.push(Row::new(holds, ask, GROUP_CLOSED).with(token));
+        }
+        let bodies = ["{}", r#"{"groupId":"north"}"#, r#"{"deviceCodes":["F-1"]}"#];
+        let dashboards =
+            DASHBOARD_PATHS.into_iter().flat_map(|path| bodies.map(|body| (path, body)));
+        for (path, body) in dashboards.chain([(ONLINE_PATH, ""), (ONLINE_PATH, "{nonsense")]) {
             let ask = Ask::to(path).body(body);
             let holds = format!("{how} — {path} {body}");
             rows.push(Row::new(holds, ask, GROUP_CLOSED).with(token));

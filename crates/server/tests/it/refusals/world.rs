@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fixture::{Ask, Line};
-use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH};
+use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH, TOKEN_PATH};
 
 pub(super) const FLEET: &str = r#"
     [[group]]
@@ -68,6 +68,11 @@ pub(super) const FLEET: &str = r#"
     groups = ["north"]
     [[account]]
     login_name = "out"
+    password = "secret"
+    third_party_api = true
+    groups = ["north"]
+    [[account]]
+    login_name = "guessed"
     password = "secret"
     third_party_api = true
     groups = ["north"]
@@ -172,6 +177,12 @@ impl World {
         known.push((Token::GroupRevoked, house.log_in("revoked").await.token));
         house.apply(LATER).await.unwrap();
         house.pass(Duration::from_secs(3_600));
+        for name in ["guessed", "guessed nobody"] {
+            let body = format!(r#"{{"username":"{name}","password":"a guess"}}"#);
+            for _ in 0..house.settings.limits.login_failures_free {
+                assert_eq!(house.call(TOKEN_PATH, None, &body).await.code(), -2);
+            }
+        }
         World { house, live, known }
     }
 

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::{KIOSKS, ORDERS, device};
 use crate::chance::Chance;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS};
+use crate::harness::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, START_MS,
+};
 
 pub(super) struct Request {
     /// With its query string.
@@ -16,10 +18,16 @@ pub(super) struct Request {
 impl Request {
     pub(super) fn any(chance: &mut Chance, own: &str, other: &str) -> Request {
         let mark = if chance.once_in(3) { other } else { own };
-        let (path, body) = match chance.below(3) {
+        let whole = |path: &str, body| Request { path: path.to_owned(), body };
+        let (path, body) = match chance.below(5) {
             0 => (DEVICES_PATH, device_filter(chance, mark)),
             1 => (ORDERS_PATH, order_filter(chance, mark)),
-            _ => return Request { path: DETAIL_PATH.to_owned(), body: numbers(chance, mark) },
+            2 => return whole(DETAIL_PATH, numbers(chance, mark)),
+            _ if chance.once_in(8) => return whole(ONLINE_PATH, json!({})),
+            _ => {
+                let path = chance.pick(&DASHBOARD_PATHS);
+                return whole(path, dashboard_filter(chance, mark));
+            }
         };
         let current = if chance.once_in(3) { 1 + chance.below(4) } else { 1 };
         let size = 1 + chance.below(12);
@@ -46,6 +54,26 @@ fn device_filter(chance: &mut Chance, mark: &str) -> Value {
     }
     if chance.once_in(4) {
         filter["isOnline"] = json!(chance.below(2));
+    }
+    filter
+}
+
+fn dashboard_filter(chance: &mut Chance, mark: &str) -> Value {
+    let mut filter = json!({});
+    if chance.once_in(4) {
+        filter["groupId"] = match chance.below(4) {
+            0 => json!("nowhere"),
+            _ => json!(format!("g-{mark}")),
+        };
+    }
+    if chance.once_in(3) {
+        let codes = (0..chance.below(3)).map(|_| code(chance, mark));
+        filter["deviceCodes"] = codes.collect();
+    }
+    for end in ["startTimestamp", "endTimestamp"] {
+        if chance.once_in(3) {
+            filter[end] = json!(START_MS - chance.within(0..48 * 3_600_000));
+        }
     }
     filter
 }

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::Worker;
 use crate::chance::{self, Chance};
-use crate::harness::{DEVICES_PATH, House, ORDERS_PATH, START_MS, cheap_hash, size};
+use crate::harness::{
+    BY_DEVICE_PATH, DEVICES_PATH, House, ORDERS_PATH, START_MS, cheap_hash, size,
+};
 
 const GROUPS: usize = 3;
 const ONLINE_MS: i64 = 600_000;
@@ -98,9 +100,10 @@ impl Walk {
             let start = (self.model.now - ago) / 1_000 * 1_000;
             let id = format!("o{}", self.arrived);
             self.arrived += 1;
+            let time = Zone::utc().text(UnixMs(start));
             file += &json!({
-                "orderId": id, "deviceCode": self.code, "currency": "EUR", "totalAmount": 100,
-                "tradeStartTime": Zone::utc().text(UnixMs(start)),
+                "orderId": id, "deviceCode": self.code, "currency": "USD", "totalAmount": 100,
+                "tradeStartTime": time, "payEndTime": time,
             })
             .to_string();
             file.push('\n');
@@ -121,6 +124,18 @@ impl Walk {
                 records.iter().map(|record| record["orderId"].as_str().unwrap()).collect()
             });
             assert_eq!(ids, self.model.listed(group), "group {group}: {reply:?}");
+
+            // Of a kiosk that the group once owned, the sales are its own alone.
+            let body = json!({"deviceCodes": [self.code], "startTimestamp": START_MS - 86_400_000});
+            let sold = worker.ask(BY_DEVICE_PATH, &body).await;
+            let want = self.model.listed(group).map(|orders| match orders.len() {
+                0 => json!([]),
+                count => json!([{
+                    "deviceCode": self.code, "deviceName": "K", "orderCount": count,
+                    "salesCount": 0, "salesAmount": count as f64,
+                }]),
+            });
+            assert_eq!((sold.code() == 200).then(|| sold.data()), want.as_ref(), "group {group}");
 
             let page = worker.ask(DEVICES_PATH, &json!({"deviceCode": self.code})).await;
             let owns = self.model.owner_at(self.model.now) == group;
@@ -171,5 +186,7 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
             walk.step(&mut chance).await;
             walk.check().await;
         }
+        let verified = walk.house.store.verify().await.unwrap();
+        assert_eq!(verified.differences, [""; 0]);
     }
 }

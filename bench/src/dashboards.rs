@@ -1,0 +1,73 @@
+//! What the dashboard functions cost, for the month until now.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use jiff::ToSpan;
+use kiosque_wire::DashboardFilter;
+
+use crate::calls::Sessions;
+use crate::catalog::CURRENCIES;
+use crate::options::Size;
+use crate::orders::LAST_TRADE;
+use crate::rounds::{Against, Scenario};
+
+const DASHBOARD: &str = "third-center-web/openapi/v1/kioskDashboard";
+/// The last month that orders fill: 2026-10-01 00:00:00 UTC.
+const MONTH: i64 = LAST_TRADE - 31 * 86_400;
+
+/// Every function, for each group in turn. "Now" is the last second of the orders, so that the last
+/// day of the range is today.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(crate) fn scenarios(sessions: &Sessions) -> anyhow::Result<Vec<Scenario>> {
+    let month = DashboardFilter {
+        start_timestamp: Some(MONTH * 1_000),
+        end_timestamp: Some(LAST_TRADE * 1_000 - 1),
+        ..DashboardFilter::default()
+    };
+    // From noon to noon: both days are counted from their orders.
+    let cut = DashboardFilter {
+        start_timestamp: Some((LAST_TRADE - 3 * 86_400 - 43_200) * 1_000),
+        end_timestamp: Some((LAST_TRADE - 43_200) * 1_000),
+        ..DashboardFilter::default()
+    };
+    let scenario = |name: &str, function: &str, filter: &DashboardFilter, against| {
+        let path = format!("{DASHBOARD}/{function}");
+        let workload = sessions.of_each_group(&path, &serde_json::to_string(filter)?)?;
+        Ok(Scenario::new(name, workload, against))
+    };
+    [
+        ("summary", "summary", &month, Against::Limit(2.4)),
+        ("sales trend", "salesTrend", &month, Against::Nothing),
+        ("sales by device", "salesByDevice", &month, Against::Nothing),
+        ("best-selling product", "bestSellingProduct", &month, Against::Nothing),
+        ("device aisle hierarchy", "deviceAisle", &month, Against::Nothing),
+        ("device profile", "deviceProfile", &month, Against::Nothing),
+        ("online devices", "onlineDevices", &month, Against::Nothing),
+        ("summary, noon to noon", "summary", &cut, Against::Nothing),
+    ]
+    .into_iter()
+    .map(|(name, function, filter, against)| scenario(name, function, filter, against))
+    .collect()
+}
+
+/// A rate a day for every currency, from a week before the first order.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write_rates(size: &Size, mut out: impl Write) -> anyhow::Result<()> {
+    writeln!(out, "date,currency,usd_per_unit")?;
+    let last = jiff::civil::date(2026, 11, 1);
+    let days = i64::from(size.years) * 365 + 7;
+    let currencies: BTreeSet<&str> = CURRENCIES.into_iter().filter(|code| *code != "USD").collect();
+    for currency in currencies {
+        for ago in (0..=days).rev() {
+            let date = last.checked_sub(ago.days())?;
+            writeln!(out, "{date},{currency},{}.{:04}", ago % 2, 1_000 + ago % 97)?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}

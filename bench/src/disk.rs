@@ -1,0 +1,24 @@
+//! How many bytes an order takes on disk, with all its indexes and sums.
+
+use crate::kiosque::Kiosque;
+use crate::measure;
+use crate::options::Size;
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// Bytes that an order should take at most.
+const AIM: f64 = 1_100.0;
+
+/// The row of the data file, when everything has ended and its log is folded in.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn row(kiosque: &Kiosque, size: &Size) -> anyhow::Result<Row> {
+    let bytes = kiosque.data_bytes()?;
+    let each =
+        measure::count(usize::try_from(bytes)?) / measure::count(usize::try_from(size.orders)?);
+    let mut row = Row::new("bytes an order on disk");
+    row.figure = Some(Figure::new(Spread::of([each]), " bytes", Some(Aim::AtMost(AIM))));
+    row.note = format!("{bytes} bytes of data file, with every index and sum");
+    Ok(row)
+}

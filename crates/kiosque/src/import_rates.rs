@@ -1,0 +1,30 @@
+//! `kiosque import rates`
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::Context;
+use kiosque_server::ingest::csv::{RatesError, read_rates};
+use kiosque_store::WhenAbsent;
+
+use crate::settings::Settings;
+use crate::{Done, open};
+
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done> {
+    let input = File::open(file).with_context(|| file.display().to_string())?;
+    let rates = match read_rates(input) {
+        Ok(rates) => rates,
+        Err(RatesError::Faults(faults)) => {
+            for fault in faults {
+                eprintln!("{}: {fault}", file.display());
+            }
+            eprintln!("nothing was imported");
+            return Ok(Done::InPart);
+        }
+        Err(error) => return Err(error).with_context(|| file.display().to_string()),
+    };
+    let store = open::store(settings, WhenAbsent::Create)?;
+    let tally = store.set_rates(rates).await?;
+    println!("rates: {tally}");
+    Ok(Done::All)
+}

@@ -1,0 +1,232 @@
+//! The audit trail of the real program; and that no secret stands in it, nor anywhere else.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kiosque_model::UnixMs;
+use kiosque_model::audit::{AuditEvent, Happened};
+use kiosque_server::ingest::record::Records;
+use kiosque_store::{AuditAsk, Opening, Store, WhenAbsent};
+
+use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
+use crate::fleet::FLEET;
+use crate::program::{House, Served};
+
+/// The trail as it stands, the oldest first.
+fn trail(house: &House) -> Vec<Happened> {
+    let store = Store::open(&Opening {
+        folder: &house.data(),
+        when_absent: WhenAbsent::Refuse,
+        zone: None,
+        shape: Arc::new(Records),
+        wait: Duration::from_secs(5),
+        now: UnixMs(0),
+    });
+    let ask = AuditAsk { account: None, since: None, limit: 1_000, before: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let page = runtime.block_on(store.unwrap().audit(ask)).unwrap();
+    page.entries.into_iter().rev().map(|entry| entry.happened).collect()
+}
+
+/// The trail once it is as wanted.
+fn trail_until(house: &House, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
+    let begun = Instant::now();
+    loop {
+        let trail = trail(house);
+        if wanted(&trail) {
+            return trail;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{trail:#?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn guess(served: &Served, name: &str, password: &str) -> i64 {
+    let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
+    served.caller().call(TOKEN_PATH, None, &body).code()
+}
+
+/// "who applied what": commands tell what they did, also when that was nothing.
+#[test]
+fn commands_tell_what_they_did() {
+    let house = House::with(FLEET, "UTC");
+    let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
+    let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
+    let orders = house.file("orders.ndjson", format!("{order}\nnonsense\n"));
+    house.run(&["import", "orders", &orders]).bad();
+    house.run(&["archive", "--before", "2026-02-01"]).good();
+    house.run(&["archive", "--before", "2026-02-01"]).good();
+    let told: Vec<String> = trail(&house)
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {}: {}",
+                one.actor.as_ref().unwrap(),
+                one.event.name(),
+                one.detail.as_deref().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "command fleetApplied: groups: 2 created, 0 changed, 0 unchanged; accounts: 2 created, \
+             0 changed, 0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: \
+             2 created, 0 changed, 0 unchanged; sessions ended: 0",
+            "command ordersImported: 1 accepted, 0 updated, 0 unchanged, 1 rejected",
+            "command archived: 1 orders of 1 devices",
+            "command archived: 0 orders of 0 devices",
+        ]
+    );
+}
+
+/// Refused logins are written "together about once a second and at shutdown".
+#[test]
+fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
+    let house = House::with(FLEET, "UTC");
+    let mut served = house.serve();
+    assert_eq!(guess(&served, "walker", "wrong"), -2);
+    trail_until(&house, |trail| trail.len() == 2);
+    for _ in 0..5 {
+        assert_eq!(guess(&served, "walker", "wrong"), -2);
+    }
+    served.signal("TERM");
+    assert!(served.wait().success());
+    let refused = trail(&house).split_off(1);
+    let told = refused.iter().map(|one| (one.event, one.account.as_deref(), one.count));
+    let told: Vec<_> = told.collect();
+    let one = (AuditEvent::LoginRefused, Some("walker"), 1);
+    assert_eq!(told, [one, one, one, (AuditEvent::LoginRefused, Some("walker"), 3)]);
+}
+
+/// "`trusted_proxies` says whose `X-Forwarded-For` counts": a flag, a variable, a text or a list in
+/// a file.
+#[test]
+fn trusted_proxies_can_be_named_everywhere() {
+    let house = House::with(FLEET, "UTC");
+    let cert = house.data().join("tls/cert.pem");
+    let text = house.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
+    let list = house.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
+    let (flag, variable) = ("--trusted-proxies", "KIOSQUE_TRUSTED_PROXIES");
+    for (args, value, source) in [
+        (&[][..], None, "127.0.0.1"),
+        (&[flag, "10.0.0.0/8"], None, "127.0.0.1"),
+        (&[flag, "10.0.0.0/8,127.0.0.0/8"], None, "198.51.100.7"),
+        (&[], Some("127.0.0.1"), "10.1.2.3"),
+        (&["--config", &text], None, "198.51.100.7"),
+        (&["--config", &list], None, "198.51.100.7"),
+        (&["--config", &list, flag, ""], None, "127.0.0.1"),
+    ] {
+        let mut command = house.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(args).envs(value.map(|value| (variable, value)));
+        let served = Served::start(&mut command, &cert);
+        let body = r#"{"username":"walker","password":"secret"}"#;
+        let header = "x-forwarded-for: 198.51.100.7, 10.1.2.3\r\n";
+        served.caller().call_with(header, TOKEN_PATH, body).data();
+        let logins = trail(&house);
+        let last = logins.iter().rfind(|one| one.event == AuditEvent::Login).unwrap();
+        assert_eq!(last.source.unwrap().to_string(), source, "{args:?} {value:?}");
+    }
+    let wrong = house.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
+    let ran = house.run(&["verify", "--config", &wrong]).bad();
+    let said = "trusted_proxies: \"proxy\" is no address and no CIDR range";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let wrong = house.file("wrong.toml", "trusted_proxies = 10\n");
+    let ran = house.run(&["verify", "--config", &wrong]).bad();
+    let said = "trusted_proxies: give a list of addresses and CIDR ranges";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+/// "Retention: setting `audit_retention`": a server purges what is older as soon as it starts.
+#[test]
+fn what_is_older_than_its_retention_is_purged() {
+    let house = House::with(FLEET, "UTC");
+    let _kept = house.serve();
+    assert_eq!(trail(&house).len(), 1);
+    let _served = house.serve_with(&["--audit-retention", "1ms"]);
+    trail_until(&house, <[Happened]>::is_empty);
+}
+
+const RIGHT: &str = "canary-right-password";
+const WRONG: &str = "canary-wrong-password";
+const NAME: &str = "canary-typed-as-a-name";
+
+/// "passwords, tokens, and login names that do not exist (people type passwords there) stand
+/// nowhere": not in the data, not in what is said at debug level, not in the trail.
+#[test]
+fn no_secret_stands_anywhere() {
+    let house = House::new();
+    let fleet = house.file("fleet.toml", FLEET.replace("\"secret\"", &format!("{RIGHT:?}")));
+    let applied = house.run(&["apply", &fleet, "--log", "debug"]).good();
+    let mut served = house.serve_with(&["--log", "debug"]);
+    let secrets = tell_secrets(&served);
+    trail_until(&house, |trail| trail.iter().any(|one| one.account.is_none()));
+    let while_it_serves = data_files(&house);
+    served.signal("TERM");
+    assert!(served.wait().success());
+
+    let said = [applied.stdout, applied.stderr, served.stdout(), served.stderr()].concat();
+    let mut places = vec![("what was said".to_owned(), said.into_bytes())];
+    places.extend(while_it_serves);
+    places.extend(data_files(&house));
+    places.push(("the trail".to_owned(), format!("{:?}", trail(&house)).into_bytes()));
+    for (place, bytes) in &places {
+        for secret in &secrets {
+            assert!(!holds(bytes, secret), "{secret} stands in {place}");
+        }
+    }
+    // The search sees what is there.
+    for (what, place) in [
+        ("walker", "kiosque.db"),
+        ("loginRefused", "kiosque.db"),
+        (" answered ", "what was said"),
+        ("limited", "the trail"),
+    ] {
+        let found = places.iter().any(|(name, bytes)| name.contains(place) && holds(bytes, what));
+        assert!(found, "{what} does not stand in {place}");
+    }
+}
+
+/// Sends secrets wherever one can be sent, and says which those are.
+fn tell_secrets(served: &Served) -> Vec<String> {
+    let mut caller = served.caller();
+    let mut secrets = vec![RIGHT.to_owned(), WRONG.to_owned(), NAME.to_owned()];
+    for _ in 0..2 {
+        let token = caller.log_in("walker", RIGHT);
+        let group = r#"{"groupId":"south"}"#;
+        let switched = caller.call(SWITCH_PATH, Some(&token), group);
+        secrets.push(switched.data()["accessToken"].as_str().unwrap().to_owned());
+        assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
+        secrets.push(token);
+    }
+    // From a place that is known and from one that is not; within and beyond what may fail.
+    for _ in 0..12 {
+        assert_eq!(guess(served, "walker", WRONG), -2);
+        guess(served, "guest", WRONG);
+        guess(served, NAME, RIGHT);
+        guess(served, RIGHT, NAME);
+        guess(served, &format!("{NAME} {}", "x".repeat(80)), WRONG);
+    }
+    // What is no login, or no token, has a secret in it all the same.
+    for body in [
+        format!(r#"{{"username":"{NAME}"}}"#),
+        format!(r#"{{"username":["{NAME}"],"password":{{"{WRONG}":1}}}}"#),
+        format!(r#"{{"username":"{NAME}","password":"{WRONG}","password":"{RIGHT}"}}"#),
+        format!(r#"{{"username":"{NAME}","password":"{WRONG}"#),
+    ] {
+        caller.call(TOKEN_PATH, None, &body);
+    }
+    caller.call(DEVICES_PATH, Some(WRONG), "{}");
+    secrets
+}
+
+/// The files of the data, by name.
+fn data_files(house: &House) -> Vec<(String, Vec<u8>)> {
+    let files = house.files().into_iter().filter(|(path, _)| path.starts_with(house.data()));
+    files.map(|(path, bytes)| (path.display().to_string(), bytes)).collect()
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}

@@ -1,0 +1,217 @@
+//! From where a request comes: the other end of its connection, or what a proxy that the operator
+//! trusts says of it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+
+use ipnet::{IpNet, Ipv4Net};
+
+/// How many sources of an account are remembered, the newest.
+pub const KNOWN_SOURCES_MAX: i64 = 32;
+/// How long a source is remembered after its last login: 90 days.
+pub const KNOWN_SOURCE_AGE_MS: i64 = 90 * 86_400_000;
+
+/// One IPv6 customer has at least this many leading bits in common, and the rest to choose from.
+const V6_PLACE_BITS: u32 = 64;
+const MAPPED_BITS: u8 = 96;
+
+/// The address that a request comes from, whole. An IPv4 address that is mapped into IPv6 is the
+/// IPv4 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(IpAddr);
+
+impl Source {
+    /// The source at the other end of a connection.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Source {
+        Source(address.to_canonical())
+    }
+
+    /// What limits and knowledge go by.
+    #[must_use]
+    pub fn place(self) -> Place {
+        match self.0 {
+            IpAddr::V4(_) => Place(self.0),
+            IpAddr::V6(whole) => {
+                let kept = whole.to_bits() & (u128::MAX << (128 - V6_PLACE_BITS));
+                Place(Ipv6Addr::from_bits(kept).into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Source {
+    type Err = std::net::AddrParseError;
+
+    fn from_str(text: &str) -> Result<Source, Self::Err> {
+        text.parse().map(Source::of)
+    }
+}
+
+/// Where a source is, as far as limits care: an IPv4 address, or the /64 of an IPv6 address, of
+/// which one caller has all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(IpAddr);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => address.fmt(f),
+            IpAddr::V6(prefix) => write!(f, "{prefix}/{V6_PLACE_BITS}"),
+        }
+    }
+}
+
+/// The proxies whose `X-Forwarded-For` counts; none unless the operator names some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// Takes addresses and CIDR ranges.
+    ///
+    /// # Errors
+    /// The first text that is neither.
+    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<TrustedProxies, String> {
+        let ranges = texts.into_iter().map(|text| {
+            let text = text.trim();
+            range(text).ok_or_else(|| format!("{text:?} is no address and no CIDR range"))
+        });
+        ranges.collect::<Result<_, _>>().map(TrustedProxies)
+    }
+
+    /// The source of a request that came from `peer` with these `X-Forwarded-For` values, in the
+    /// order of the headers. Read from the right, for each proxy adds whom it heard: the first that
+    /// is not trusted is the source. What is malformed ends the walk at the last good one, for
+    /// nobody vouches for what stands further left.
+    #[must_use]
+    pub fn source<'a>(
+        &self,
+        peer: IpAddr,
+        forwarded: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> Source {
+        let mut source = Source::of(peer);
+        let entries = forwarded.rev().flat_map(|value| value.rsplit(|byte| *byte == b','));
+        for entry in entries {
+            if !self.trusts(source) {
+                break;
+            }
+            let Some(said) = address(entry) else { break };
+            source = Source::of(said);
+        }
+        source
+    }
+
+    fn trusts(&self, source: Source) -> bool {
+        self.0.iter().any(|range| range.contains(&source.0))
+    }
+}
+
+fn range(text: &str) -> Option<IpNet> {
+    let given: IpNet = text.parse().ok().or_else(|| text.parse().ok().map(IpAddr::into))?;
+    // Sources are told as IPv4 wherever they can be, and so are ranges.
+    match given {
+        IpNet::V6(six) => match six.network().to_ipv4_mapped() {
+            Some(four) if six.prefix_len() >= MAPPED_BITS => {
+                Ipv4Net::new(four, six.prefix_len() - MAPPED_BITS).ok().map(IpNet::V4)
+            }
+            _ => Some(given),
+        },
+        IpNet::V4(_) => Some(given),
+    }
+}
+
+/// An entry of the header: an address, in brackets or not, with a port or not.
+fn address(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?.trim_matches([' ', '\t']);
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    bare.parse().ok().or_else(with_port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_place_is_an_ipv4_address_or_the_64_of_an_ipv6_one() {
+        for (address, source, place) in [
+            ("192.0.2.7", "192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:db8:1:2::", "2001:db8:1:2::", "2001:db8:1:2::/64"),
+            ("::1", "::1", "::/64"),
+        ] {
+            let told: Source = address.parse().expect("an address");
+            assert_eq!(
+                (told.to_string().as_str(), told.place().to_string().as_str()),
+                (source, place)
+            );
+        }
+    }
+
+    /// "`trusted_proxies` says whose `X-Forwarded-For` counts".
+    #[test]
+    fn the_first_from_the_right_that_is_not_trusted_is_the_source() {
+        let near = "10.0.0.0/8,192.0.2.1,2001:db8:ffff::/48";
+        for (trusted, peer, forwarded, source) in [
+            // Without trust the header is ignored.
+            ("", "10.0.0.1", &["198.51.100.9"][..], "10.0.0.1"),
+            (near, "203.0.113.5", &["198.51.100.9"], "203.0.113.5"),
+            // With it, the first that is not trusted counts, whatever stands before it.
+            (near, "10.0.0.1", &[], "10.0.0.1"),
+            (near, "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
+            (near, "10.0.0.1", &["1.2.3.4, 198.51.100.9"], "198.51.100.9"),
+            (near, "10.0.0.1", &["1.2.3.4, 198.51.100.9, 10.9.9.9,192.0.2.1"], "198.51.100.9"),
+            (near, "10.0.0.1", &["1.2.3.4", "198.51.100.9", "10.9.9.9"], "198.51.100.9"),
+            (near, "10.0.0.1", &["10.1.1.1,10.2.2.2"], "10.1.1.1"),
+            (near, "192.0.2.2", &["198.51.100.9"], "192.0.2.2"),
+            // Malformed: the last good one.
+            (near, "10.0.0.1", &["198.51.100.9, unknown"], "10.0.0.1"),
+            (near, "10.0.0.1", &["198.51.100.9, , 10.9.9.9"], "10.9.9.9"),
+            (near, "10.0.0.1", &["198.51.100.9,"], "10.0.0.1"),
+            (near, "10.0.0.1", &[""], "10.0.0.1"),
+            (near, "10.0.0.1", &["198.51.100.256"], "10.0.0.1"),
+            // Ports, brackets and mapped addresses are other spellings.
+            (near, "10.0.0.1", &["198.51.100.9:4711"], "198.51.100.9"),
+            (near, "10.0.0.1", &["[2001:db8::9]:4711"], "2001:db8::9"),
+            (near, "10.0.0.1", &["[2001:db8::9]"], "2001:db8::9"),
+            (near, "2001:db8:ffff::1", &["2001:db8::9"], "2001:db8::9"),
+            (near, "::ffff:10.0.0.1", &["::ffff:198.51.100.9"], "198.51.100.9"),
+            ("::ffff:10.0.0.0/104", "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
+            ("0.0.0.0/0,::/0", "10.0.0.1", &["1.2.3.4, ::2"], "1.2.3.4"),
+        ] {
+            let texts = trusted.split(',').filter(|text| !text.is_empty());
+            let proxies = TrustedProxies::parse(texts).expect("ranges");
+            let values = forwarded.iter().map(|value| value.as_bytes());
+            let told = proxies.source(peer.parse().expect("an address"), values);
+            assert_eq!(told.to_string(), source, "{trusted} {peer} {forwarded:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_named() {
+        for wrong in ["proxy", "10.0.0.0/33", "", "10.0.0.1:80"] {
+            let fault = TrustedProxies::parse([" 10.0.0.1", wrong]).expect_err("no range");
+            assert!(fault.contains(&format!("{wrong:?}")), "{fault}");
+        }
+    }
+
+    proptest! {
+        /// Whatever a caller sends, its own entry, which the proxy appends, is what counts.
+        #[test]
+        fn a_caller_cannot_choose_its_source(sent in prop::collection::vec(any::<u8>(), 0..60)) {
+            let proxies = TrustedProxies::parse(["10.0.0.0/8"]).expect("a range");
+            let values = [sent.as_slice(), b"198.51.100.9"];
+            let source = proxies.source(IpAddr::from([10, 0, 0, 1]), values.into_iter());
+            prop_assert_eq!(source.to_string(), "198.51.100.9");
+        }
+    }
+}

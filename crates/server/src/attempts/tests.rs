@@ -1,0 +1,185 @@
+use std::time::Duration;
+
+use kiosque_model::Source;
+use proptest::prelude::*;
+
+use super::*;
+
+const START: i64 = 1_772_445_600_000;
+
+fn limits() -> Limits {
+    Limits::for_cores(2)
+}
+
+fn attempts(limits: &Limits) -> Attempts {
+    Attempts::new(limits, [7; KEY_BYTES])
+}
+
+fn place(number: u32) -> Place {
+    Source::of(std::net::Ipv4Addr::from_bits(0xC633_6400 + number).into()).place()
+}
+
+fn at(ms: i64) -> UnixMs {
+    UnixMs(START + ms)
+}
+
+/// An attempt with a wrong password; how long it must wait if it may not be made.
+fn fail(attempts: &mut Attempts, name: &str, number: u32, now: UnixMs) -> Option<i64> {
+    match attempts.take(name, place(number), now) {
+        Ok(taken) => {
+            attempts.settle(&taken, Ended::Failed);
+            None
+        }
+        Err(limited) => Some(limited.wait_ms),
+    }
+}
+
+fn failures(attempts: &mut Attempts, name: &str, number: u32, now: UnixMs) -> usize {
+    (0..1_000).take_while(|_| fail(attempts, name, number, now).is_none()).count()
+}
+
+/// "at least 10 failures are free"; one more for each time that passes, and never more than those.
+#[test]
+fn a_place_may_fail_ten_times_and_then_once_a_minute() {
+    let mut attempts = attempts(&limits());
+    for (ms, free, wait_ms) in [
+        (0, 10, 60_000),
+        (0, 0, 60_000),
+        (59_999, 0, 1),
+        (60_000, 1, 60_000),
+        (180_000, 2, 60_000),
+        (181_000, 0, 59_000),
+        (3_600_000, 10, 60_000),
+    ] {
+        assert_eq!(failures(&mut attempts, "ops", 1, at(ms)), free, "at {ms} ms");
+        assert_eq!(fail(&mut attempts, "ops", 1, at(ms)), Some(wait_ms), "at {ms} ms");
+    }
+    // Another place, and another name, have their own.
+    assert_eq!(failures(&mut attempts, "ops", 2, at(3_600_000)), 10);
+    assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
+}
+
+/// Any number of sources get no further with one name than all of them together may.
+#[test]
+fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds() {
+    let mut attempts = attempts(&limits());
+    let all_at = |attempts: &mut Attempts, now| {
+        (0..1_000).map(|number| failures(attempts, "ops", number, now)).sum::<usize>()
+    };
+    assert_eq!(all_at(&mut attempts, at(0)), 100);
+    assert_eq!(fail(&mut attempts, "ops", 5_000, at(0)), Some(2_000));
+    assert_eq!(all_at(&mut attempts, at(60_000)), 30);
+    // What was refused for the name was not taken from the place.
+    assert_eq!(failures(&mut attempts, "ops", 999, at(60_000 + 2_000 * 100)), 10);
+}
+
+/// "gives it back on success": who knows the password is never limited, at whatever rate.
+#[test]
+fn what_does_not_fail_takes_nothing() {
+    let mut attempts = attempts(&limits());
+    for _ in 0..1_000 {
+        let taken = attempts.take("ops", place(1), at(0)).expect("nothing has failed");
+        attempts.settle(&taken, Ended::Otherwise);
+    }
+    assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 10);
+}
+
+/// "An attempt takes its token before the hash": many at once get no further than one by one; and
+/// whoever is limited by them alone learns that they may yet give theirs back.
+#[test]
+fn attempts_at_once_are_as_many_as_attempts_in_turn() {
+    let mut attempts = attempts(&limits());
+    let taken: Vec<Taken> =
+        (0..10).map(|_| attempts.take("ops", place(1), at(0)).expect("ten are free")).collect();
+    let limited = attempts.take("ops", place(1), at(0)).expect_err("there were ten");
+    assert_eq!(limited, Limited { wait_ms: 60_000, others_under_way: true });
+    for one in &taken[1..] {
+        attempts.settle(one, Ended::Failed);
+    }
+    attempts.settle(&taken[0], Ended::Otherwise);
+    assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 1);
+    let limited = attempts.take("ops", place(1), at(0)).expect_err("ten have failed");
+    assert!(!limited.others_under_way);
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_nobody_out_for_long() {
+    let mut attempts = attempts(&limits());
+    failures(&mut attempts, "ops", 1, at(0));
+    let back = at(-86_400_000);
+    assert_eq!(fail(&mut attempts, "ops", 1, back), Some(60_000));
+    // The bucket of the name is looked at when the one of the place lets by.
+    assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(2_000));
+    assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(124_000)), 2);
+}
+
+/// "bounded in memory"; "an attacker must not be able to make memory grow or to flush a victim's
+/// bucket cheaply".
+#[test]
+fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
+    let limits = Limits { login_failures_kept: 50, ..limits() };
+    let mut attempts = attempts(&limits);
+    assert_eq!(failures(&mut attempts, "victim", 1, at(0)), 10);
+    for number in 0..10_000 {
+        fail(&mut attempts, &format!("nobody {number}"), 1, at(0));
+        for buckets in [&attempts.of_places, &attempts.of_strangers] {
+            assert!(buckets.full_at.len() <= 50 && buckets.by_time.len() <= 50);
+            assert!(buckets.under_way.is_empty());
+        }
+    }
+    // Nor do nine failures at each of twice as many names as are kept.
+    for number in 0..100 {
+        (0..9).for_each(|_| _ = fail(&mut attempts, &format!("other {number}"), 1, at(0)));
+    }
+    assert_eq!(fail(&mut attempts, "victim", 1, at(0)), Some(60_000));
+    // What is full again is not kept.
+    fail(&mut attempts, "last", 1, at(86_400_000));
+    assert_eq!(attempts.of_places.full_at.len(), 1);
+    assert_eq!(attempts.of_strangers.full_at.len(), 1);
+}
+
+/// What is kept tells nothing of what people typed to whoever has not the key.
+#[test]
+fn buckets_have_other_names_under_another_key() {
+    let one = Attempts::new(&limits(), [1; KEY_BYTES]);
+    let other = Attempts::new(&limits(), [2; KEY_BYTES]);
+    assert_ne!(one.id("ops", ""), other.id("ops", ""));
+    assert_ne!(one.id("ops", "1"), one.id("ops1", ""));
+}
+
+proptest! {
+    /// Against a model that remembers each failure: in no span of time do more fail than are free
+    /// and were added, and none is refused that could have been made.
+    #[test]
+    fn buckets_do_what_a_list_of_failures_says(
+        steps in prop::collection::vec((0_i64..90_000, 0_u32..3, any::<bool>()), 1..200),
+        free in 1_u32..6,
+    ) {
+        let limits = Limits {
+            login_failures_free: free,
+            login_failure_refill: Duration::from_secs(60),
+            login_failures_unknown_free: 1_000_000,
+            ..limits()
+        };
+        let mut attempts = attempts(&limits);
+        let mut now = START;
+        // For each place, its tokens in units of a millisecond's refill, and when that was.
+        let whole = i64::from(free) * 60_000;
+        let mut model = [(whole, START); 3];
+        for (pass, number, right) in steps {
+            now += pass;
+            let (tokens, since) = &mut model[number as usize];
+            *tokens = whole.min(*tokens + now - *since);
+            *since = now;
+            match attempts.take("ops", place(number), UnixMs(now)) {
+                Ok(taken) => {
+                    prop_assert!(*tokens >= 60_000);
+                    let ended = if right { Ended::Otherwise } else { Ended::Failed };
+                    attempts.settle(&taken, ended);
+                    *tokens -= if right { 0 } else { 60_000 };
+                }
+                Err(limited) => prop_assert_eq!(limited.wait_ms, 60_000 - *tokens),
+            }
+        }
+    }
+}

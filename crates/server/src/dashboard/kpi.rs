@@ -1,0 +1,94 @@
+//! The figures of the summary, formatted for people: `1,234.50`, `42`, `97.5%`.
+
+use kiosque_model::sales::permille;
+use kiosque_store::Summary;
+use kiosque_wire::Kpi;
+
+use crate::locale::Locale;
+
+/// Every figure, in the order of the design.
+pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
+    let turnover = &summary.turnover;
+    let shipped = permille(turnover.shipped, turnover.shipped + turnover.failed);
+    let online = permille(summary.online_devices, summary.devices);
+    let figures = [
+        ("salesAmount", ("Sales amount", "销售额"), money(turnover.amount.cents()), "money"),
+        ("orderCount", ("Orders", "订单数"), count(turnover.orders), "count"),
+        ("itemCount", ("Items sold", "商品销量"), count(turnover.items), "count"),
+        (
+            "averageOrderAmount",
+            ("Average order amount", "客单价"),
+            money(turnover.average_order_cents()),
+            "money",
+        ),
+        ("refundAmount", ("Refunds", "退款金额"), money(turnover.refund.cents()), "money"),
+        (
+            "shipmentSuccessRate",
+            ("Shipment success rate", "出货成功率"),
+            percent(shipped),
+            "percent",
+        ),
+        ("deviceCount", ("Devices", "设备数"), count(summary.devices), "count"),
+        (
+            "onlineDeviceCount",
+            ("Devices online", "在线设备数"),
+            count(summary.online_devices),
+            "count",
+        ),
+        ("onlineRate", ("Online rate", "在线率"), percent(online), "percent"),
+    ];
+    let told = figures.into_iter().map(|(code, (en, zh), value, kind)| Kpi {
+        code: code.into(),
+        name: match locale {
+            Locale::En => en.into(),
+            Locale::ZhCn => zh.into(),
+        },
+        value: value.into(),
+        kind: kind.into(),
+    });
+    told.collect()
+}
+
+fn money(cents: i64) -> String {
+    let sign = if cents < 0 { "-" } else { "" };
+    let cents = cents.unsigned_abs();
+    let mut whole = (cents / 100).to_string();
+    let mut at = whole.len();
+    while at > 3 {
+        at -= 3;
+        whole.insert(at, ',');
+    }
+    format!("{sign}{whole}.{:02}", cents % 100)
+}
+
+fn count(count: i64) -> String {
+    count.to_string()
+}
+
+fn percent(permille: i64) -> String {
+    format!("{}.{}%", permille / 10, permille % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_formatted_for_people() {
+        for (cents, text) in [
+            (0, "0.00"),
+            (5, "0.05"),
+            (99_999, "999.99"),
+            (100_000, "1,000.00"),
+            (123_450, "1,234.50"),
+            (12_345_678_901, "123,456,789.01"),
+            (-123_450, "-1,234.50"),
+        ] {
+            assert_eq!(money(cents), text);
+        }
+        assert_eq!((percent(975), percent(1_000), percent(0)), {
+            ("97.5%".to_owned(), "100.0%".to_owned(), "0.0%".to_owned())
+        });
+        assert_eq!(count(1_234), "1234");
+    }
+}

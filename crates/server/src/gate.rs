@@ -1,0 +1,91 @@
+//! The gate before password hashes: strangers pass as long as few enough of their logins failed.
+//! See [`crate::attempts`] for what is few enough.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kiosque_model::{Limits, Place, Refusal, UnixMs};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::attempts::{Attempts, Ended, KEY_BYTES, Limited, Taken};
+
+/// The gate.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    attempts: Mutex<Attempts>,
+    settled: Notify,
+    /// Those that may wait for what others give back: as many as may wait for a hash slot.
+    waiting: Semaphore,
+    patience: Duration,
+}
+
+/// An attempt that passed the gate. It counts as failed unless it says otherwise: a caller that
+/// hangs up must not guess for free.
+pub(crate) struct Attempt<'a> {
+    gate: &'a Gate,
+    taken: Taken,
+    ended: Ended,
+}
+
+impl Attempt<'_> {
+    /// The attempt ended without a wrong password.
+    pub(crate) fn did_not_fail(&mut self) {
+        self.ended = Ended::Otherwise;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        self.gate.attempts().settle(&self.taken, self.ended);
+        self.gate.settled.notify_waiters();
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> Gate {
+        Gate {
+            attempts: Mutex::new(Attempts::new(limits, key)),
+            settled: Notify::new(),
+            waiting: Semaphore::new(limits.hash_queue),
+            patience: limits.hash_wait,
+        }
+    }
+
+    /// Passes, or says when to come again. Workers that all log in for the first time at once, with
+    /// the right password, are more than may fail: who is limited by them alone waits a little.
+    pub(crate) async fn pass(
+        &self,
+        typed_name: &str,
+        place: Place,
+        now: UnixMs,
+    ) -> Result<Attempt<'_>, Refusal> {
+        let patience_ends = Instant::now() + self.patience;
+        let mut waiting = None;
+        loop {
+            let settled = self.settled.notified();
+            let limited = match self.attempts().take(typed_name, place, now) {
+                Ok(taken) => return Ok(Attempt { gate: self, taken, ended: Ended::Failed }),
+                Err(limited) => limited,
+            };
+            if !limited.others_under_way {
+                return Err(refusal(limited));
+            }
+            if waiting.is_none() {
+                waiting = Some(self.waiting.try_acquire().map_err(|_| refusal(limited))?);
+            }
+            let patient = timeout_at(patience_ends, settled).await;
+            patient.map_err(|_| refusal(limited))?;
+        }
+    }
+
+    /// A panic under this lock has left at most one attempt uncounted.
+    fn attempts(&self) -> MutexGuard<'_, Attempts> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn refusal(limited: Limited) -> Refusal {
+    let seconds = limited.wait_ms.div_euclid(1_000) + i64::from(limited.wait_ms % 1_000 > 0);
+    Refusal::TooManyFailures { retry_after_s: u32::try_from(seconds.max(1)).unwrap_or(u32::MAX) }
+}

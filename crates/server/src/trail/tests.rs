@@ -1,0 +1,125 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const START: i64 = 1_772_445_600_000;
+
+fn origin(source: &str, ms: i64) -> Origin {
+    let source = source.parse().expect("an address");
+    Origin { source, request_id: format!("r-{ms}"), at: UnixMs(START + ms) }
+}
+
+fn ops() -> Option<LoginName> {
+    LoginName::parse("ops").ok()
+}
+
+/// An entry on one line.
+fn line(told: &Happened) -> String {
+    let source = told.source.map_or_else(|| "many".to_owned(), |source| source.to_string());
+    let (account, detail) = (told.account.as_deref(), told.detail.as_deref());
+    let request = told.request_id.as_deref().unwrap_or_default();
+    let (account, detail) = (account.unwrap_or("nobody"), detail.unwrap_or_default());
+    format!("{} {account} {source} {detail} x{} {request}", told.at.0 - START, told.count)
+}
+
+fn lines(told: &[Happened]) -> Vec<String> {
+    told.iter().map(line).collect()
+}
+
+/// "the first few (3) of an (account, source) in a minute as rows of their own, what follows within
+/// that minute as one row with a `count`".
+#[test]
+fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
+    let mut refusals = Refusals::default();
+    for ms in 0..8 {
+        let fault = if ms < 6 { LoginFault::Credentials } else { LoginFault::Limited };
+        refusals.add(ops(), fault, &origin("192.0.2.1", ms));
+    }
+    refusals.add(None, LoginFault::Credentials, &origin("192.0.2.1", 8));
+    refusals.add(ops(), LoginFault::Credentials, &origin("2001:db8::1", 9));
+    let due = lines(&refusals.due(UnixMs(START + 1_000)));
+    assert_eq!(
+        due,
+        [
+            "0 ops 192.0.2.1 credentials x1 r-0",
+            "1 ops 192.0.2.1 credentials x1 r-1",
+            "2 ops 192.0.2.1 credentials x1 r-2",
+            "8 nobody 192.0.2.1 credentials x1 r-8",
+            "9 ops 2001:db8::1 credentials x1 r-9",
+        ]
+    );
+    assert!(refusals.due(UnixMs(START + 59_999)).is_empty());
+    let due = lines(&refusals.due(UnixMs(START + 60_000)));
+    assert_eq!(due, ["5 ops 192.0.2.1 credentials x3 r-5", "7 ops 192.0.2.1 limited x2 r-7"]);
+    // The next minute begins anew, also when nobody asked what is due; and at the end all is told.
+    for ms in 60_001..60_006 {
+        refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", ms));
+    }
+    refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", 120_001));
+    assert_eq!(
+        lines(&refusals.all()),
+        [
+            "60001 ops 192.0.2.1 noGroup x1 r-60001",
+            "60002 ops 192.0.2.1 noGroup x1 r-60002",
+            "60003 ops 192.0.2.1 noGroup x1 r-60003",
+            "60005 ops 192.0.2.1 noGroup x2 r-60005",
+            "120001 ops 192.0.2.1 noGroup x1 r-120001",
+        ]
+    );
+    assert!(refusals.all().is_empty());
+}
+
+/// An attack from everywhere fills neither the memory nor the disk: beyond some places, what an
+/// account was spared is told without them.
+#[test]
+fn places_beyond_the_bound_are_told_together() {
+    let mut refusals = Refusals::default();
+    for number in 0..1_000_u32 {
+        let source = std::net::Ipv4Addr::from_bits(0x7F01_0000 + number).to_string();
+        (0..5).for_each(|_| refusals.add(ops(), LoginFault::Credentials, &origin(&source, 7)));
+    }
+    let all = refusals.all();
+    assert_eq!(all.len(), PLACES_MAX * 4 + 1);
+    let told: i64 = all.iter().map(|one| one.count).sum();
+    assert_eq!(told, 5_000);
+    let many: Vec<String> = all.iter().map(line).filter(|line| line.contains("many")).collect();
+    assert_eq!(many, [format!("7 ops many credentials x{} r-7", 5_000 - 5 * PLACES_MAX)]);
+}
+
+#[test]
+fn what_cannot_be_written_waits_up_to_a_bound() {
+    let mut refusals = Refusals::default();
+    refusals.add(ops(), LoginFault::Credentials, &origin("192.0.2.1", 0));
+    let due = refusals.due(UnixMs(START));
+    refusals.add(None, LoginFault::Credentials, &origin("192.0.2.1", 1));
+    refusals.put_back(due.clone());
+    assert_eq!(refusals.due(UnixMs(START))[0], due[0]);
+    refusals.put_back(vec![due[0].clone(); READY_MAX + 5]);
+    assert_eq!((refusals.due(UnixMs(START)).len(), refusals.lost), (READY_MAX, 5));
+}
+
+proptest! {
+    /// Every refusal is told exactly once, and never more than a few entries for a place.
+    #[test]
+    fn every_refusal_is_told_once(
+        steps in prop::collection::vec(
+            (0_i64..30_000, 0_u8..4, any::<bool>(), any::<bool>()),
+            0..200,
+        ),
+    ) {
+        let (mut refusals, mut ms, mut told) = (Refusals::default(), 0, Vec::new());
+        for (pass, place, known, flush) in &steps {
+            ms += pass;
+            let account = ops().filter(|_| *known);
+            let origin = origin(&format!("192.0.2.{place}"), ms);
+            refusals.add(account, LoginFault::Credentials, &origin);
+            if *flush {
+                told.append(&mut refusals.due(UnixMs(START + ms)));
+            }
+        }
+        told.append(&mut refusals.all());
+        let count: i64 = told.iter().map(|one| one.count).sum();
+        prop_assert_eq!(usize::try_from(count).ok(), Some(steps.len()));
+        prop_assert!(told.iter().all(|one| one.count >= 1 && one.at.0 <= START + ms));
+    }
+}

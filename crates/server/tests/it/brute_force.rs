@@ -1,0 +1,123 @@
+//! "1,000 sources trying passwords for one account for a minute: the rightful integrator, from a
+//! source that logged in before, logs in within a second and its session is never touched."
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::abuse::FLEET;
+use crate::harness::{Caller, House, LoggedIn, TOKEN_PATH, size};
+
+const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
+
+/// What guessers were answered.
+#[derive(Default)]
+struct Guesses {
+    over: AtomicBool,
+    looked_at: AtomicUsize,
+    limited: AtomicUsize,
+    busy: AtomicUsize,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_session() {
+    let (sources, seconds) = (size(100, 1_000), size(2, 60));
+    rlimit::increase_nofile_limit(8_000).unwrap();
+    // So few that a short run comes to their end.
+    let free = size(20, 100);
+    let settled = House::set(FLEET, |settings| {
+        settings.limits.login_failures_unknown_free = u32::try_from(free).unwrap();
+    });
+    let house = Arc::new(settled.await);
+    let mut token = house.log_in("ops").await.token;
+    let guesses = Arc::new(Guesses::default());
+    let guessers: Vec<_> = (0..u32::try_from(sources).unwrap())
+        .map(|number| {
+            let source = Ipv4Addr::from_bits(0x7F01_0001 + number);
+            tokio::spawn(guess(source, Arc::clone(&house), Arc::clone(&guesses)))
+        })
+        .collect();
+    let (begun, mut told) = (Instant::now(), Duration::ZERO);
+    let mut logins = Vec::new();
+    let mut caller = house.caller().await;
+    while begun.elapsed() < Duration::from_secs(u64::try_from(seconds).unwrap()) {
+        assert_eq!(house.code_of(&token).await, 200, "the session is touched");
+        let start = Instant::now();
+        let reply = caller.call(TOKEN_PATH, None, LOG_IN).await;
+        logins.push(start.elapsed());
+        token = LoggedIn::of(&reply).token;
+        // The house's clock follows, and the trail is kept.
+        let elapsed = begun.elapsed();
+        house.pass(elapsed - told);
+        told = elapsed;
+        house.app.tell_refusals().await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(house.code_of(&token).await, 200, "the session is touched");
+    guesses.over.store(true, Ordering::SeqCst);
+    for guesser in guessers {
+        guesser.await.unwrap();
+    }
+    report((sources, free), begun.elapsed(), logins, &guesses);
+}
+
+fn report(
+    (sources, free): (usize, usize),
+    elapsed: Duration,
+    mut logins: Vec<Duration>,
+    guesses: &Guesses,
+) {
+    let [looked_at, limited, busy] = [&guesses.looked_at, &guesses.limited, &guesses.busy]
+        .map(|count| count.load(Ordering::SeqCst));
+    logins.sort_unstable();
+    let (median, worst) = (logins[logins.len() / 2], logins[logins.len() - 1]);
+    println!(
+        "{sources} sources guessed for {elapsed:.1?}: {looked_at} guesses were looked at, \
+         {limited} limited, {busy} busy; the integrator logged in {} times, median {median:.0?}, \
+         at most {worst:.0?}",
+        logins.len()
+    );
+    let allowed = free + usize::try_from(elapsed.as_secs()).unwrap() / 2 + 1;
+    assert!(looked_at <= allowed, "{looked_at} guesses were looked at, {allowed} may be");
+    assert!(limited > 0, "nobody was limited");
+    assert!(median < Duration::from_secs(1), "half of the logins took {median:?} and more");
+}
+
+async fn guess(source: Ipv4Addr, house: Arc<House>, guesses: Arc<Guesses>) {
+    let mut number = 0;
+    while !guesses.over.load(Ordering::SeqCst) {
+        let Some(mut caller) = Caller::connect_from(source, &house).await else { continue };
+        while !guesses.over.load(Ordering::SeqCst) {
+            number += 1;
+            let body = format!(r#"{{"username":"ops","password":"{source} {number}"}}"#);
+            let request = crate::harness::post(&format!("/v8/{TOKEN_PATH}")).body(body.into());
+            let Some(reply) = caller.try_send(request.unwrap()).await else { break };
+            let count = match reply.code() {
+                -2 => &guesses.looked_at,
+                -1 => &guesses.limited,
+                500 => &guesses.busy,
+                _ => panic!("{reply:?}"),
+            };
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A guesser who fills the buckets and the hash slots keeps out those alone who never logged in.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
+    let house = House::with(FLEET).await;
+    house.log_in("ops").await;
+    let stranger = Ipv4Addr::new(127, 9, 9, 9);
+    let mut guesser = Caller::connect_from(stranger, &house).await.unwrap();
+    let wrong = r#"{"username":"ops","password":"wrong"}"#;
+    let mut codes = Vec::new();
+    for _ in 0..11 {
+        codes.push(guesser.call(TOKEN_PATH, None, wrong).await.code());
+    }
+    assert_eq!(codes, [[-2; 10].as_slice(), &[-1]].concat());
+    assert_eq!(guesser.call(TOKEN_PATH, None, LOG_IN).await.code(), -1);
+    let token = house.log_in("ops").await.token;
+    assert_eq!(house.code_of(&token).await, 200);
+}

@@ -1,0 +1,25 @@
+//! The dashboard functions: "dashboard monetary statistics are USD"; "calendar days use the
+//! statistics timezone".
+
+mod answers;
+mod books;
+mod days;
+mod filters;
+mod first_layout;
+mod money;
+mod recount;
+
+use serde_json::Value;
+
+use crate::harness::{House, Reply};
+
+/// A call that succeeds.
+async fn ask(house: &House, token: &str, path: &str, body: &Value) -> Reply {
+    crate::shop::ask(house, token, path, "", &body.to_string()).await
+}
+
+/// The value of a figure of a summary.
+fn kpi<'a>(summary: &'a Reply, code: &str) -> &'a str {
+    let list = summary.data()["kpiList"].as_array().unwrap();
+    list.iter().find(|kpi| kpi["code"] == code).unwrap()["value"].as_str().unwrap()
+}

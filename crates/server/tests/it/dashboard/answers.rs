@@ -1,0 +1,156 @@
+//! Whole answers, with sales and without.
+
+use serde_json::json;
+
+use super::ask;
+use crate::fixture::{Ask, whole};
+use crate::harness::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, House, ONLINE_PATH, PROFILE_PATH,
+    SUMMARY_PATH, TREND_PATH,
+};
+use crate::shop;
+
+/// The house of all snapshots, a caller in `harbour`, and a rate for euros, but none for krónur.
+async fn open() -> (House, String) {
+    let (house, token) = shop::open_to_ops().await;
+    house.rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
+    (house, token)
+}
+
+/// "`{startTimestamp, endTimestamp, timeZone, currency:"USD", kpiList:[{code, name, value, type}],
+/// unconvertedOrders}`"; "`value` a formatted string"; "default range: first day of this month,
+/// midnight, until now".
+#[tokio::test]
+async fn a_summary() {
+    let (house, token) = open().await;
+    let summary = whole(&ask(&house, &token, SUMMARY_PATH, &json!({})).await);
+    insta::assert_snapshot!("a_summary", summary);
+    let chinese = Ask::to(SUMMARY_PATH).token(&token).locale("zh-CN").send(&house).await;
+    insta::assert_snapshot!("a_summary_in_chinese", whole(&chinese));
+}
+
+/// "`{goodsId, goodsName, price, defaultPrice, averagePrice, salesCount, salesAmount, deviceCount,
+/// rankList:[…the same, at most 10]}`, ranked by salesCount, then salesAmount, then goodsId".
+#[tokio::test]
+async fn a_best_selling_product() {
+    let (house, token) = open().await;
+    let best = whole(&ask(&house, &token, BEST_PATH, &json!({})).await);
+    insta::assert_snapshot!("a_best_selling_product", best);
+}
+
+/// "`[{deviceCode, deviceName, orderCount, salesCount, salesAmount}]`, devices with a sale in the
+/// range, by amount descending, then deviceCode".
+#[tokio::test]
+async fn sales_by_device() {
+    let (house, token) = open().await;
+    let by_device = whole(&ask(&house, &token, BY_DEVICE_PATH, &json!({})).await);
+    insta::assert_snapshot!("sales_by_device", by_device);
+}
+
+/// "`[{label:"yyyy-MM-dd", amount, orderCount}]`, a row for every day that the range touches";
+/// "fills days without sales with zero".
+#[tokio::test]
+async fn a_sales_trend() {
+    let (house, token) = open().await;
+    let since_a_thursday = json!({ "startTimestamp": house.now().0 - 4 * 86_400_000 });
+    let trend = whole(&ask(&house, &token, TREND_PATH, &since_a_thursday).await);
+    insta::assert_snapshot!("a_sales_trend", trend);
+}
+
+/// "Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
+#[tokio::test]
+async fn a_device_aisle_hierarchy() {
+    let (house, token) = open().await;
+    house.apply(HIERARCHY).await.unwrap();
+    let aisles = whole(&ask(&house, &token, AISLE_PATH, &json!({})).await);
+    insta::assert_snapshot!("a_device_aisle_hierarchy", aisles);
+}
+
+/// Cabinets and layers in no order, prices in three currencies.
+const HIERARCHY: &str = r#"
+    [[product]]
+    id = "P-3"
+    name = "お茶"
+    currency = "JPY"
+    default_price = 160
+    [[product]]
+    id = "P-4"
+    name = "Dates"
+    currency = "KWD"
+    [[device]]
+    code = "H-2"
+    aisle = [
+        { code = "2-1", product = "P-3", price = 160, show_price = 150, stock = 1, capacity = 6, cabinet = "B", layer = 2 },
+        { code = "1-2", product = "P-1", price = 240, capacity = 6, cabinet = "B", broken = true },
+        { code = "9", product = "P-4", price = 1250, stock = 2, capacity = 2, cabinet = "A", layer = 10, enabled = false },
+        { code = "1-1", product = "P-1", price = 250, capacity = 6, cabinet = "B" },
+    ]
+"#;
+
+/// "`{list:[device record]}`".
+#[tokio::test]
+async fn a_device_profile() {
+    let (house, token) = open().await;
+    let profile = whole(&ask(&house, &token, PROFILE_PATH, &json!({})).await);
+    insta::assert_snapshot!("a_device_profile", profile);
+    // "[device record]": to the letter those of the device page.
+    let page = shop::ask(&house, &token, crate::harness::DEVICES_PATH, "", "{}").await;
+    let profile = ask(&house, &token, PROFILE_PATH, &json!({})).await;
+    assert_eq!(profile.data()["list"], page.data()["records"]);
+}
+
+/// "`{totalCount, onlineCount, offlineCount, list:[{deviceCode, deviceName, isOnline,
+/// lastActiveTimestamp}]}`".
+#[tokio::test]
+async fn online_devices() {
+    let (house, token) = open().await;
+    let online = whole(&ask(&house, &token, ONLINE_PATH, &json!({})).await);
+    insta::assert_snapshot!("online_devices", online);
+}
+
+/// "Best-selling product with no sales or no visible devices: null. Sales by device, or device aisle
+/// hierarchy, with no results: `[]`. Device profile with no results: object with `list: []`."
+#[tokio::test]
+async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
+    let (house, _) = open().await;
+    let token = house.log_in("new").await.token;
+    let mut answers = Vec::new();
+    for path in DASHBOARD_PATHS.into_iter().chain([ONLINE_PATH]) {
+        let reply = ask(&house, &token, path, &json!({})).await;
+        let function = path.rsplit('/').next().unwrap();
+        answers.push(format!("{function}\n{}", whole(&reply)));
+    }
+    insta::assert_snapshot!("the_empty_shapes", answers.join("\n\n"));
+}
+
+/// The same shapes where there are devices, and no sales in the range.
+#[tokio::test]
+async fn a_range_without_sales_has_the_empty_shapes() {
+    let (house, token) = open().await;
+    let now = house.now().0;
+    for range in
+        [json!({ "startTimestamp": now }), json!({ "startTimestamp": 5, "endTimestamp": 5 })]
+    {
+        for (path, data) in
+            [(BEST_PATH, json!(null)), (BY_DEVICE_PATH, json!([])), (TREND_PATH, json!([]))]
+        {
+            let reply = ask(&house, &token, path, &range).await;
+            assert_eq!(*reply.data(), data, "{path} {range}");
+        }
+        let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+        for (code, value) in [
+            ("salesAmount", "0.00"),
+            ("orderCount", "0"),
+            ("itemCount", "0"),
+            ("averageOrderAmount", "0.00"),
+            ("refundAmount", "0.00"),
+            ("shipmentSuccessRate", "0.0%"),
+            ("deviceCount", "3"),
+            ("onlineDeviceCount", "1"),
+            ("onlineRate", "33.3%"),
+        ] {
+            assert_eq!(super::kpi(&summary, code), value, "{code} {range}");
+        }
+        assert_eq!(summary.data()["unconvertedOrders"], 0);
+    }
+}

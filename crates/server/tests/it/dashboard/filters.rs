@@ -1,0 +1,255 @@
+//! "Filters `startTimestamp, endTimestamp` (half open), `groupId`, `deviceCodes[]`"; and which
+//! devices are there.
+
+use kiosque_model::UnixMs;
+use serde_json::{Value, json};
+
+use super::{ask, kpi};
+use crate::fixture::Ask;
+use crate::harness::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, House, ONLINE_PATH,
+    PROFILE_PATH, SUMMARY_PATH, TREND_PATH,
+};
+use crate::shop;
+
+const DAY_MS: i64 = 86_400_000;
+
+fn codes(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|entry| entry["deviceCode"].as_str().unwrap()).collect()
+}
+
+/// Device codes of the functions that list devices: sales, aisles, profile, online.
+async fn listed(house: &House, token: &str, body: &Value) -> [Vec<String>; 3] {
+    let mut all = Vec::new();
+    for path in [BY_DEVICE_PATH, AISLE_PATH, PROFILE_PATH] {
+        let reply = ask(house, token, path, body).await;
+        let list = if path == PROFILE_PATH { &reply.data()["list"] } else { reply.data() };
+        all.push(codes(list).into_iter().map(str::to_owned).collect());
+    }
+    all.try_into().unwrap()
+}
+
+/// "A `groupId` filter … does not change the selected Group."
+#[tokio::test]
+async fn a_group_filter_shows_another_group_and_does_not_switch() {
+    let (house, token) = shop::open_to_ops().await;
+    house.orders(r#"{"orderId":"O-6","deviceCode":"S-1","currency":"USD","totalAmount":700,"tradeStartTime":"2026-03-02 08:00:00","payEndTime":"2026-03-02 08:00:00"}"#).await;
+    let station = json!({"groupId": "station"});
+    let summary = ask(&house, &token, SUMMARY_PATH, &station).await;
+    assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "salesAmount")), ("1", "7.00"));
+    assert_eq!(kpi(&summary, "deviceCount"), "1");
+    assert_eq!(listed(&house, &token, &station).await, [["S-1"], ["S-1"], ["S-1"]]);
+    let trend = ask(&house, &token, TREND_PATH, &station).await;
+    assert_eq!(trend.data()[1], json!({"label": "2026-03-02", "amount": 7.0, "orderCount": 1}));
+    // Sold, but no goods of it.
+    assert_eq!(*ask(&house, &token, BEST_PATH, &station).await.data(), Value::Null);
+    // The selected group is still the other one, for all that follows.
+    let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+    assert_eq!(kpi(&summary, "orderCount"), "3");
+    let page = shop::ask(&house, &token, DEVICES_PATH, "", "{}").await;
+    assert_eq!(shop::column(&page, "deviceCode"), ["H-1", "H-2", "H-3"]);
+    let own = ask(&house, &token, SUMMARY_PATH, &json!({"groupId": "harbour"})).await;
+    assert_eq!(own.data()["kpiList"], summary.data()["kpiList"]);
+}
+
+/// "`deviceCodes[]`": only these, each once.
+#[tokio::test]
+async fn a_device_filter_counts_each_of_its_devices_once() {
+    let (house, token) = shop::open_to_ops().await;
+    for (filter, orders, devices, sold, shown) in [
+        (json!(["H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
+        (json!(["H-1", "H-1", "H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
+        (json!(["H-2"]), "0", "1", vec![], vec!["H-2"]),
+        (json!(["H-3", "H-1", "H-3"]), "3", "2", vec!["H-1", "H-3"], vec!["H-1", "H-3"]),
+        // Not enabled: in scope, and in no list.
+        (json!(["H-4"]), "0", "0", vec![], vec![]),
+        (json!([]), "3", "3", vec!["H-1", "H-3"], vec!["H-1", "H-2", "H-3"]),
+    ] {
+        let body = json!({ "deviceCodes": filter });
+        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        assert_eq!(kpi(&summary, "orderCount"), orders, "{filter}");
+        assert_eq!(kpi(&summary, "deviceCount"), devices, "{filter}");
+        let mut lists = listed(&house, &token, &body).await;
+        // By amount; neither of them has a rate.
+        lists[0].sort();
+        assert_eq!(lists, [sold, shown.clone(), shown], "{filter}");
+        let trend = ask(&house, &token, TREND_PATH, &body).await;
+        let days = trend.data().as_array().unwrap();
+        let counted: i64 = days.iter().map(|day| day["orderCount"].as_i64().unwrap()).sum();
+        assert_eq!(counted.to_string(), orders, "{filter}");
+    }
+    let best = ask(&house, &token, BEST_PATH, &json!({"deviceCodes": ["H-3"]})).await;
+    assert_eq!(*best.data(), Value::Null);
+    let best = ask(&house, &token, BEST_PATH, &json!({"deviceCodes": ["H-1"]})).await;
+    assert_eq!(best.data()["goodsId"], "P-1");
+}
+
+/// "A device is in scope of every group that owns it or ever did, each seeing its own orders of it";
+/// "device pages show present owners only".
+#[tokio::test]
+async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
+    let (house, token) = shop::open_to_ops().await;
+    house.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
+    house.pass(std::time::Duration::from_secs(60));
+    house.orders(r#"{"orderId":"O-6","deviceCode":"H-1","currency":"USD","totalAmount":700,"tradeStartTime":"2026-03-02 10:00:30","payEndTime":"2026-03-02 10:00:30","detailVOList":[{"goodsId":"P-1","salePrice":700}]}"#).await;
+    for (group, orders, items, devices) in [("harbour", "2", 2, "0"), ("station", "1", 1, "1")] {
+        let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
+        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        assert_eq!(kpi(&summary, "orderCount"), orders, "{group}");
+        assert_eq!(kpi(&summary, "deviceCount"), devices, "{group}");
+        let sold = ask(&house, &token, BY_DEVICE_PATH, &body).await;
+        assert_eq!(codes(sold.data()), ["H-1"], "{group}");
+        assert_eq!(sold.data()[0]["orderCount"].to_string(), orders, "{group}");
+        let best = ask(&house, &token, BEST_PATH, &body).await;
+        assert_eq!(
+            (&best.data()["goodsId"], &best.data()["salesCount"]),
+            (&json!("P-1"), &json!(items))
+        );
+        let profile = ask(&house, &token, PROFILE_PATH, &body).await;
+        let listed = codes(&profile.data()["list"]).len();
+        assert_eq!(listed.to_string(), devices, "{group}");
+    }
+    // Its past is no secret of the group that has it: without a filter, too.
+    let sold = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    assert_eq!(codes(sold.data()), ["H-1", "H-3"]);
+}
+
+/// "A device that is not enabled leaves device pages and counts; its orders stay."
+#[tokio::test]
+async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
+    let (house, token) = shop::open_to_ops().await;
+    let before = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    house.apply("[[device]]\ncode = \"H-1\"\nenabled = false\n").await.unwrap();
+    let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+    for (code, value) in [
+        ("orderCount", "3"),
+        ("deviceCount", "2"),
+        ("onlineDeviceCount", "0"),
+        ("onlineRate", "0.0%"),
+    ] {
+        assert_eq!(kpi(&summary, code), value, "{code}");
+    }
+    let after = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    assert_eq!(after.text, before.text);
+    let online = ask(&house, &token, ONLINE_PATH, &json!({})).await;
+    assert_eq!(codes(&online.data()["list"]), ["H-2", "H-3"]);
+    for counted in [("totalCount", 2), ("onlineCount", 0), ("offlineCount", 2)] {
+        assert_eq!(online.data()[counted.0], counted.1, "{}", counted.0);
+    }
+    let [_, aisles, profile] = listed(&house, &token, &json!({})).await;
+    assert_eq!([aisles, profile], [["H-2", "H-3"], ["H-2", "H-3"]]);
+    // Nobody asks its prices any more.
+    house.rates(&[("EUR", "2026-01-01", "1")]).await;
+    house.apply("[[device]]\ncode = \"H-2\"\naisle = [{code = \"1\", product = \"P-1\", price = 300}]\n").await.unwrap();
+    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    assert_eq!((&best.data()["price"], &best.data()["defaultPrice"]), (&json!(3.0), &json!(2.5)));
+}
+
+/// "Half open"; either end may be left out: "default range: first day of this month, midnight,
+/// until now".
+#[tokio::test]
+async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
+    let (house, token) = shop::open_to_ops().await;
+    let now = house.now().0;
+    let month = now - DAY_MS - 10 * 3_600_000;
+    // Sold on the 1st at 00:00:03 and 09:00:20, and today at 09:55:30.
+    let (first, second, third) = (month + 3_000, month + 32_420_000, now - 270_000);
+    let body = |start: Option<i64>, end: Option<i64>| {
+        let mut body = json!({});
+        for (field, at) in [("startTimestamp", start), ("endTimestamp", end)] {
+            if let Some(at) = at {
+                body[field] = json!(at);
+            }
+        }
+        body
+    };
+    let february = month - 28 * DAY_MS;
+    for (start, end, orders, range) in [
+        (None, None, "3", (month, now)),
+        (Some(first), None, "3", (first, now)),
+        (Some(first + 1), None, "2", (first + 1, now)),
+        (Some(third), None, "1", (third, now)),
+        (Some(third + 1), None, "0", (third + 1, now)),
+        (Some(now), None, "0", (now, now)),
+        (None, Some(third), "2", (month, third)),
+        (None, Some(third + 1), "3", (month, third + 1)),
+        (None, Some(now + 40 * DAY_MS), "3", (month, now + 40 * DAY_MS)),
+        (None, Some(month), "0", (month, month)),
+        // An end that is told alone and lies before this month has its own month before it.
+        (None, Some(month - 1), "0", (february, month - 1)),
+        (None, Some(february), "0", (february - 31 * DAY_MS, february)),
+        (Some(first), Some(second), "1", (first, second)),
+        (Some(first), Some(second + 1), "2", (first, second + 1)),
+        (Some(first + 1), Some(third), "1", (first + 1, third)),
+        (Some(second), Some(second), "0", (second, second)),
+        (Some(month - DAY_MS), Some(month), "0", (month - DAY_MS, month)),
+        (Some(now + 9), Some(now + 10), "0", (now + 9, now + 10)),
+        (Some(-5), Some(5), "0", (-5, 5)),
+    ] {
+        let body = body(start, end);
+        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        let data = summary.data();
+        assert_eq!(data["startTimestamp"], range.0, "{body}");
+        assert_eq!(data["endTimestamp"], range.1, "{body}");
+        assert_eq!(kpi(&summary, "orderCount"), orders, "{body}");
+    }
+    // Ends beyond all time are ends, too.
+    let far = body(None, Some(i64::MIN));
+    let data = ask(&house, &token, SUMMARY_PATH, &far).await;
+    assert_eq!(data.data()["startTimestamp"], i64::MIN);
+    let far = body(Some(i64::MAX - 5), Some(i64::MAX));
+    let trend = ask(&house, &token, TREND_PATH, &far).await;
+    assert_eq!(trend.data()[0]["label"], "9999-12-31");
+    let before = body(Some(UnixMs(0).0 - DAY_MS), Some(DAY_MS));
+    let trend = ask(&house, &token, TREND_PATH, &before).await;
+    let labels: Vec<_> =
+        trend.data().as_array().unwrap().iter().map(|day| day["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["1969-12-31", "1970-01-01"]);
+}
+
+/// "An optional field null, or `""` in a filter, or an empty list: as if absent"; "unknown body
+/// fields, unknown query keys: ignored".
+#[tokio::test]
+async fn what_says_nothing_changes_nothing() {
+    let (house, token) = shop::open_to_ops().await;
+    for path in DASHBOARD_PATHS {
+        let plain = shop::ask(&house, &token, path, "", "{}").await.text;
+        for (query, body) in [
+            (
+                "",
+                r#"{"startTimestamp":null,"endTimestamp":null,"groupId":null,"deviceCodes":null}"#,
+            ),
+            ("", r#"{"startTimestamp":"","endTimestamp":"","groupId":"","deviceCodes":""}"#),
+            ("", r#"{"deviceCodes":[]}"#),
+            ("", r#"{"deviceCode":"X","current":0,"other":{"deviceCodes":["X"]}}"#),
+            ("current=x&size=0&startTimestamp=7", "{}"),
+        ] {
+            let reply = shop::ask(&house, &token, path, query, body).await;
+            assert_eq!(reply.text, plain, "{path} {query} {body}");
+        }
+    }
+}
+
+/// "Log out and Online devices, which take no body"; "a body where none is allowed: ignored".
+#[tokio::test]
+async fn online_devices_ignores_any_body() {
+    let (house, token) = shop::open_to_ops().await;
+    let plain = Ask::to(ONLINE_PATH).token(&token).body("").send(&house).await;
+    assert_eq!((plain.code(), &plain.data()["totalCount"]), (200, &json!(3)));
+    let huge = "x".repeat((1 << 20) + 1);
+    for body in [
+        "{}",
+        "null",
+        "[",
+        "{nonsense",
+        r#"{"groupId":"station"}"#,
+        r#"{"groupId":"nowhere","deviceCodes":["X"],"startTimestamp":"x"}"#,
+        r#"{"a":1,"a":2}"#,
+        &huge,
+    ] {
+        let reply = Ask::to(ONLINE_PATH).token(&token).body(body).send(&house).await;
+        assert_eq!(reply.text, plain.text, "{:.40}", body);
+    }
+    let broken = Ask::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
+    assert_eq!(broken.send(&house).await.text, plain.text);
+}

@@ -1,0 +1,291 @@
+//! "USD by a dated rate table that the operator loads (the latest rate on or before the day); sales
+//! with no rate are left out of dollar sums and counted in `unconvertedOrders`, never added at
+//! 1:1"; "decimals throughout, rounded half-even once at the end".
+
+use serde_json::{Value, json};
+
+use super::{ask, kpi};
+use crate::harness::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, House, SUMMARY_PATH, TREND_PATH, cheap_hash,
+};
+
+fn fleet() -> String {
+    let hash = cheap_hash("secret");
+    let mut fleet = format!(
+        "[[group]]\nid = \"g\"\nname = \"Group\"\n\
+         [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
+         third_party_api = true\ngroups = [\"g\"]\n"
+    );
+    for (currency, price) in [("JPY", 155), ("EUR", 250), ("KWD", 1_250), ("USD", 199)] {
+        fleet += &format!(
+            "[[product]]\nid = \"p-{currency}\"\nname = \"In {currency}\"\n\
+             currency = \"{currency}\"\ndefault_price = {price}\n\
+             [[device]]\ncode = \"{currency}\"\nname = \"In {currency}\"\ngroup = \"g\"\n\
+             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, show_price = {}}}]\n",
+            price + 1
+        );
+    }
+    fleet
+}
+
+struct Sale {
+    id: String,
+    currency: &'static str,
+    amount: i64,
+    day: &'static str,
+}
+
+/// A kiosk of each currency sells its product.
+async fn sell(house: &House, sales: &[Sale]) {
+    let mut file = String::new();
+    for Sale { id, currency, amount, day } in sales {
+        let order = json!({
+            "orderId": id, "deviceCode": currency, "currency": currency, "totalAmount": amount,
+            "tradeStartTime": format!("{day} 12:00:00"), "payEndTime": format!("{day} 12:00:00"),
+            "detailVOList": [{"goodsId": format!("p-{currency}"), "salePrice": amount}],
+        });
+        file += &format!("{order}\n");
+    }
+    house.orders(file).await;
+}
+
+async fn open() -> (House, String) {
+    let house = House::with(&fleet()).await;
+    let token = house.log_in("ops").await.token;
+    (house, token)
+}
+
+/// A currency, amounts in its minor units, a rate, what they come to in dollars, as a number and
+/// as a figure, and on average.
+type Worth = (&'static str, &'static [i64], &'static str, f64, &'static str, f64);
+
+/// Currencies with 0, 2 and 3 decimals.
+const WORTH: &[Worth] = &[
+    ("USD", &[350], "1", 3.5, "3.50", 3.5),
+    ("USD", &[123_456, 1], "1", 1_234.57, "1,234.57", 617.28),
+    ("JPY", &[1_000], "0.0067", 6.7, "6.70", 6.7),
+    // Half a cent goes to the even one.
+    ("JPY", &[1], "0.005", 0.0, "0.00", 0.0),
+    ("JPY", &[1], "0.015", 0.02, "0.02", 0.02),
+    ("JPY", &[1], "0.025", 0.02, "0.02", 0.02),
+    ("JPY", &[1], "0.025000000001", 0.03, "0.03", 0.03),
+    // Rounded once: three halves of a cent are a cent and a half, and two of them a cent.
+    ("JPY", &[1, 1, 1], "0.005", 0.02, "0.02", 0.0),
+    ("JPY", &[1, 1], "0.005", 0.01, "0.01", 0.0),
+    ("EUR", &[100], "1.085", 1.08, "1.08", 1.08),
+    ("EUR", &[100], "1.095", 1.1, "1.10", 1.1),
+    ("EUR", &[333, 333, 334], "1.0837", 10.84, "10.84", 3.61),
+    ("KWD", &[1_234], "3.25", 4.01, "4.01", 4.01),
+    ("KWD", &[2], "2.5", 0.0, "0.00", 0.0),
+    ("KWD", &[6], "2.5", 0.02, "0.02", 0.02),
+    ("KWD", &[1_000_000_000_000], "3.25", 3_250_000_000.0, "3,250,000,000.00", 3_250_000_000.0),
+];
+
+#[tokio::test]
+async fn amounts_of_each_currency_come_to_dollars() {
+    for &(currency, amounts, rate, dollars, told, average) in WORTH {
+        let (house, token) = open().await;
+        if currency != "USD" {
+            house.rates(&[(currency, "2026-01-01", rate)]).await;
+        }
+        let sales = amounts.iter().enumerate().map(|(at, amount)| Sale {
+            id: format!("o{at}"),
+            currency,
+            amount: *amount,
+            day: "2026-03-01",
+        });
+        sell(&house, &sales.collect::<Vec<_>>()).await;
+        let what = format!("{amounts:?} {currency} at {rate}");
+        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        assert_eq!(kpi(&summary, "salesAmount"), told, "{what}");
+        assert_eq!(
+            kpi(&summary, "averageOrderAmount"),
+            format!("{average:.2}").replace("3250000000.00", told),
+            "{what}"
+        );
+        assert_eq!(summary.data()["unconvertedOrders"], 0, "{what}");
+        let trend = ask(&house, &token, TREND_PATH, &json!({})).await;
+        assert_eq!(trend.data()[0]["amount"], dollars, "{what}");
+        let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+        assert_eq!(by_device.data()[0]["salesAmount"], dollars, "{what}");
+        let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+        assert_eq!(best.data()["salesAmount"], dollars, "{what}");
+        assert_eq!(best.data()["averagePrice"], average, "{what}");
+        // The same when the day is cut in two, and its orders are added up one by one: its bounds
+        // were widened by a sale that was none in the end.
+        for status in [1, 2] {
+            let late = json!({
+                "orderId": "late", "deviceCode": currency, "currency": currency,
+                "totalAmount": 7, "payStatus": status, "tradeStartTime": "2026-03-01 12:00:00",
+                "payEndTime": "2026-03-01 23:00:00",
+            });
+            house.orders(late.to_string()).await;
+        }
+        let to_noon = json!({"endTimestamp": house.now().0 - 20 * 3_600_000});
+        let cut = ask(&house, &token, SUMMARY_PATH, &to_noon).await;
+        assert_eq!(kpi(&cut, "salesAmount"), told, "{what}");
+    }
+}
+
+fn euros(id: usize, amount: i64, day: &'static str) -> Sale {
+    Sale { id: format!("e{id}"), currency: "EUR", amount, day }
+}
+
+/// "The latest rate on or before the day"; a refund counts "on the sale's day", and at its rate.
+#[tokio::test]
+async fn the_rate_is_that_of_the_sales_day() {
+    let (house, token) = open().await;
+    house
+        .rates(&[
+            ("EUR", "2026-02-25", "2"),
+            ("EUR", "2026-02-27", "3"),
+            ("EUR", "2026-03-01", "5"),
+        ])
+        .await;
+    let days = ["2026-02-24", "2026-02-25", "2026-02-26", "2026-02-27", "2026-02-28", "2026-03-01"];
+    let sales: Vec<Sale> = (0..).zip(days).map(|(id, day)| euros(id, 100, day)).collect();
+    sell(&house, &sales).await;
+    let range = json!({"startTimestamp": house.now().0 - 7 * 86_400_000});
+    let trend = ask(&house, &token, TREND_PATH, &range).await;
+    let amounts: Vec<f64> = trend
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|day| day["amount"].as_f64().unwrap())
+        .collect();
+    assert_eq!(amounts, [0.0, 0.0, 2.0, 2.0, 3.0, 3.0, 5.0, 0.0]);
+    let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+    assert_eq!(kpi(&summary, "salesAmount"), "15.00");
+    // Of those that have a rate.
+    assert_eq!(kpi(&summary, "averageOrderAmount"), "3.00");
+    assert_eq!(
+        (kpi(&summary, "orderCount"), &summary.data()["unconvertedOrders"]),
+        ("6", &json!(1))
+    );
+
+    // Refunded days later, at another rate.
+    let refunded = json!({
+        "orderId": "e1", "deviceCode": "EUR", "currency": "EUR", "totalAmount": 100,
+        "tradeStartTime": "2026-02-25 12:00:00", "payEndTime": "2026-02-25 12:00:00",
+        "payStatus": 4, "refundAmount": 40, "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
+    });
+    house.orders(refunded.to_string()).await;
+    let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+    assert_eq!((kpi(&summary, "salesAmount"), kpi(&summary, "refundAmount")), ("15.00", "0.80"));
+    let of_day = json!({"startTimestamp": house.now().0 - 3 * 86_400_000});
+    assert_eq!(kpi(&ask(&house, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
+}
+
+/// Dollars, the average and unconverted orders of a summary; and device by device.
+async fn sold(house: &House, token: &str) -> String {
+    let summary = ask(house, token, SUMMARY_PATH, &json!({})).await;
+    assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));
+    let by_device = ask(house, token, BY_DEVICE_PATH, &json!({})).await;
+    let devices = by_device.data().as_array().unwrap().iter().map(|of| {
+        let code = of["deviceCode"].as_str().unwrap();
+        format!("{code} {} {}", of["orderCount"], of["salesAmount"])
+    });
+    format!(
+        "{} {} {}; {}",
+        kpi(&summary, "salesAmount"),
+        kpi(&summary, "averageOrderAmount"),
+        summary.data()["unconvertedOrders"],
+        devices.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// "Sales with no rate are left out of dollar sums and counted in `unconvertedOrders`"; rates that
+/// are loaded late count, and a corrected one counts instead.
+#[tokio::test]
+async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
+    let (house, token) = open().await;
+    let sale = |id: &str, currency, amount| Sale {
+        id: id.to_owned(),
+        currency,
+        amount,
+        day: "2026-03-01",
+    };
+    sell(
+        &house,
+        &[
+            sale("a", "USD", 150),
+            sale("b", "EUR", 1_000),
+            sale("c", "JPY", 500),
+            sale("d", "JPY", 5),
+        ],
+    )
+    .await;
+    let mut told = Vec::new();
+    for rates in [
+        vec![],
+        // Of a later day, and so of no use yet.
+        vec![("EUR", "2026-03-02", "1.5")],
+        vec![("EUR", "2025-12-31", "1.2")],
+        vec![("JPY", "2026-03-01", "0.01")],
+        vec![("EUR", "2025-12-31", "1.1")],
+    ] {
+        house.rates(&rates).await;
+        told.push(sold(&house, &token).await);
+    }
+    assert_eq!(
+        told,
+        [
+            "1.50 1.50 3; USD 1 1.5, EUR 1 0.0, JPY 2 0.0",
+            "1.50 1.50 3; USD 1 1.5, EUR 1 0.0, JPY 2 0.0",
+            "13.50 6.75 2; EUR 1 12.0, USD 1 1.5, JPY 2 0.0",
+            "18.55 4.64 0; EUR 1 12.0, JPY 2 5.05, USD 1 1.5",
+            "17.55 4.39 0; EUR 1 11.0, JPY 2 5.05, USD 1 1.5",
+        ]
+    );
+}
+
+/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars. Device-aisle
+/// `price` and `showPrice` are integer minor units in the product's currency."
+#[tokio::test]
+async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
+    let (house, token) = open().await;
+    house.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-01-01", "0.0067")]).await;
+    let sales = ["JPY", "EUR", "KWD", "USD"].map(|currency| Sale {
+        id: currency.to_owned(),
+        currency,
+        amount: 300,
+        day: "2026-03-01",
+    });
+    sell(&house, &sales).await;
+    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    let ranked: Vec<[Value; 5]> = best.data()["rankList"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| {
+            ["goodsId", "price", "defaultPrice", "averagePrice", "salesAmount"]
+                .map(|field| of[field].clone())
+        })
+        .collect();
+    let row = |id: &str, price: Value, average: Value, amount: f64| {
+        [json!(id), price.clone(), price, average, json!(amount)]
+    };
+    assert_eq!(
+        ranked,
+        [
+            row("p-EUR", json!(2.75), json!(3.3), 3.3),
+            row("p-USD", json!(1.99), json!(3.0), 3.0),
+            row("p-JPY", json!(1.04), json!(2.01), 2.01),
+            // What cannot be told in dollars is null, and no amount of minor units.
+            row("p-KWD", json!(null), json!(null), 0.0),
+        ]
+    );
+    let aisles = ask(&house, &token, AISLE_PATH, &json!({})).await;
+    for device in aisles.data().as_array().unwrap() {
+        let aisle = &device["cabinets"][0]["layers"][0]["aisles"][0];
+        let want = match device["deviceCode"].as_str().unwrap() {
+            "JPY" => 155,
+            "EUR" => 250,
+            "KWD" => 1_250,
+            _ => 199,
+        };
+        assert_eq!((&aisle["price"], &aisle["showPrice"]), (&json!(want), &json!(want + 1)));
+        assert_eq!(aisle["currency"], device["deviceCode"]);
+    }
+}

@@ -1,0 +1,399 @@
+//! "In the transaction of the order that moves them, by difference when an order changes, and always
+//! equal to a recount": orders come, change, come again and wander between groups by chance, in
+//! several zones, and all that sums tell is what books kept by other code come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use kiosque_model::UnixMs;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::books::{Ask, Books, Line, Order, device_code};
+use super::{ask, kpi};
+use crate::chance::{self, Chance};
+use crate::harness::{
+    BEST_PATH, BY_DEVICE_PATH, House, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, cheap_hash, size,
+};
+
+const GROUPS: usize = 2;
+const DEVICES: usize = 4;
+const DAY_MS: i64 = 86_400_000;
+/// Orders are traded on so many days, in so many rounds.
+const DAYS: i64 = 5;
+const ROUNDS: i64 = 5;
+const CURRENCIES: [&str; 4] = ["USD", "EUR", "JPY", "KWD"];
+
+/// Zones, and a day after which something happens to the clock, the month or the year.
+const ZONES: [(&str, &str); 6] = [
+    ("America/New_York", "2022-11-04"),
+    ("Europe/Paris", "2024-03-29"),
+    ("Asia/Kathmandu", "2023-12-29"),
+    ("America/Sao_Paulo", "2018-11-02"),
+    ("America/Havana", "2025-10-31"),
+    ("UTC", "2024-02-27"),
+];
+
+/// The rows of the sums that say something.
+const SUMS: [&str; 3] = [
+    "select g.group_id || '|' || date(s.day * 86400, 'unixepoch') || '|' || s.currency || '|' ||
+        s.orders || '|' || s.items || '|' || s.amount || '|' || s.refund || '|' || s.shipped ||
+        '|' || s.failed
+        from sales_by_day s join groups g on g.group_no = s.group_no
+        where s.orders <> 0 or s.items <> 0 or s.amount <> 0 or s.refund <> 0",
+    "select g.group_id || '|' || date(s.day * 86400, 'unixepoch') || '|' || d.device_code || '|' ||
+        s.currency || '|' || s.orders || '|' || s.items || '|' || s.amount || '|' || s.refund ||
+        '|' || s.shipped || '|' || s.failed
+        from sales_by_device s join groups g on g.group_no = s.group_no
+        join devices d on d.device_no = s.device_no
+        where s.orders <> 0 or s.items <> 0 or s.amount <> 0 or s.refund <> 0",
+    "select g.group_id || '|' || date(s.day * 86400, 'unixepoch') || '|' || d.device_code || '|' ||
+        s.goods_id || '|' || s.currency || '|' || s.items || '|' || s.amount
+        from sales_by_product s join groups g on g.group_no = s.group_no
+        join devices d on d.device_no = s.device_no where s.items <> 0 or s.amount <> 0",
+];
+
+fn fleet() -> String {
+    let hash = cheap_hash("secret");
+    let mut fleet = format!(
+        "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
+         third_party_api = true\ngroups = [\"g0\", \"g1\"]\n\
+         [[product]]\nid = \"p0\"\nname = \"Known\"\ncurrency = \"EUR\"\n"
+    );
+    for group in 0..GROUPS {
+        fleet += &format!("[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n");
+    }
+    for device in 0..DEVICES {
+        let (code, group) = (device_code(device), device % GROUPS);
+        fleet +=
+            &format!("[[device]]\ncode = \"{code}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n");
+    }
+    fleet
+}
+
+/// A house that trades, and its books.
+struct Trade {
+    house: House,
+    token: String,
+    books: Books,
+    /// Of each device: its owners, from when on.
+    owners: [Vec<(usize, i64)>; DEVICES],
+    begins: i64,
+    /// Trades start before it.
+    until: i64,
+    told: usize,
+}
+
+impl Trade {
+    async fn open((zone_name, first_day): (&str, &str)) -> Trade {
+        let house = House::in_zone(zone_name, &fleet()).await;
+        let zone = TimeZone::get(zone_name).unwrap();
+        let first: Date = first_day.parse().unwrap();
+        let first = first.to_zoned(zone.clone()).unwrap().timestamp();
+        house.set_clock(&(first + jiff::SignedDuration::from_hours(24 * (DAYS + 4))).to_string());
+        let token = house.log_in("ops").await.token;
+        let books = Books { zone, orders: BTreeMap::new(), rates: BTreeMap::new() };
+        let owners = std::array::from_fn(|device| vec![(device % GROUPS, 0)]);
+        let begins = first.as_millisecond();
+        Trade { house, token, books, owners, begins, until: begins, told: 0 }
+    }
+
+    async fn round(&mut self, chance: &mut Chance) {
+        self.until += DAYS * DAY_MS / ROUNDS;
+        if chance.once_in(2) {
+            self.load_rates(chance).await;
+        }
+        let mut file = Vec::new();
+        for _ in 0..12 + chance.below(20) {
+            let order = match self.known(chance).filter(|_| chance.once_in(2)) {
+                Some(order) if chance.once_in(4) => order,
+                Some(order) => changed(order, chance),
+                None => self.new_order(chance),
+            };
+            file.push(order.json());
+            let owners = &self.owners[order.device];
+            let owner = owners.iter().rev().find(|(_, since)| *since <= order.start).unwrap();
+            self.books.orders.insert(order.id.clone(), (owner.0, order));
+        }
+        self.house.orders(file.join("\n")).await;
+        if chance.once_in(2) {
+            self.move_one(chance).await;
+        }
+        if chance.once_in(3) {
+            let before = UnixMs(chance.within(self.begins..self.until));
+            self.house.store.archive(before).await.unwrap();
+        }
+    }
+
+    fn known(&self, chance: &mut Chance) -> Option<Order> {
+        let at = chance.below(self.books.orders.len().max(1));
+        self.books.orders.values().nth(at).map(|(_, order)| order.clone())
+    }
+
+    fn new_order(&mut self, chance: &mut Chance) -> Order {
+        self.told += 1;
+        let start = chance.within(self.begins..self.until) / 1_000 * 1_000;
+        let order = Order {
+            id: format!("o{}", self.told),
+            device: chance.below(DEVICES),
+            currency: CURRENCIES[chance.below(4)],
+            amount: chance.within(0..5_000),
+            refund: 0,
+            status: 1,
+            shipment: i64::try_from(chance.below(5)).unwrap(),
+            start,
+            paid: Some(self.some_time(chance, start)),
+            lines: lines(chance),
+        };
+        match chance.below(4) {
+            0 => Order { paid: None, status: 0, ..order },
+            _ => order,
+        }
+    }
+
+    /// When an order was paid: often at an edge of a day.
+    fn some_time(&self, chance: &mut Chance, start: i64) -> i64 {
+        let at = start + chance.within(0..2 * DAY_MS);
+        match chance.below(4) {
+            0 => self.midnight(at) + chance.within(-1..2),
+            1 => at / 3_600_000 * 3_600_000,
+            _ => at,
+        }
+    }
+
+    /// The first instant of the day of an instant, by the calendar that the books use.
+    fn midnight(&self, at: i64) -> i64 {
+        let at = jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(self.books.zone.clone());
+        at.start_of_day().unwrap().timestamp().as_millisecond()
+    }
+
+    async fn load_rates(&mut self, chance: &mut Chance) {
+        let currency = *chance.pick(&CURRENCIES[1..]);
+        let day = self.books.date(chance.within(self.begins - DAY_MS..self.until));
+        // Often with few digits, so that half cents come up.
+        let parts = match chance.below(3) {
+            0 => chance.within(1..2_000_000_000_000),
+            _ => chance.within(1..400) * 5_000_000_000,
+        };
+        let rate = format!("{}.{:012}", parts / 1_000_000_000_000, parts % 1_000_000_000_000);
+        self.house.rates(&[(currency, &day, &rate)]).await;
+        self.books.rates.insert((currency, day), i128::from(parts));
+    }
+
+    /// A device goes to the other group, after all its trades so far.
+    async fn move_one(&mut self, chance: &mut Chance) {
+        let device = chance.below(DEVICES);
+        let group = 1 - self.owners[device].last().unwrap().0;
+        let since = jiff::Timestamp::from_millisecond(self.until).unwrap();
+        let code = device_code(device);
+        let moved =
+            format!("[[device]]\ncode = \"{code}\"\ngroup = \"g{group}\"\nsince = \"{since}\"\n");
+        self.house.apply(&moved).await.unwrap();
+        self.owners[device].push((group, self.until));
+    }
+
+    fn some_ask(&self, chance: &mut Chance) -> Ask {
+        let group = chance.below(GROUPS);
+        let mut devices = Vec::new();
+        if chance.once_in(2) {
+            let known = (0..DEVICES)
+                .filter(|device| self.owners[*device].iter().any(|(owner, _)| *owner == group));
+            devices = known.filter(|_| chance.once_in(2)).collect();
+        }
+        let mut end = || {
+            let at = chance.within(self.begins - DAY_MS..self.begins + (DAYS + 3) * DAY_MS);
+            let sale = self.known(chance).and_then(|order| order.paid);
+            match (chance.below(4), sale) {
+                (0, _) => self.midnight(at),
+                (1, Some(sale)) => sale,
+                (2, Some(sale)) => sale + 1,
+                _ => at,
+            }
+        };
+        let (one, other) = (end(), end());
+        Ask { group, devices, start: one.min(other), end: one.max(other) }
+    }
+
+    async fn check(&self, chance: &mut Chance) {
+        for _ in 0..6 {
+            let ask = self.some_ask(chance);
+            self.check_one(&ask).await;
+        }
+        let verified = self.house.store.verify().await.unwrap();
+        assert_eq!(verified.differences, [""; 0]);
+        let connection = Connection::open(self.house.folder.path().join("kiosque.db")).unwrap();
+        for (sql, want) in SUMS.into_iter().zip(self.books.tables()) {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            assert_eq!(rows.map(Result::unwrap).collect::<BTreeSet<_>>(), want);
+        }
+    }
+
+    async fn check_one(&self, asked: &Ask) {
+        let body = json!({
+            "groupId": format!("g{}", asked.group),
+            "deviceCodes": asked.devices.iter().map(|device| device_code(*device)).collect::<Vec<_>>(),
+            "startTimestamp": asked.start, "endTimestamp": asked.end,
+        });
+        let get = async |path| ask(&self.house, &self.token, path, &body).await;
+        let summary = get(SUMMARY_PATH).await;
+        for (code, want) in self.books.summary(asked) {
+            let told = match code {
+                "unconvertedOrders" => summary.data()[code].to_string(),
+                _ => kpi(&summary, code).to_owned(),
+            };
+            assert_eq!(told, want, "{code} of {body}");
+        }
+        let now = |owners: &Vec<(usize, i64)>| owners.last().unwrap().0 == asked.group;
+        let owned = (0..DEVICES).filter(|device| now(&self.owners[*device]));
+        let shown = |device: &usize| asked.devices.is_empty() || asked.devices.contains(device);
+        assert_eq!(kpi(&summary, "deviceCount"), owned.filter(shown).count().to_string(), "{body}");
+        assert_eq!(*get(TREND_PATH).await.data(), self.books.trend(asked), "{body}");
+        assert_eq!(*get(BY_DEVICE_PATH).await.data(), self.books.by_device(asked), "{body}");
+        let best = get(BEST_PATH).await;
+        let mut ranked = best.data()["rankList"].clone();
+        for product in ranked.as_array_mut().into_iter().flatten() {
+            for field in ["goodsName", "price", "defaultPrice"] {
+                product.as_object_mut().unwrap().remove(field).unwrap();
+            }
+        }
+        let want = self.books.best(asked);
+        match want.as_array().unwrap().as_slice() {
+            [] => assert_eq!(*best.data(), Value::Null, "{body}"),
+            _ => assert_eq!(ranked, want, "{body}"),
+        }
+    }
+
+    /// The orders on pages that are sales add up to what the dashboard tells.
+    async fn check_pages(self) {
+        let mut token = self.token;
+        for group in 0..GROUPS {
+            token = self.house.switch(&token, &format!("g{group}")).await.token;
+            let range = json!({"startTimestamp": self.begins - DAY_MS});
+            let by_device = ask(&self.house, &token, BY_DEVICE_PATH, &range).await;
+            for device in 0..DEVICES {
+                if self.owners[device].iter().all(|(owner, _)| *owner != group) {
+                    continue;
+                }
+                let code = device_code(device);
+                let body = json!({"deviceCode": code, "includeHistory": true}).to_string();
+                let path = format!("{ORDERS_PATH}?size=1000");
+                let page = self.house.call(&path, Some(&token), &body).await;
+                let records = page.data()["records"].as_array().unwrap();
+                let sales = records.iter().filter(|order| {
+                    let status = order["payStatus"].as_i64().unwrap();
+                    !order["payEndTime"].is_null() && [1, 3, 4].contains(&status)
+                });
+                let mut sums = by_device.data().as_array().unwrap().iter();
+                let told = sums.find(|of| of["deviceCode"] == code);
+                let told = told.map_or(0, |of| of["orderCount"].as_u64().unwrap());
+                assert_eq!(u64::try_from(sales.count()).unwrap(), told, "{code} of {group}");
+            }
+        }
+    }
+}
+
+fn lines(chance: &mut Chance) -> Vec<Line> {
+    let line = |chance: &mut Chance| {
+        let goods_id = format!("p{}", chance.below(14));
+        // A discount is a line, too.
+        (goods_id, chance.within(0..4), chance.within(-50..2_000))
+    };
+    (0..chance.below(4)).map(|_| line(chance)).collect()
+}
+
+/// The order as it is told again: in one thing, or several, it is another.
+fn changed(order: Order, chance: &mut Chance) -> Order {
+    let later = order.start + chance.within(0..2 * DAY_MS);
+    let order = match chance.below(9) {
+        0 => Order { paid: Some(later), status: 1, ..order },
+        1 => Order { shipment: i64::try_from(chance.below(5)).unwrap(), ..order },
+        2 => Order { status: 3, refund: chance.within(0..order.amount + 1), ..order },
+        3 => Order { status: 4, refund: order.amount, ..order },
+        4 => Order { status: 2, ..order },
+        5 => Order { amount: chance.within(0..5_000), ..order },
+        6 => Order { lines: lines(chance), ..order },
+        7 => Order { currency: CURRENCIES[chance.below(4)], ..order },
+        _ => Order { paid: None, status: 0, ..order },
+    };
+    if chance.once_in(3) { changed(order, chance) } else { order }
+}
+
+#[tokio::test]
+async fn sums_tell_what_the_orders_come_to_whatever_happens_to_them() {
+    let (seed, histories) = (chance::seed(), size(6, 600));
+    println!("{histories} histories of orders from KIOSQUE_SEED={seed}");
+    for history in 0..histories {
+        let mut chance = Chance::seeded(seed.wrapping_add(u64::try_from(history).unwrap()));
+        let zone = ZONES[usize::try_from(seed % 6).unwrap().wrapping_add(history) % ZONES.len()];
+        println!("history {history}: {zone:?}");
+        let mut trade = Trade::open(zone).await;
+        for _ in 0..ROUNDS {
+            trade.round(&mut chance).await;
+            trade.check(&mut chance).await;
+        }
+        trade.check_pages().await;
+    }
+}
+
+/// A set of orders comes to the same in whatever order it is imported, and in whatever parts.
+#[tokio::test]
+async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
+    let seed = chance::seed();
+    println!("KIOSQUE_SEED={seed}");
+    let mut chance = Chance::seeded(seed);
+    let start = crate::harness::START_MS - 2 * DAY_MS;
+    let mut orders: Vec<String> = (0..60)
+        .map(|at| {
+            let order = Order {
+                id: format!("o{at}"),
+                device: chance.below(DEVICES),
+                currency: CURRENCIES[chance.below(4)],
+                amount: chance.within(0..5_000),
+                refund: chance.within(0..9),
+                status: 1,
+                shipment: 1,
+                start,
+                // Few times, so that names of the same time meet.
+                paid: Some(start + chance.within(0..10) * 3_600_000),
+                lines: lines(&mut chance),
+            };
+            let mut order: Value = serde_json::from_str(&order.json()).unwrap();
+            for line in order["detailVOList"].as_array_mut().unwrap() {
+                line["goodsName"] = json!(["", "Tea", "tea", "茶"][chance.below(4)]);
+            }
+            order.to_string()
+        })
+        .collect();
+    let mut told = Vec::new();
+    for parts in [1, 60, 7] {
+        let house = House::with(&fleet()).await;
+        house.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
+        for at in (1..orders.len()).rev() {
+            orders.swap(at, chance.below(at + 1));
+        }
+        for part in orders.chunks(orders.len().div_ceil(parts)) {
+            house.orders(part.join("\n")).await;
+        }
+        let connection = Connection::open(house.folder.path().join("kiosque.db")).unwrap();
+        let bounds =
+            "select group_no || '|' || day || '|' || currency || '|' || first_sale_at_ms ||
+            '|' || last_sale_at_ms from sales_by_day";
+        let names = "select group_no || '|' || goods_id || '|' || goods_name || '|' || sale_at_ms
+            from goods_names";
+        let rows = |sql: &str| -> BTreeSet<String> {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let tables: Vec<_> = SUMS.into_iter().chain([bounds, names]).map(rows).collect();
+        assert!(tables.iter().all(|rows| rows.len() > 4));
+        let token = house.log_in("ops").await.token;
+        let range = json!({"startTimestamp": start});
+        let best = ask(&house, &token, BEST_PATH, &range).await.text;
+        told.push((tables, best));
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(told[0], told[2]);
+}

@@ -1,0 +1,218 @@
+//! The audit trail over HTTP: "`{"entries":[…],"next":cursor}`, newest first, filters `account`,
+//! `sinceTimestamp`, `limit`: who logged in, switched, logged out, was refused, was replaced by
+//! whom (address, time, request id); who applied what".
+
+use std::time::Duration;
+
+use http_body_util::Full;
+use kiosque_model::TrustedProxies;
+use serde_json::Value;
+
+use crate::fixture::Ask;
+use crate::harness::{Caller, House, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH};
+
+const FLEET: &str = r#"
+    [[group]]
+    id = "harbour"
+    name = "Harbour"
+    [[group]]
+    id = "station"
+    name = "Station"
+    [[account]]
+    login_name = "ops"
+    password = "secret"
+    third_party_api = true
+    groups = ["harbour", "station"]
+    [[account]]
+    login_name = "no-api"
+    password = "secret"
+    groups = ["harbour"]
+"#;
+
+const NEAR: &str = "198.51.100.1";
+const FAR: &str = "2001:db8::7";
+const GUESSER: &str = "203.0.113.9";
+
+/// A house behind a proxy whose word counts, its operator's door open.
+struct Watched {
+    house: House,
+    key: String,
+    requests: Vec<(String, &'static str)>,
+}
+
+impl Watched {
+    async fn open() -> Watched {
+        let house = House::set(FLEET, |settings| {
+            settings.trusted_proxies = TrustedProxies::parse(["127.0.0.0/8"]).unwrap();
+        })
+        .await;
+        let key = house.key_called("auditor", "audit").await;
+        Watched { house, key, requests: Vec::new() }
+    }
+
+    /// A call of an integrator, from an address, that is told under a name.
+    async fn call(&mut self, named: &'static str, source: &str, ask: Ask) -> Reply {
+        let chain = format!("192.0.2.99, {source}, 127.0.0.2");
+        let reply = ask.header("x-forwarded-for", chain).send(&self.house).await;
+        self.requests.push((reply.headers["x-request-id"].clone(), named));
+        self.house.pass(Duration::from_millis(1));
+        reply
+    }
+
+    async fn log_in(
+        &mut self,
+        named: &'static str,
+        source: &str,
+        (name, password): (&str, &str),
+    ) -> Reply {
+        let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
+        self.call(named, source, Ask::to(TOKEN_PATH).body(body)).await
+    }
+
+    async fn get(&self, query: &str) -> Reply {
+        get(&self.house, query, Some(&self.key)).await
+    }
+
+    /// The trail with the names of requests for their ids, which are checked that way.
+    async fn trail(&self, query: &str) -> Value {
+        let reply = self.get(query).await;
+        assert_eq!(
+            (reply.status, reply.headers["content-type"].as_str()),
+            (200, "application/json")
+        );
+        assert_eq!(reply.headers["cache-control"], "no-store");
+        let mut text = reply.text;
+        for (id, named) in &self.requests {
+            text = text.replace(&format!("\"{id}\""), &format!("\"[{named}]\""));
+        }
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+async fn get(house: &House, query: &str, key: Option<&str>) -> Reply {
+    let uri = format!("/operator/v1/audit?{query}");
+    let mut request = http::Request::get(uri).header("host", "localhost");
+    if let Some(key) = key {
+        request = request.header("authorization", format!("Bearer {key}"));
+    }
+    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    caller.send(request.body(Full::default()).unwrap()).await
+}
+
+/// A day in the life of an account, whole.
+#[tokio::test]
+async fn the_trail_tells_who_did_what_from_where() {
+    let mut watched = Watched::open().await;
+    let first = LoggedIn::of(&watched.log_in("login", NEAR, ("ops", "secret")).await).token;
+    for (named, password) in
+        [("guess 1", "a"), ("guess 2", "b"), ("guess 3", "c"), ("guess 4", "d"), ("guess 5", "e")]
+    {
+        watched.log_in(named, GUESSER, ("ops", password)).await;
+    }
+    for named in ["typed 1", "typed 2"] {
+        assert_eq!(watched.log_in(named, GUESSER, ("S3cret-as-a-name", "x")).await.code(), -2);
+    }
+    assert_eq!(watched.log_in("no api", NEAR, ("no-api", "secret")).await.code(), -1);
+    watched.house.app.tell_refusals().await;
+    let switch = Ask::to(SWITCH_PATH).token(&first).body(r#"{"groupId":"station"}"#);
+    let second = LoggedIn::of(&watched.call("switch", NEAR, switch).await).token;
+    let third = LoggedIn::of(&watched.log_in("login again", FAR, ("ops", "secret")).await).token;
+    let stale = Ask::to(LOGOUT_PATH).token(&second);
+    assert_eq!(watched.call("stale", NEAR, stale).await.code(), -4);
+    assert_eq!(watched.call("log out", FAR, Ask::to(LOGOUT_PATH).token(&third)).await.code(), 200);
+    watched.log_in("last login", NEAR, ("ops", "secret")).await;
+    watched.house.pass(Duration::from_secs(60));
+    watched.house.app.tell_refusals().await;
+    let changed = "[[account]]\nlogin_name = \"ops\"\npassword = \"other\"";
+    assert_eq!(watched.house.apply(changed).await.unwrap().sessions_ended, 1);
+
+    // The same over the operator's listener, which no proxy stands before.
+    let key = watched.house.key_called("filler", "fleet").await;
+    let fleet = r#"{"group":[{"id":"harbour","name":"New harbour"}]}"#;
+    let reply = watched.house.operate("/operator/v1/fleet", Some(&key), fleet).await;
+    watched.requests.push((reply.headers["x-request-id"].clone(), "fleet"));
+
+    insta::assert_json_snapshot!("a_trail", watched.trail("").await);
+    insta::assert_json_snapshot!(
+        "a_page_of_an_account",
+        watched.trail("account=ops&limit=2&sinceTimestamp=1772445600000").await
+    );
+}
+
+/// "too many failed logins": told with the rest, in few entries.
+#[tokio::test]
+async fn an_attack_is_told_in_few_entries() {
+    let mut watched = Watched::open().await;
+    for _ in 0..14 {
+        watched.log_in("guess", GUESSER, ("ops", "wrong")).await;
+    }
+    watched.house.app.tell_all_refusals().await;
+    let trail = watched.trail("account=ops").await;
+    let told: Vec<String> = trail["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            format!("{} {} {} {}", entry["event"], entry["detail"], entry["count"], entry["source"])
+        })
+        .collect();
+    let one = r#""loginRefused" "credentials" 1 "203.0.113.9""#;
+    let rest = r#""loginRefused" "credentials" 7 "203.0.113.9""#;
+    let limited = r#""loginRefused" "limited" 4 "203.0.113.9""#;
+    assert_eq!(told, [limited, rest, one, one, one]);
+}
+
+/// A cursor leads through the whole trail, each entry once.
+#[tokio::test]
+async fn pages_lead_to_the_end() {
+    let mut watched = Watched::open().await;
+    for _ in 0..4 {
+        watched.log_in("login", NEAR, ("ops", "secret")).await;
+    }
+    let whole = watched.trail("").await["entries"].as_array().unwrap().clone();
+    assert_eq!(whole.len(), 1 + 1 + 4 + 3);
+    for limit in [1, 2, 4, 9, 10] {
+        let (mut got, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = watched.trail(&format!("limit={limit}&cursor={cursor}")).await;
+            got.extend(page["entries"].as_array().unwrap().clone());
+            let Some(next) = page["next"].as_str() else { break };
+            next.clone_into(&mut cursor);
+        }
+        assert_eq!(got, whole, "{limit} at a time");
+    }
+}
+
+/// "Bad query values: 400 problem+json naming all of them"; and only who may reads.
+#[tokio::test]
+async fn who_may_not_read_it_or_asks_badly_is_told() {
+    let watched = Watched::open().await;
+    let reply = watched.get("limit=0&sinceTimestamp=yesterday&cursor=1").await;
+    assert_eq!(
+        (reply.status, reply.headers["content-type"].as_str()),
+        (400, "application/problem+json")
+    );
+    assert_eq!(
+        reply.json["faults"],
+        serde_json::json!([
+            "sinceTimestamp must be Unix milliseconds",
+            "limit must be from 1 to 1000",
+            "cursor must be what next was in an answer",
+        ])
+    );
+    let other = watched.house.key("orders,activity,fleet").await;
+    for (key, status) in [(None, 401), (Some(&other), 403), (Some(&watched.key), 200)] {
+        assert_eq!(get(&watched.house, "", key.map(String::as_str)).await.status, status);
+    }
+}
+
+/// Without trust the header says nothing, and the other end of the connection is the source.
+#[tokio::test]
+async fn nobody_is_trusted_unless_the_operator_says_so() {
+    let house = House::with(FLEET).await;
+    let body = r#"{"username":"ops","password":"secret"}"#;
+    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&house).await;
+    let ask = kiosque_store::AuditAsk { account: None, since: None, limit: 1, before: None };
+    let last = house.store.audit(ask).await.unwrap().entries.remove(0).happened;
+    assert_eq!(last.source.unwrap().to_string(), "127.0.0.1");
+}

@@ -1,0 +1,228 @@
+//! The audit trail: "who logged in, switched, logged out, was refused, was replaced by whom
+//! (address, time, request id); who applied what".
+
+use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
+use kiosque_model::fleet::{AccountEntry, Fleet};
+use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, Presented, UnixMs};
+use kiosque_store::{AuditAsk, NewHashes};
+
+use crate::desk::{Desk, NOW, known_account, origin};
+
+const HOUR_MS: i64 = 3_600_000;
+
+fn at(ms: i64) -> UnixMs {
+    NOW.plus_ms(ms)
+}
+
+async fn log_in(desk: &Desk, origin: Origin, lasts_ms: i64) -> Presented {
+    let name = LoginName::parse("ops").unwrap();
+    let credentials = desk.store.credentials(&name).unwrap().unwrap();
+    let end = origin.at.plus_ms(lasts_ms);
+    let opened = desk.store.log_in(credentials, [7; 32], end, origin).await.unwrap();
+    Presented::read(opened.token.reveal().as_bytes()).unwrap()
+}
+
+fn ask() -> AuditAsk {
+    AuditAsk { account: None, since: None, limit: 1_000, before: None }
+}
+
+async fn list(desk: &Desk, ask: AuditAsk) -> Vec<AuditEntry> {
+    desk.store.audit(ask).await.unwrap().entries
+}
+
+/// An entry on one line, what is not told left out.
+fn line(entry: &AuditEntry) -> String {
+    let told = &entry.happened;
+    let mut line = format!("{} {} {}", entry.entry_no, told.at.0 - NOW.0, told.event.name());
+    let mut add = |name: &str, value: Option<String>| {
+        line.extend(value.map(|value| format!(" {name}={value}")));
+    };
+    add("account", told.account.clone());
+    add("actor", told.actor.as_ref().map(ToString::to_string));
+    add("source", told.source.map(|source| source.to_string()));
+    add("request", told.request_id.clone());
+    add("group", told.group_id.clone());
+    add("count", Some(told.count.to_string()).filter(|count| count != "1"));
+    add("detail", told.detail.clone());
+    let earlier = told.earlier.as_ref();
+    add(
+        "earlier",
+        earlier.map(|one| {
+            format!(
+                "{:?}",
+                (
+                    one.source.map(|s| s.to_string()),
+                    one.request_id.as_deref(),
+                    one.at.map(|at| at.0 - NOW.0)
+                )
+            )
+        }),
+    );
+    line
+}
+
+/// Every change of a session and every act, told in the transaction that it happened in.
+#[tokio::test]
+async fn the_trail_tells_a_story_from_its_end() {
+    let desk = Desk::furnished().await;
+    let (here, there) = ("192.0.2.1", "2001:db8::7");
+    log_in(&desk, origin(here, at(1)), 100).await;
+    let second = log_in(&desk, origin(there, at(2)), 100).await;
+    let group = GroupId::parse("b").ok();
+    let switch = desk.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
+    let third = Presented::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
+    desk.store.log_out(third.clone(), origin(there, at(4))).await.unwrap();
+    // What was refused is not told, and what was over is not replaced.
+    assert!(desk.store.log_out(third, origin(there, at(5))).await.is_err());
+    log_in(&desk, origin(here, at(6)), 2).await;
+    log_in(&desk, origin(here, at(8)), 100).await;
+    let off = AccountEntry { third_party_api: Some(false), ..known_account("ops") };
+    let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
+    let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
+    desk.store.apply(fleet, NewHashes::new(), by).await.unwrap();
+    let act = Act::Archived { orders: 3, devices: 2 };
+    desk.store.note_act(act, ActedBy::server(at(10))).await.unwrap();
+
+    let told: Vec<String> = list(&desk, ask()).await.iter().map(line).collect();
+    let applied = |accounts: &str| {
+        format!(
+            "groups: 0 created, 0 changed, 0 unchanged; accounts: {accounts}; products: 0 \
+            created, 0 changed, 0 unchanged; devices: 0 created, 0 changed, 0 unchanged; \
+            sessions ended: 1"
+        )
+    };
+    let applied = applied("0 created, 1 changed, 0 unchanged");
+    let request = "source=2001:db8::7 request=r-1000009";
+    assert_eq!(
+        told[..told.len() - 1],
+        [
+            "11 10 archived actor=server detail=3 orders of 2 devices".to_owned(),
+            format!("10 9 fleetApplied actor=key ci {request} detail={applied}"),
+            format!(
+                "9 9 sessionEnded account=ops actor=key ci {request} group=a detail=apiAccessOff \
+            earlier=(Some(\"192.0.2.1\"), Some(\"r-1000008\"), Some(8))"
+            ),
+            "8 8 login account=ops source=192.0.2.1 request=r-1000008 group=a".to_owned(),
+            "7 6 login account=ops source=192.0.2.1 request=r-1000006 group=a".to_owned(),
+            "6 4 logout account=ops source=2001:db8::7 request=r-1000004 group=b".to_owned(),
+            "5 3 switchGroup account=ops source=192.0.2.1 request=r-1000003 group=b".to_owned(),
+            "4 2 sessionReplaced account=ops source=2001:db8::7 request=r-1000002 group=a \
+            earlier=(Some(\"192.0.2.1\"), Some(\"r-1000001\"), Some(1))"
+                .to_owned(),
+            "3 2 login account=ops source=2001:db8::7 request=r-1000002 group=a".to_owned(),
+            "2 1 login account=ops source=192.0.2.1 request=r-1000001 group=a".to_owned(),
+        ]
+    );
+    let first = told.last().unwrap();
+    assert!(
+        first.starts_with("1 0 fleetApplied actor=command detail=groups: 2 created"),
+        "{first}"
+    );
+}
+
+/// A session that an older program opened is told, too, though nothing is known of it.
+#[tokio::test]
+async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
+    let desk = Desk::furnished().await;
+    log_in(&desk, origin("192.0.2.1", at(1)), 100).await;
+    desk.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
+    log_in(&desk, origin("192.0.2.1", at(2)), 100).await;
+    let told = list(&desk, ask()).await;
+    assert!(
+        line(&told[0]).ends_with("request=r-1000002 group=a earlier=(None, None, None)"),
+        "{told:?}"
+    );
+}
+
+/// Refusals as the server tells them: of some account, or of none.
+async fn fill(desk: &Desk, count: i64) {
+    let happened = (0..count).map(|number| {
+        let account = ["ops", "other"].get(usize::try_from(number % 3).unwrap());
+        let account = account.map(|name| (*name).to_owned());
+        let origin = origin("192.0.2.1", at(number * HOUR_MS));
+        Happened {
+            count: number + 1,
+            ..Happened::to_account(AuditEvent::LoginRefused, account, &origin)
+        }
+    });
+    desk.store.note_all(happened.collect()).await.unwrap();
+}
+
+/// "newest first, filters `account`, `sinceTimestamp`, `limit`": pages of any size are the whole,
+/// each entry once, also while others are added.
+#[tokio::test]
+async fn pages_of_any_size_are_the_whole_trail() {
+    let desk = Desk::new();
+    fill(&desk, 40).await;
+    let all = list(&desk, ask()).await;
+    assert_eq!(all.len(), 40);
+    for account in [None, Some("ops"), Some("other"), Some("nobody")] {
+        for since in [
+            None,
+            Some(-1),
+            Some(0),
+            Some(25 * HOUR_MS),
+            Some(25 * HOUR_MS + 1),
+            Some(39 * HOUR_MS),
+            Some(40 * HOUR_MS),
+        ] {
+            let since = since.map(at);
+            let matches = |entry: &&AuditEntry| {
+                let told = &entry.happened;
+                (account.is_none() || told.account.as_deref() == account)
+                    && since.is_none_or(|since| told.at >= since)
+            };
+            let want: Vec<AuditEntry> = all.iter().filter(matches).cloned().collect();
+            for limit in [1, 2, 7, 13, 40, 41] {
+                let account = account.map(str::to_owned);
+                let mut ask = AuditAsk { account, since, limit, before: None };
+                let mut got = Vec::new();
+                loop {
+                    let page = desk.store.audit(ask.clone()).await.unwrap();
+                    assert!(page.entries.len() <= limit);
+                    assert!(page.next.is_none() || page.entries.len() == limit);
+                    got.extend(page.entries);
+                    let Some(next) = page.next else { break };
+                    ask.before = Some(next);
+                }
+                assert_eq!(got, want, "{ask:?}");
+            }
+        }
+    }
+    let first = desk.store.audit(AuditAsk { limit: 15, ..ask() }).await.unwrap();
+    fill(&desk, 3).await;
+    let second = AuditAsk { before: first.next, ..ask() };
+    let second = list(&desk, second).await;
+    assert_eq!([first.entries, second].concat(), all);
+}
+
+/// What is told late is found by its time, not by its number.
+#[tokio::test]
+async fn a_refusal_that_is_told_late_is_found() {
+    let desk = Desk::new();
+    for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
+        let origin = origin("192.0.2.1", at(ms));
+        let one = Happened::to_account(AuditEvent::LoginRefused, None, &origin);
+        desk.store.note_all(vec![one]).await.unwrap();
+    }
+    let since = Some(at(5 * HOUR_MS));
+    let found = list(&desk, AuditAsk { since, ..ask() }).await;
+    assert_eq!(found.iter().map(|one| one.entry_no).collect::<Vec<_>>(), [4, 2]);
+}
+
+/// "purge from the old end, in short transactions"; the trail is otherwise never changed, and a
+/// number is given once.
+#[tokio::test]
+async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
+    let desk = Desk::new();
+    fill(&desk, 1_203).await;
+    let all = list(&desk, AuditAsk { limit: 2_000, ..ask() }).await;
+    assert_eq!(desk.store.purge_audit(at(0)).await.unwrap(), 0);
+    assert_eq!(desk.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 1_100);
+    assert_eq!(list(&desk, ask()).await, all[..103]);
+    assert_eq!(desk.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 0);
+    assert_eq!(desk.store.purge_audit(at(9_999 * HOUR_MS)).await.unwrap(), 103);
+    assert_eq!(list(&desk, ask()).await, []);
+    fill(&desk, 1).await;
+    assert_eq!(list(&desk, ask()).await[0].entry_no, 1_204);
+}

@@ -1,0 +1,74 @@
+//! "sources that logged in before are exempt": which those are.
+
+use kiosque_model::{LoginName, Source, UnixMs};
+use kiosque_store::Acquaintance;
+
+use crate::desk::{Desk, NOW, origin};
+
+const DAY_MS: i64 = 86_400_000;
+
+async fn log_in(desk: &Desk, source: &str, now: UnixMs) {
+    let credentials = desk.store.credentials(&name("ops")).unwrap().unwrap();
+    let origin = origin(source, now);
+    desk.store.log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
+}
+
+fn name(name: &str) -> LoginName {
+    LoginName::parse(name).unwrap()
+}
+
+fn knows(desk: &Desk, source: &str, now: UnixMs) -> bool {
+    let source: Source = source.parse().unwrap();
+    let known = desk.store.credentials_for(&name("ops"), source.place(), now).unwrap();
+    known.unwrap().1 == Acquaintance::Known
+}
+
+/// "IPv4 whole, IPv6 by its /64"; for the account that logged in, and from its login on.
+#[tokio::test]
+async fn a_login_makes_its_source_known_to_its_account() {
+    let desk = Desk::furnished().await;
+    let fleet = kiosque_model::fleet::Fleet {
+        accounts: vec![crate::desk::account("other", &["a"])],
+        ..Default::default()
+    };
+    desk.apply(fleet).await.unwrap();
+    assert!(!knows(&desk, "192.0.2.1", NOW));
+    log_in(&desk, "192.0.2.1", NOW).await;
+    log_in(&desk, "2001:db8:0:1::5", NOW).await;
+    for (source, known) in [
+        ("192.0.2.1", true),
+        ("::ffff:192.0.2.1", true),
+        ("192.0.2.2", false),
+        ("2001:db8:0:1:ffff::", true),
+        ("2001:db8:0:2::5", false),
+    ] {
+        assert_eq!(knows(&desk, source, NOW), known, "{source}");
+    }
+    let place = "192.0.2.1".parse::<Source>().unwrap().place();
+    let other = desk.store.credentials_for(&name("other"), place, NOW).unwrap().unwrap();
+    assert_eq!(other.1, Acquaintance::Stranger);
+    assert!(desk.store.credentials_for(&name("nobody"), place, NOW).unwrap().is_none());
+}
+
+/// "bounded per account e.g. 32 newest, forgotten after 90 days or so".
+#[tokio::test]
+async fn the_newest_are_kept_for_ninety_days() {
+    let desk = Desk::furnished().await;
+    log_in(&desk, "192.0.2.1", NOW).await;
+    for ago in 1..40 {
+        log_in(&desk, &format!("198.51.100.{ago}"), NOW.plus_ms(ago)).await;
+        log_in(&desk, "192.0.2.1", NOW.plus_ms(ago)).await;
+    }
+    let count = "select count(*) from known_sources";
+    assert_eq!(desk.ask(count), ["32"]);
+    let now = NOW.plus_ms(39);
+    assert!(knows(&desk, "192.0.2.1", now), "used all the while");
+    assert!(knows(&desk, "198.51.100.39", now) && knows(&desk, "198.51.100.9", now));
+    assert!(!knows(&desk, "198.51.100.8", now));
+
+    let last = now.plus_ms(90 * DAY_MS - 1);
+    assert!(knows(&desk, "198.51.100.39", last));
+    assert!(!knows(&desk, "198.51.100.39", last.plus_ms(1)));
+    log_in(&desk, "203.0.113.1", last.plus_ms(1)).await;
+    assert_eq!(desk.ask(count), ["1"]);
+}

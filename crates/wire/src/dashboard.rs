@@ -1,0 +1,217 @@
+//! The dashboard functions (contract, "Dashboard data"). Money is US dollars, in major units with
+//! at most two decimals, but for the prices of an aisle.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::DeviceRecord;
+
+/// Body of every dashboard function but online devices; every field may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DashboardFilter {
+    /// The first instant of the range, Unix milliseconds; the month's first day, midnight, when
+    /// left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_timestamp: Option<i64>,
+    /// The first instant after the range, Unix milliseconds; now, when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_timestamp: Option<i64>,
+    /// Another active group of the account; does not switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// Only these devices of the scope; all when empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_codes: Vec<String>,
+}
+
+/// `data` of the summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary<'a> {
+    /// The first instant of the range.
+    pub start_timestamp: i64,
+    /// The first instant after the range.
+    pub end_timestamp: i64,
+    /// The zone that days are counted in.
+    pub time_zone: Cow<'a, str>,
+    /// `USD`.
+    pub currency: Cow<'a, str>,
+    /// The figures.
+    pub kpi_list: Vec<Kpi<'a>>,
+    /// Sales of a currency that had no rate on their day: in no sum of dollars.
+    pub unconverted_orders: i64,
+}
+
+/// One figure of the summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Kpi<'a> {
+    /// `salesAmount`, `orderCount`, `itemCount`, `averageOrderAmount`, `refundAmount`,
+    /// `shipmentSuccessRate`, `deviceCount`, `onlineDeviceCount` or `onlineRate`.
+    pub code: Cow<'a, str>,
+    /// Its name, in the language of X-Locale.
+    pub name: Cow<'a, str>,
+    /// Formatted: `1,234.50`, `42`, `97.5%`.
+    pub value: Cow<'a, str>,
+    /// `money`, `count` or `percent`.
+    #[serde(rename = "type")]
+    pub kind: Cow<'a, str>,
+}
+
+/// `data` of the best-selling product: the first of the ranking, and the ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BestSellingProduct {
+    /// The best one.
+    #[serde(flatten)]
+    pub best: ProductSales,
+    /// The best ones, at most 10, the best first.
+    pub rank_list: Vec<ProductSales>,
+}
+
+/// The sales of one product.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProductSales {
+    /// Identifies the product.
+    pub goods_id: String,
+    /// Its name.
+    pub goods_name: String,
+    /// The lowest price that a device asks now, dollars; null when it cannot be told.
+    pub price: Option<f64>,
+    /// Its default price, dollars; null when it cannot be told.
+    pub default_price: Option<f64>,
+    /// What one was sold for on average, dollars; null when no sale has a rate.
+    pub average_price: Option<f64>,
+    /// How many were sold.
+    pub sales_count: i64,
+    /// What was paid for them, dollars.
+    pub sales_amount: f64,
+    /// How many devices sold it.
+    pub device_count: i64,
+}
+
+/// An element of sales by device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceSales {
+    /// Identifies the device.
+    pub device_code: String,
+    /// Its name.
+    pub device_name: String,
+    /// How many sales.
+    pub order_count: i64,
+    /// How many items.
+    pub sales_count: i64,
+    /// What was paid, dollars.
+    pub sales_amount: f64,
+}
+
+/// A day of the sales trend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrendDay {
+    /// `yyyy-MM-dd`
+    pub label: String,
+    /// What was paid, dollars.
+    pub amount: f64,
+    /// How many sales.
+    pub order_count: i64,
+}
+
+/// A device of the aisle hierarchy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceAisles {
+    /// Identifies the device.
+    pub device_code: String,
+    /// Its name.
+    pub device_name: String,
+    /// Its cabinets, by code; none when it has no aisle.
+    pub cabinets: Vec<Cabinet>,
+}
+
+/// A cabinet of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cabinet {
+    /// Identifies the cabinet in its device.
+    pub cabinet_code: String,
+    /// Its layers, from the lowest number.
+    pub layers: Vec<Layer>,
+}
+
+/// A layer of a cabinet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Layer {
+    /// Its number.
+    pub layer: i64,
+    /// Its aisles, in the fleet's order.
+    pub aisles: Vec<Aisle>,
+}
+
+/// An aisle. Its prices are integers in minor units of the product's currency, not dollars.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Aisle {
+    /// Identifies the aisle in its device.
+    pub code: String,
+    /// What the aisle is called: its code.
+    pub show_name: String,
+    /// What is asked, minor units.
+    pub price: i64,
+    /// What is shown, minor units.
+    pub show_price: i64,
+    /// The product's currency.
+    pub currency: String,
+    /// How many it holds.
+    pub max_stock: i64,
+    /// How many are in it, as last told.
+    pub curr_stock: i64,
+    /// 1 when it sells, else 0.
+    pub is_enable: i64,
+    /// 1 when it is out of order, else 0.
+    pub is_broken: i64,
+    /// The product in it.
+    pub goods_id: String,
+    /// The product's name.
+    pub goods_name: String,
+}
+
+/// `data` of the device profile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceProfile<'a> {
+    /// The devices that the group owns now, by code.
+    pub list: Vec<DeviceRecord<'a>>,
+}
+
+/// `data` of online devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OnlineDevices {
+    /// The devices that the group owns now.
+    pub total_count: i64,
+    /// Those that are online.
+    pub online_count: i64,
+    /// Those that are not.
+    pub offline_count: i64,
+    /// All of them, by code.
+    pub list: Vec<OnlineDevice>,
+}
+
+/// An element of online devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OnlineDevice {
+    /// Identifies the device.
+    pub device_code: String,
+    /// Its name.
+    pub device_name: String,
+    /// 1 when its last activity is recent, else 0.
+    pub is_online: i64,
+    /// Its last activity in this group, Unix milliseconds; null when there was none.
+    pub last_active_timestamp: Option<i64>,
+}
