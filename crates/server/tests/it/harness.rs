@@ -115,7 +115,6 @@ impl House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         let Serving { app, store, address, operator, certificate, stop, task } =
             serve(folder.path(), &settings, &zone, &clock_ms, &shape).await;
-        let serving = Some(task);
         House {
             folder,
             store,
@@ -128,7 +127,7 @@ impl House {
             shape,
             clock_ms,
             stop,
-            serving,
+            serving: Some(task),
         }
     }
 
