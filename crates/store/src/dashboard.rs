@@ -74,7 +74,7 @@ struct View<'a> {
     zone: &'a Zone,
     shape: &'a dyn RecordShape,
     now: UnixMs,
-    /// In no order, each once; `None`: all of the group.
+    /// By number, each once; `None`: all of the group.
     devices: Option<Vec<DeviceNo>>,
 }
 

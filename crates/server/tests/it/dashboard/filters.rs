@@ -266,3 +266,23 @@ async fn online_devices_ignores_any_body() {
     let broken = Ask::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
     assert_eq!(broken.send(&house).await.text, plain.text);
 }
+
+/// "A device is online while its last activity is at most `online_window` (default 10 minutes)
+/// old."
+#[tokio::test]
+async fn a_device_is_online_for_ten_minutes() {
+    let (house, token) = shop::open_to_ops().await;
+    // H-1 sold last at 09:55; it is 10:00.
+    for (seconds, count, rate) in [(0, 1, "33.3%"), (300, 1, "33.3%"), (1, 0, "0.0%")] {
+        house.pass(std::time::Duration::from_secs(seconds));
+        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        assert_eq!(kpi(&summary, "onlineDeviceCount"), count.to_string());
+        assert_eq!(kpi(&summary, "onlineRate"), rate);
+        let online = ask(&house, &token, ONLINE_PATH, &json!({})).await;
+        assert_eq!(online.data()["onlineCount"], count);
+        assert_eq!(online.data()["offlineCount"], 3 - count);
+        assert_eq!(online.data()["list"][0]["isOnline"], count);
+        let profile = ask(&house, &token, PROFILE_PATH, &json!({})).await;
+        assert_eq!(profile.data()["list"][0]["isOnline"], count);
+    }
+}
