@@ -7,5 +7,6 @@ mod archive;
 mod desk;
 mod layout;
 mod owners;
+mod rates;
 mod receive;
 mod verify;
