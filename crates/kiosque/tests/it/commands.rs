@@ -239,7 +239,7 @@ fn verify_names_a_difference_and_exits_with_1() {
     assert_eq!(
         ran.stdout,
         "device D1: nobody owns it\ndevice D2: nobody owns it\n\
-         verified: 0 orders in 2 ledgers, 2 differences\n"
+         verified: 0 orders in 2 ledgers and 0 sums, 2 differences\n"
     );
     assert_eq!(ran.stderr, "");
 }
