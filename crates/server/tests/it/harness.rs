@@ -24,6 +24,7 @@ use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
     Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
 };
+use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
@@ -182,6 +183,13 @@ impl House {
         let imported =
             import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
         (imported, rejections.0)
+    }
+
+    /// The lines of a look at the data, one of `crates/store/tests/sql`.
+    pub(crate) fn look(&self, sql: &str) -> Vec<String> {
+        let connection = Connection::open(self.folder.path().join("kiosque.db")).unwrap();
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 
     /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.

@@ -21,7 +21,8 @@ fn fleet() -> String {
             "[[product]]\nid = \"p-{currency}\"\nname = \"In {currency}\"\n\
              currency = \"{currency}\"\ndefault_price = {price}\n\
              [[device]]\ncode = \"{currency}\"\nname = \"In {currency}\"\ngroup = \"g\"\n\
-             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, show_price = {}}}]\n",
+             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, \
+             show_price = {}}}]\n",
             price + 1
         );
     }
@@ -168,7 +169,8 @@ async fn the_rate_is_that_of_the_sales_day() {
     let refunded = json!({
         "orderId": "e1", "deviceCode": "EUR", "currency": "EUR", "totalAmount": 100,
         "tradeStartTime": "2026-02-25 12:00:00", "payEndTime": "2026-02-25 12:00:00",
-        "payStatus": 4, "refundAmount": 40, "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
+        "payStatus": 4, "refundAmount": 40,
+        "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
     });
     house.orders(refunded.to_string()).await;
     let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
@@ -240,8 +242,8 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
     );
 }
 
-/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars. Device-aisle
-/// `price` and `showPrice` are integer minor units in the product's currency."
+/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars.
+/// Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
 #[tokio::test]
 async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     let (house, token) = open().await;
