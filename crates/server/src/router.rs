@@ -69,7 +69,8 @@ paths! {
     "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => orders::query_order_list;
     "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => orders::order_detail;
     "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" => dashboard::best_selling_product;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" =>
+        dashboard::best_selling_product;
     "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => dashboard::sales_by_device;
     "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => dashboard::sales_trend;
     "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => dashboard::device_aisle;

@@ -123,14 +123,15 @@ impl Store {
     /// # Errors
     /// The store failed; then none was taken in.
     pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<Unheard>, Error> {
-        let activity = Arc::clone(&self.activity);
+        let (db, activity) = (Arc::clone(&self.db), Arc::clone(&self.activity));
         let mut owners = Arc::clone(&activity.owners).lock_owned().await;
-        let heard = move |read: &Read<'_>| {
-            let (heard, unheard) = addressed(read, &mut owners, &heartbeats)?;
+        // A thread, of which this takes one at a time, but no turn of those who ask for long.
+        let hearing = tokio::task::spawn_blocking(move || {
+            let (heard, unheard) = db.read(|read| addressed(read, &mut owners, &heartbeats))?;
             activity.hear(&heard);
             Ok(unheard)
-        };
-        self.db.read_long(heard).await
+        });
+        hearing.await.unwrap_or(Err(Error::Gone))
     }
 
     /// Writes the heartbeats that no row has yet, in short transactions, and says how many.
