@@ -130,8 +130,8 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[Outcome], aim: f64) -> Row {
     row.per_second = Some(rates);
     row.figure = Some(Figure::new(rates, " orders/s", Some(Aim::AtLeast(aim))));
     row.note = format!(
-        "{at_a_time} requests at a time; orders a second, each durable when it is answered; p50 and \
-         p99 are of requests"
+        "{at_a_time} requests at a time; orders a second, each durable when it is answered; p50 \
+         and p99 are of requests"
     );
     row
 }

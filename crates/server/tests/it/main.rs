@@ -4,6 +4,7 @@
 
 mod abuse;
 mod brute_force;
+mod caller;
 mod certificate;
 mod chance;
 mod dashboard;
