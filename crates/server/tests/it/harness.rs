@@ -1,5 +1,5 @@
-//! A house to test in: a real server on real ports over a real SQLite file, with a clock that stands
-//! until a test moves it.
+//! A house to test in: a real server on real ports over a real SQLite file, with a clock that
+//! stands until a test moves it.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,7 +26,6 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 pub(crate) use crate::caller::{Caller, LoggedIn, Reply, http2, post};
-pub(crate) use crate::dial::tls_stream;
 
 pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
 pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
