@@ -291,3 +291,32 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
         assert_eq!(aisle["currency"], device["deviceCode"]);
     }
 }
+
+/// "By amount descending, then deviceCode"; "then salesAmount, then goodsId": what is told alike is
+/// the same, whatever is left of it below a cent.
+#[tokio::test]
+async fn amounts_that_are_told_alike_rank_alike() {
+    let (house, token) = open().await;
+    // 1.40 cents and 1.49 cents.
+    house.rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
+    let sales = ["JPY", "EUR"].map(|currency| Sale {
+        id: currency.to_owned(),
+        currency,
+        amount: 1,
+        day: "2026-03-01",
+    });
+    sell(&house, &sales).await;
+    let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    for (ranked, field, ids) in [
+        (by_device.data(), "deviceCode", ["EUR", "JPY"]),
+        (&best.data()["rankList"], "goodsId", ["p-EUR", "p-JPY"]),
+    ] {
+        for (at, id) in ids.into_iter().enumerate() {
+            assert_eq!(
+                (&ranked[at][field], &ranked[at]["salesAmount"]),
+                (&json!(id), &json!(0.01))
+            );
+        }
+    }
+}
