@@ -292,8 +292,8 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     }
 }
 
-/// "By amount descending, then deviceCode"; "then salesAmount, then goodsId": what is told to be
-/// the same is the same, whatever is left of it below a cent.
+/// "By amount descending, then deviceCode"; "then salesAmount, then goodsId": what is told alike is
+/// the same, whatever is left of it below a cent.
 #[tokio::test]
 async fn amounts_that_are_told_alike_rank_alike() {
     let (house, token) = open().await;
