@@ -62,7 +62,7 @@ impl Db {
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
-        writer.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        writer.pragma_update(None, "wal_autocheckpoint", 16_000)?;
         writer.pragma_update(None, "cache_size", -32_000)?;
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;
@@ -375,6 +375,19 @@ impl Write<'_> {
     pub(crate) fn execute(&self, sql: &'static Sql, params: &[Value<'_>]) -> Result<usize, Error> {
         let mut statement = self.connection.prepare_cached(sql.for_sqlite())?;
         Ok(statement.execute(rusqlite::params_from_iter(params))?)
+    }
+
+    /// Runs a statement for each of many parameters; it is looked up once.
+    pub(crate) fn execute_each<'v, const N: usize>(
+        &self,
+        sql: &'static Sql,
+        all: impl Iterator<Item = [Value<'v>; N]>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql.for_sqlite())?;
+        for params in all {
+            statement.execute(rusqlite::params_from_iter(params))?;
+        }
+        Ok(())
     }
 
     /// Runs the statements of a migration.

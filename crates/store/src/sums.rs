@@ -169,44 +169,34 @@ impl Sums {
     }
 
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {
-        for ((group, day, currency), sum) in &self.by_day {
+        let by_day = self.by_day.iter().map(|((group, day, currency), sum)| {
             let mut params = [Value::Null; 11];
             params[..3].copy_from_slice(&[group.0.into(), day.0.into(), (*currency).into()]);
             params[3..9].copy_from_slice(&totals(sum.totals));
             params[9..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
-            write.execute(&ADD_TO_DAY, &params)?;
-        }
-        for ((group, day, device, currency), sum) in &self.by_device {
-            if sum.is_zero() {
-                continue;
-            }
+            params
+        });
+        write.execute_each(&ADD_TO_DAY, by_day)?;
+        let by_device = self.by_device.iter().filter(|(_, sum)| !sum.is_zero());
+        let by_device = by_device.map(|((group, day, device, currency), sum)| {
             let mut params = [Value::Null; 10];
             params[..3].copy_from_slice(&[group.0.into(), day.0.into(), device.0.into()]);
             params[3] = (*currency).into();
             params[4..].copy_from_slice(&totals(*sum));
-            write.execute(&ADD_TO_DEVICE, &params)?;
-        }
-        for ((group, day, device, goods_id, currency), (items, amount)) in &self.by_product {
-            if (*items, *amount) == (0, 0) {
-                continue;
-            }
-            let params = [
-                group.0.into(),
-                day.0.into(),
-                device.0.into(),
-                goods_id.as_str().into(),
-                (*currency).into(),
-                (*items).into(),
-                (*amount).into(),
-            ];
-            write.execute(&ADD_TO_PRODUCT, &params)?;
-        }
-        for ((group, goods_id), (at, name)) in &self.names {
-            let params =
-                [group.0.into(), goods_id.as_str().into(), name.as_str().into(), at.0.into()];
-            write.execute(&NAME_GOODS, &params)?;
-        }
-        Ok(())
+            params
+        });
+        write.execute_each(&ADD_TO_DEVICE, by_device)?;
+        let by_product = self.by_product.iter().filter(|(_, sum)| **sum != (0, 0));
+        let by_product = by_product.map(|((group, day, device, goods_id, currency), sum)| {
+            let [group, day, device] = [group.0, day.0, device.0].map(Value::Int);
+            let (goods_id, currency) = (goods_id.as_str().into(), (*currency).into());
+            [group, day, device, goods_id, currency, sum.0.into(), sum.1.into()]
+        });
+        write.execute_each(&ADD_TO_PRODUCT, by_product)?;
+        let names = self.names.iter().map(|((group, goods_id), (at, name))| {
+            [group.0.into(), goods_id.as_str().into(), name.as_str().into(), at.0.into()]
+        });
+        write.execute_each(&NAME_GOODS, names)
     }
 }
 
