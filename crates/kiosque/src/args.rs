@@ -98,11 +98,9 @@ pub(crate) enum Command {
         before: String,
     },
     /// Recount what is kept as a count or a sum, and name each difference.
-    #[command(
-        after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
+    #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
         Everything is recounted from the orders themselves; a server may run beside it. \
-        The exit status is 1 if there is a difference."
-    )]
+        The exit status is 1 if there is a difference.")]
     Verify,
     /// Copy the data to a file, consistently, beside a running server.
     #[command(

@@ -321,7 +321,7 @@ fn changed(order: Order, chance: &mut Chance) -> Order {
 }
 
 #[tokio::test]
-async fn sums_tell_what_the_orders_come_to_whatever_happens_to_them() {
+async fn sums_tell_what_histories_of_orders_come_to() {
     let (seed, histories) = (chance::seed(), size(6, 600));
     println!("{histories} histories of orders from KIOSQUE_SEED={seed}");
     for history in 0..histories {
