@@ -81,8 +81,7 @@ fn settings() -> Vec<String> {
     let help = Ran::of(kiosque().args(["serve", "--help"])).good().stdout;
     let (_, options) = help.split_once("Options:\n").unwrap();
     let (options, _) = options.split_once("  -h, --help\n").unwrap();
-    let rows = format!("\n{options}").split("\n      --").skip(1).map(row).collect();
-    rows
+    format!("\n{options}").split("\n      --").skip(1).map(row).collect()
 }
 
 fn row(option: &str) -> String {
