@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST};
-use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
@@ -22,8 +22,9 @@ use tokio_rustls::TlsConnector;
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     uri: Uri,
-    token: Option<HeaderValue>,
+    headers: HeaderMap,
     body: Bytes,
+    is_good: fn(&[u8]) -> bool,
 }
 
 impl Call {
@@ -33,8 +34,22 @@ impl Call {
     /// When path or token cannot travel.
     pub(crate) fn new(path: &str, token: Option<&str>, body: String) -> anyhow::Result<Call> {
         let uri = format!("{}/{path}", kiosque_wire::GATEWAY_PREFIX).parse()?;
-        let token = token.map(HeaderValue::from_str).transpose()?;
-        Ok(Call { uri, token, body: Bytes::from(body) })
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
+            headers.insert(TOKEN_HEADER, HeaderValue::from_str(token)?);
+        }
+        Ok(Call { uri, headers, body: Bytes::from(body), is_good: says_success })
+    }
+
+    /// Orders for the operator's listener, all of which must be taken.
+    ///
+    /// # Errors
+    /// When the key cannot travel.
+    pub(crate) fn orders(key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}"))?);
+        let (uri, body) = (Uri::from_static("/operator/v1/orders"), Bytes::from(lines));
+        Ok(Call { uri, headers, body, is_good: says_all_taken })
     }
 
     fn request(&self) -> anyhow::Result<Request<Full<Bytes>>> {
@@ -43,8 +58,8 @@ impl Call {
             .uri(self.uri.clone())
             .header(HOST, HeaderValue::from_static("localhost"))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(token) = &self.token {
-            request = request.header(TOKEN_HEADER, token.clone());
+        for (name, value) in &self.headers {
+            request = request.header(name, value.clone());
         }
         Ok(request.body(Full::new(self.body.clone()))?)
     }
@@ -122,7 +137,7 @@ impl Connection {
         let answer = self.sender.send_request(call.request()?).await?;
         let status = answer.status();
         let body = answer.into_body().collect().await?.to_bytes();
-        if status != StatusCode::OK || !says_success(&body) {
+        if status != StatusCode::OK || !(call.is_good)(&body) {
             let head: String = String::from_utf8_lossy(&body).chars().take(300).collect();
             bail!("{} was answered with HTTP {status}: {head}", call.uri);
         }
@@ -147,6 +162,12 @@ impl Connection {
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
+}
+
+/// Whether an answer says that nothing was rejected.
+fn says_all_taken(body: &[u8]) -> bool {
+    let needle = br#""rejectedCount":0"#;
+    body.windows(needle.len()).any(|part| part == needle)
 }
 
 /// Whether `"code":200` stands in the body, which is its first field.

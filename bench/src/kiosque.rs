@@ -63,6 +63,17 @@ impl Kiosque {
         self.finish(process, "import rates")
     }
 
+    /// Makes an operator's key.
+    ///
+    /// # Errors
+    /// When the command fails.
+    pub(crate) fn operator_key(&self) -> anyhow::Result<String> {
+        let words = ["operator-key", "create", "bench", "--may", "orders"].map(OsStr::new);
+        let output = self.command(&words)?.stdout(Stdio::piped()).output()?;
+        ensure!(output.status.success(), "operator-key: see {}", self.log.display());
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
     /// Bytes of the data file, its log folded in.
     ///
     /// # Errors
@@ -96,13 +107,14 @@ impl Kiosque {
     /// # Errors
     /// When it does not start.
     pub(crate) fn serve(&self) -> anyhow::Result<Server> {
-        let address = free_address()?;
-        let listen = address.to_string();
-        let words = ["serve", "--listen", &listen, "--operator-listen", "127.0.0.1:0"];
+        let (address, operator) = (free_address()?, free_address()?);
+        let (listen, operator_listen) = (address.to_string(), operator.to_string());
+        let words = ["serve", "--listen", &listen, "--operator-listen", &operator_listen];
         let mut command = self.command(&words.map(OsStr::new))?;
         let started = Instant::now();
         let process = Process::start(&mut command)?;
-        Ok(Server { process, address, cert: self.data.join("tls").join("cert.pem"), started })
+        let cert = self.data.join("tls").join("cert.pem");
+        Ok(Server { process, address, operator, cert, started })
     }
 
     fn command(&self, words: &[&OsStr]) -> anyhow::Result<Command> {
@@ -119,6 +131,7 @@ pub(crate) struct Server {
     /// Its process.
     pub(crate) process: Process,
     address: SocketAddr,
+    operator: SocketAddr,
     cert: PathBuf,
     started: Instant,
 }
@@ -135,6 +148,14 @@ impl Server {
                 Err(fault) => self.wait_a_little(&fault).await?,
             }
         }
+    }
+
+    /// A client of the operator's listener, of a server that answers already.
+    ///
+    /// # Errors
+    /// When its certificate is none.
+    pub(crate) fn operator(&self) -> anyhow::Result<Client> {
+        Client::trusting(&self.cert, self.operator)
     }
 
     /// Asks until there is a good answer; how long that took from the start of the process.

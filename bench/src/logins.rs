@@ -120,7 +120,10 @@ async fn one_round(
 
 /// Connections on which each worker has been answered once, so that no deadline of the first byte
 /// ends them while they are silent.
-async fn talked(client: &Client, workload: &Workload) -> anyhow::Result<Vec<Connection>> {
+pub(crate) async fn talked(
+    client: &Client,
+    workload: &Workload,
+) -> anyhow::Result<Vec<Connection>> {
     let connections = client.connect_all(workload.workers()).await?;
     let once = Duration::from_millis(100);
     let (connections, outcome) = load::run(connections, workload, once, Pace::Closed).await?;

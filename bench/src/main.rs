@@ -9,6 +9,7 @@ mod dashboards;
 mod disk;
 mod fleet;
 mod imports;
+mod ingest;
 mod input;
 mod kiosque;
 mod latency;

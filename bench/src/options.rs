@@ -89,6 +89,9 @@ pub(crate) struct Part {
     /// Measure the dashboards alone, and the limit beside them
     #[arg(long)]
     pub(crate) dashboards_only: bool,
+    /// Measure orders that come in over the operator's listener alone
+    #[arg(long)]
+    pub(crate) ingest_only: bool,
     /// Measure the limit server alone, with a made-up page of 8,500 bytes
     #[arg(long)]
     pub(crate) limit_only: bool,

@@ -16,7 +16,7 @@ use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds::{self, Subject};
-use crate::{dashboards, disk, imports, logins, slope, start};
+use crate::{dashboards, disk, imports, ingest, logins, slope, start};
 
 /// Runs what the options ask for.
 ///
@@ -71,6 +71,9 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let input = Input::prepare(&folder(options)?, size, options.part.fresh)?;
+    if options.part.ingest_only {
+        return ingest::run(runtime, &program, &input, (size, effort));
+    }
     let kiosque = Kiosque::new(&program, input.dir.join("data"));
     let mut slow = imports(runtime, options, &kiosque, &program, (&input, cores))?;
 
@@ -101,6 +104,9 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     }
     stop(server.process)?;
     rows.push(disk::row(&kiosque, size)?);
+    if !options.part.dashboards_only {
+        rows.extend(ingest::run(runtime, &program, &input, (size, effort))?);
+    }
     rows.append(&mut slow);
     rows.extend([started, memory]);
     Ok(rows)

@@ -306,25 +306,30 @@ impl ServeSettings {
         if let Some(proxies) = &self.trusted_proxies {
             settings.trusted_proxies = proxies.trusted.clone();
         }
-        let positive = [
-            ("page_size_max", settings.limits.page_size_max > 0),
-            ("dashboard_days_max", settings.limits.dashboard_days_max > 0),
-            ("connections_max", settings.limits.connections_max > 0),
-            ("hash_slots", settings.limits.hash_slots > 0),
-            ("login_failures_free", settings.limits.login_failures_free > 0),
-            ("login_failures_unknown_free", settings.limits.login_failures_unknown_free > 0),
-            ("login_failures_kept", settings.limits.login_failures_kept > 0),
-            ("audit_retention", !settings.audit_retention.is_zero()),
-            ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
-            ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
-            ("ingest_threads", settings.limits.ingest_threads > 0),
-            ("token_validity", !settings.token_validity.is_zero()),
-            ("activity_flush", !settings.activity_flush.is_zero()),
-        ];
-        match positive.into_iter().find(|(_, positive)| !positive) {
-            Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),
-            None => Ok(settings),
-        }
+        checked(settings)
+    }
+}
+
+/// The settings, unless one of them that must be more than nothing is nothing.
+fn checked(settings: kiosque_server::Settings) -> anyhow::Result<kiosque_server::Settings> {
+    let positive = [
+        ("page_size_max", settings.limits.page_size_max > 0),
+        ("dashboard_days_max", settings.limits.dashboard_days_max > 0),
+        ("connections_max", settings.limits.connections_max > 0),
+        ("hash_slots", settings.limits.hash_slots > 0),
+        ("login_failures_free", settings.limits.login_failures_free > 0),
+        ("login_failures_unknown_free", settings.limits.login_failures_unknown_free > 0),
+        ("login_failures_kept", settings.limits.login_failures_kept > 0),
+        ("audit_retention", !settings.audit_retention.is_zero()),
+        ("ingest_streams_max", settings.limits.ingest_streams_max > 0),
+        ("ingest_queue_max_bytes", settings.limits.ingest_queue_max_bytes > 0),
+        ("ingest_threads", settings.limits.ingest_threads > 0),
+        ("token_validity", !settings.token_validity.is_zero()),
+        ("activity_flush", !settings.activity_flush.is_zero()),
+    ];
+    match positive.into_iter().find(|(_, positive)| !positive) {
+        Some((name, _)) => Err(anyhow!("{name}: must be more than 0")),
+        None => Ok(settings),
     }
 }
 

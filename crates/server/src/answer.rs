@@ -72,21 +72,37 @@ pub(crate) enum Failure {
 /// What the caller is told of a failure of ours, and what the log is told.
 #[derive(Debug)]
 pub(crate) struct SystemFault {
+    pub(crate) kind: FaultKind,
     pub(crate) said: &'static str,
     pub(crate) cause: String,
     pub(crate) retry_after_s: Option<u32>,
+}
+
+/// Whose fault it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// Others kept the store for too long.
+    StoreBusy,
+    /// The store failed.
+    StoreFailed,
+    /// More was asked at a time than is taken.
+    Crowded,
+    /// A defect.
+    Broken,
 }
 
 impl Failure {
     /// Something that cannot be mended by trying again soon.
     pub(crate) fn broken(cause: &dyn std::fmt::Display) -> Failure {
         let said = "the request could not be answered";
-        Failure::System(SystemFault { said, cause: cause.to_string(), retry_after_s: None })
+        let (kind, cause) = (FaultKind::Broken, cause.to_string());
+        Failure::System(SystemFault { kind, said, cause, retry_after_s: None })
     }
 
     /// More than the service takes at a time.
     pub(crate) fn busy(said: &'static str) -> Failure {
-        Failure::System(SystemFault { said, cause: said.to_owned(), retry_after_s: Some(1) })
+        let (kind, cause) = (FaultKind::Crowded, said.to_owned());
+        Failure::System(SystemFault { kind, said, cause, retry_after_s: Some(1) })
     }
 }
 
@@ -113,17 +129,33 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let said = match error {
-            Error::Busy(_) => "the store is busy; try again",
-            Error::Engine(_) | Error::Data(_) | Error::Gone => "the store is not available",
+        let (kind, said) = match error {
+            Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
+            Error::Engine(_) | Error::Data(_) | Error::Gone => {
+                (FaultKind::StoreFailed, "the store is not available")
+            }
         };
-        Failure::System(SystemFault { said, cause: error.to_string(), retry_after_s: Some(1) })
+        Failure::System(SystemFault {
+            kind,
+            said,
+            cause: error.to_string(),
+            retry_after_s: Some(1),
+        })
     }
 }
 
 impl From<NoEntropy> for Failure {
     fn from(error: NoEntropy) -> Self {
         Failure::broken(&error)
+    }
+}
+
+/// The `code` that an outcome is answered with.
+pub(crate) fn code(outcome: &Result<Data, Failure>) -> Code {
+    match outcome {
+        Ok(_) => Code::Success,
+        Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
+        Err(Failure::System(_)) => Message::System.code(),
     }
 }
 

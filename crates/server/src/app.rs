@@ -1,6 +1,6 @@
 //! What every request shares.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kiosque_model::{Limits, TrustedProxies, UnixMs};
@@ -10,8 +10,10 @@ use crate::clock::{Clock, Entropy, NoEntropy};
 use crate::gate::Gate;
 use crate::ingest::stream::Intake;
 use crate::locale::Locale;
+use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::trail::Trail;
+use crate::{operator, router};
 
 /// How a server behaves, where the operator has a say.
 #[derive(Clone, Debug)]
@@ -65,6 +67,8 @@ pub struct App {
     pub(crate) gate: Gate,
     pub(crate) trail: Trail,
     pub(crate) intake: Intake,
+    pub(crate) metrics: Metrics,
+    stopping: AtomicBool,
     request_prefix: String,
     requests: AtomicU64,
 }
@@ -81,12 +85,15 @@ impl App {
         entropy: Entropy,
     ) -> Result<App, NoEntropy> {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
+        let metrics = Metrics::new(router::PATHS, operator::PATHS, clock.now());
         Ok(App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
             gate: Gate::new(&settings.limits, entropy.bytes()?),
             trail: Trail::default(),
-            intake: Intake::new(&store, &clock, &settings.limits),
+            intake: Intake::new(&store, &clock, &settings.limits, metrics.orders.clone()),
+            metrics,
+            stopping: AtomicBool::new(false),
             store,
             settings,
             clock,
@@ -100,6 +107,15 @@ impl App {
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number:x}", self.request_prefix)
+    }
+
+    /// From now on nothing new is begun.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
     }
 
     pub(crate) fn session_end(&self, now: UnixMs) -> UnixMs {

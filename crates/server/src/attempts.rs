@@ -14,6 +14,9 @@ use sha2::{Digest, Sha256};
 
 use crate::app::millis;
 
+/// How far requests may be out of turn, each with the time at which it was looked at; a clock that
+/// is further back was set back.
+const OUT_OF_TURN_MS: i64 = 60_000;
 /// Bytes of the key that names are hashed with.
 pub(crate) const KEY_BYTES: usize = 32;
 
@@ -24,6 +27,7 @@ type BucketId = u128;
 #[derive(Debug)]
 pub(crate) struct Attempts {
     key: [u8; KEY_BYTES],
+    latest: UnixMs,
     of_places: Buckets,
     of_strangers: Buckets,
 }
@@ -51,6 +55,7 @@ impl Attempts {
         let stranger_refill_ms = millis(limits.login_failure_unknown_refill);
         Attempts {
             key,
+            latest: UnixMs(0),
             of_places: Buckets::new(limits.login_failures_free, refill_ms, kept),
             of_strangers: Buckets::new(
                 limits.login_failures_unknown_free,
@@ -67,6 +72,7 @@ impl Attempts {
         place: Place,
         now: UnixMs,
     ) -> Result<Taken, Limited> {
+        let now = self.in_turn(now);
         let taken = Taken {
             of_place: self.id(typed_name, &place.to_string()),
             of_strangers: self.id(typed_name, ""),
@@ -83,6 +89,16 @@ impl Attempts {
     pub(crate) fn settle(&mut self, taken: &Taken, ended: Ended) {
         self.of_places.settle(taken.of_place, ended);
         self.of_strangers.settle(taken.of_strangers, ended);
+    }
+
+    /// Time never goes back by a little: a bucket that is looked at from earlier on would seem
+    /// fuller than it is.
+    fn in_turn(&mut self, now: UnixMs) -> UnixMs {
+        let late_ms = self.latest.0.saturating_sub(now.0);
+        if !(0..OUT_OF_TURN_MS).contains(&late_ms) {
+            self.latest = now;
+        }
+        self.latest
     }
 
     fn id(&self, typed_name: &str, place: &str) -> BucketId {

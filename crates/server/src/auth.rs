@@ -54,7 +54,7 @@ async fn stranger(
     password: String,
     origin: &Origin,
 ) -> Result<Opened, Failure> {
-    let mut attempt = app.gate.pass(username, origin.source.place(), origin.at).await?;
+    let mut attempt = app.gate.pass(username, origin.source.place(), &app.clock).await?;
     let opened = compared(app, &app.hash_slots, credentials, password, origin).await;
     if !matches!(opened, Err(Failure::Refusal(Refusal::Credentials))) {
         attempt.did_not_fail();

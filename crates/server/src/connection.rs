@@ -38,7 +38,7 @@ pub(crate) async fn serve(
     let stream = tokio::select! {
         greeted = tokio::time::timeout(deadline, acceptor.accept(stream)) => match greeted {
             Ok(Ok(stream)) => stream,
-            _ => return,
+            _ => return app.metrics.unsecured(door),
         },
         // Nothing has been asked yet.
         () = stopping.wait() => return,

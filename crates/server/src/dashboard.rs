@@ -3,7 +3,7 @@
 mod aisles;
 mod kpi;
 
-use kiosque_model::{DeviceCode, GroupId, Refusal, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{DashboardAsk, Device};
 use kiosque_wire::{
     BestSellingProduct, DeviceSales, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
@@ -140,7 +140,7 @@ pub(crate) async fn online_devices(call: Call<'_>) -> Result<Data, Failure> {
 
 /// The filters that all functions share.
 fn asked(call: Call<'_>) -> Result<DashboardAsk, Refusal> {
-    let (app, now): (_, UnixMs) = (call.app, call.now);
+    let (app, now) = (call.app, call.now);
     let limits = &app.settings.limits;
     let mut form = call.form()?;
     let (start, end) = form.range(app.store.zone(), now, limits.dashboard_days_max);

@@ -4,11 +4,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kiosque_model::{Limits, Place, Refusal, UnixMs};
+use kiosque_model::{Limits, Place, Refusal};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::attempts::{Attempts, Ended, KEY_BYTES, Limited, Taken};
+use crate::clock::Clock;
 
 /// The gate.
 #[derive(Debug)]
@@ -58,13 +59,13 @@ impl Gate {
         &self,
         typed_name: &str,
         place: Place,
-        now: UnixMs,
+        clock: &Clock,
     ) -> Result<Attempt<'_>, Refusal> {
         let patience_ends = Instant::now() + self.patience;
         let mut waiting = None;
         loop {
             let settled = self.settled.notified();
-            let limited = match self.attempts().take(typed_name, place, now) {
+            let limited = match self.attempts().take(typed_name, place, clock.now()) {
                 Ok(taken) => return Ok(Attempt { gate: self, taken, ended: Ended::Failed }),
                 Err(limited) => limited,
             };

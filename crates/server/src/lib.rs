@@ -21,6 +21,7 @@ pub mod ingest;
 mod json;
 mod listener;
 pub mod locale;
+mod metrics;
 pub mod openapi;
 mod operator;
 mod orders;

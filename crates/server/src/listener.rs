@@ -108,14 +108,16 @@ impl Listener {
             let Some((place, stream, peer)) = accepted else { continue };
             // Answers are written whole; waiting for more to send would only delay them.
             let _ = stream.set_nodelay(true);
+            let connected = app.metrics.connected(self.door);
             let behind = (Arc::clone(&app), self.door, peer.ip().to_canonical());
             let acceptor = TlsAcceptor::from(self.certificate.config());
             let serving = connection::serve(behind, acceptor, stream, stop.stopping());
             tokio::spawn(async move {
                 serving.await;
-                drop(place);
+                drop((place, connected));
             });
         }
+        app.stop();
         drop(self.socket);
         let all_gone = places.acquire_many(most);
         if tokio::time::timeout(limits.shutdown_deadline, all_gone).await.is_err() {

@@ -9,8 +9,10 @@ mod key;
 mod lines;
 mod orders;
 mod problem;
+mod watch;
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
@@ -33,6 +35,7 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     peer: IpAddr,
 ) -> Response<Full<Bytes>> {
+    let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
     let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
@@ -44,23 +47,35 @@ pub(crate) async fn answer(
     }
     let (path, peer) = (call.path(), call.peer);
     tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");
-    problem::render(outcome, call.request_id)
+    let fault = refused.and_then(Problem::fault);
+    let response = problem::render(outcome, call.request_id);
+    app.metrics.called(&path, response.status().as_u16(), fault, begun.elapsed());
+    response
 }
 
-async fn route(call: &mut Call<'_>) -> Answer {
-    match call.path().as_str() {
-        "/livez" => livez(call.get()?),
-        "/operator/v1/activity" => activity::post(call.post()?).await,
-        "/operator/v1/audit" => audit::list(call.get()?).await,
-        "/operator/v1/fleet" => fleet::post(call.post()?).await,
-        "/operator/v1/orders" => orders::post(call.post()?).await,
-        _ => Err(Problem::not_found()),
-    }
+/// Declares who answers which call, and lists the paths.
+macro_rules! calls {
+    ($($path:literal => $method:ident $handler:path;)*) => {
+        /// Every path that there is.
+        pub(crate) const PATHS: &[&str] = &[$($path),*];
+
+        async fn route(call: &mut Call<'_>) -> Answer {
+            match call.path().as_str() {
+                $($path => $handler(call.$method()?).await,)*
+                _ => Err(Problem::not_found()),
+            }
+        }
+    };
 }
 
-/// It answers, so it lives; for whoever asks, without a key.
-fn livez(_: &Call<'_>) -> Answer {
-    Ok(of_type("text/plain; charset=utf-8", "ok\n"))
+calls! {
+    "/livez" => get watch::livez;
+    "/metrics" => get watch::metrics;
+    "/operator/v1/activity" => post activity::post;
+    "/operator/v1/audit" => get audit::list;
+    "/operator/v1/fleet" => post fleet::post;
+    "/operator/v1/orders" => post orders::post;
+    "/readyz" => get watch::readyz;
 }
 
 /// A success, as JSON.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -21,11 +22,13 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     peer: IpAddr,
 ) -> Response<Full<Bytes>> {
+    let begun = Instant::now();
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
     let outcome = unpanicked(route(app, request, peer, &request_id)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
+    app.metrics.answered(&path, &outcome, begun.elapsed());
     answer::render(outcome, locale, &request_id)
 }
 
@@ -40,40 +43,47 @@ async fn route(
         return Err(Refusal::NotFound.into());
     }
     let path = call.path();
-    match path.as_str() {
-        "/v8/platform-auth/auth/third-api/token" => auth::log_in(call).await,
-        "/v8/platform-auth/auth/third-api/switchGroup" => auth::switch_group(call).await,
-        "/v8/platform-auth/auth/third-api/logout" => auth::log_out(call).await,
-        "/v8/third-center-web/openapi/v1/kioskDevice/devicePage" => {
-            devices::device_page(call).await
+    dispatch(&path, call).await
+}
+
+/// Declares who answers on which path, and lists the paths.
+macro_rules! paths {
+    ($($path:literal => $handler:path;)*) => {
+        /// Every path that there is.
+        pub(crate) const PATHS: &[&str] = &[$($path),*];
+
+        async fn dispatch(path: &str, call: Call<'_>) -> Result<Data, Failure> {
+            match path {
+                $($path => $handler(call).await,)*
+                _ => Err(Refusal::NotFound.into()),
+            }
         }
-        "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => {
-            orders::query_order_list(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => {
-            orders::order_detail(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary(call).await,
-        "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" => {
-            dashboard::best_selling_product(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => {
-            dashboard::sales_by_device(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => {
-            dashboard::sales_trend(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => {
-            dashboard::device_aisle(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/deviceProfile" => {
-            dashboard::device_profile(call).await
-        }
-        "/v8/third-center-web/openapi/v1/kioskDashboard/onlineDevices" => {
-            dashboard::online_devices(call).await
-        }
-        _ => Err(Refusal::NotFound.into()),
-    }
+    };
+}
+
+paths! {
+    "/v8/platform-auth/auth/third-api/token" => log_in;
+    "/v8/platform-auth/auth/third-api/switchGroup" => auth::switch_group;
+    "/v8/platform-auth/auth/third-api/logout" => auth::log_out;
+    "/v8/third-center-web/openapi/v1/kioskDevice/devicePage" => devices::device_page;
+    "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => orders::query_order_list;
+    "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => orders::order_detail;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" =>
+        dashboard::best_selling_product;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => dashboard::sales_by_device;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => dashboard::sales_trend;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => dashboard::device_aisle;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceProfile" => dashboard::device_profile;
+    "/v8/third-center-web/openapi/v1/kioskDashboard/onlineDevices" => dashboard::online_devices;
+}
+
+/// A login, counted by what became of it.
+async fn log_in(call: Call<'_>) -> Result<Data, Failure> {
+    let app = call.app;
+    let outcome = auth::log_in(call).await;
+    app.metrics.logged_in(&outcome);
+    outcome
 }
 
 /// A panic is our fault and costs its own request alone.

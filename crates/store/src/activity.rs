@@ -22,7 +22,7 @@ statements! {
 }
 
 /// How many rows one transaction raises: others wait for it, at most about 20 ms.
-const ROWS_AT_A_TIME: usize = 500;
+const ROWS_AT_A_TIME: usize = 250;
 /// How long others have to come in between two transactions. A waiting write asks every
 /// millisecond.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -58,6 +58,8 @@ pub(crate) struct Activity {
 }
 
 type Account = (GroupNo, DeviceNo);
+/// Heartbeats, and whose they are.
+type Addressed = Vec<(Account, UnixMs)>;
 
 #[derive(Clone, Copy, Debug)]
 struct Beat {
@@ -93,10 +95,11 @@ impl Activity {
     }
 
     /// In the order of the ledger's key, nearly: rows that lie together are written together.
-    fn unwritten(&self) -> Vec<(Account, UnixMs)> {
+    fn unwritten(&self) -> Addressed {
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let unwritten = latest.iter().filter(|(_, beat)| beat.unwritten);
-        let mut unwritten: Vec<_> = unwritten.map(|(account, beat)| (*account, beat.at)).collect();
+        let mut unwritten: Addressed =
+            unwritten.map(|(account, beat)| (*account, beat.at)).collect();
         drop(latest);
         unwritten.sort_unstable();
         unwritten
@@ -120,14 +123,15 @@ impl Store {
     /// # Errors
     /// The store failed; then none was taken in.
     pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<Unheard>, Error> {
-        let activity = Arc::clone(&self.activity);
+        let (db, activity) = (Arc::clone(&self.db), Arc::clone(&self.activity));
         let mut owners = Arc::clone(&activity.owners).lock_owned().await;
-        let heard = move |read: &Read<'_>| {
-            let (heard, unheard) = addressed(read, &mut owners, &heartbeats)?;
+        // A thread, of which this takes one at a time, but no turn of those who ask for long.
+        let hearing = tokio::task::spawn_blocking(move || {
+            let (heard, unheard) = db.read(|read| addressed(read, &mut owners, &heartbeats))?;
             activity.hear(&heard);
             Ok(unheard)
-        };
-        self.db.read_long(heard).await
+        });
+        hearing.await.unwrap_or(Err(Error::Gone))
     }
 
     /// Writes the heartbeats that no row has yet, in short transactions, and says how many.
@@ -160,7 +164,7 @@ fn addressed(
     read: &Read<'_>,
     owners: &mut Owners,
     heartbeats: &[Heartbeat],
-) -> Result<(Vec<(Account, UnixMs)>, Vec<Unheard>), Error> {
+) -> Result<(Addressed, Vec<Unheard>), Error> {
     owners.refresh(read)?;
     let (mut heard, mut unheard) = (Vec::with_capacity(heartbeats.len()), Vec::new());
     for (place, heartbeat) in heartbeats.iter().enumerate() {

@@ -76,7 +76,7 @@ struct View<'a> {
     shape: &'a dyn RecordShape,
     activity: &'a Activity,
     now: UnixMs,
-    /// In no order, each once; `None`: all of the group.
+    /// By number, each once; `None`: all of the group.
     devices: Option<Vec<DeviceNo>>,
 }
 

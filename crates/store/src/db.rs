@@ -201,6 +201,14 @@ impl Db {
         }
     }
 
+    /// How large the files are: the database, and the log of what is not in it yet.
+    pub(crate) fn file_sizes(&self) -> FileSizes {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
+        FileSizes { database: size(&self.path), log: size(Path::new(&log)) }
+    }
+
     fn reader(&self, readers: &Readers) -> Result<Connection, Error> {
         if let Some(reader) = lock(&readers.idle).pop() {
             return Ok(reader);
@@ -236,6 +244,15 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// calls, and a transaction that was left open is rolled back before the next one.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How large the store's files are, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSizes {
+    /// What is kept.
+    pub database: u64,
+    /// What is kept and not in the database yet.
+    pub log: u64,
 }
 
 /// How far a copy is.

@@ -42,7 +42,7 @@ pub use archive::Archived;
 pub use audit::{AuditAsk, AuditPage};
 pub use backup::{BackedUp, BackupError};
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
-pub use db::Copied;
+pub use db::{Copied, FileSizes};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
@@ -166,6 +166,20 @@ impl Store {
     #[must_use]
     pub fn zone(&self) -> &Zone {
         &self.zone
+    }
+
+    /// Reads a little, to see whether the store answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn answers(&self) -> Result<(), Error> {
+        self.db.read(|read| house::fleet_version(read).map(|_| ()))
+    }
+
+    /// How large the store's files are.
+    #[must_use]
+    pub fn file_sizes(&self) -> FileSizes {
+        self.db.file_sizes()
     }
 
     /// Compiles every statement that this crate has, for a test to hold against the engine.

@@ -41,6 +41,7 @@ fn total(served: &Served, token: &str) -> i64 {
 fn a_copy_made_amid_writes_is_whole() {
     let house = House::with(FLEET, "UTC");
     house.run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes()).good();
+    let key = house.run(&["operator-key", "create", "till", "--may", "orders"]).good().stdout;
     let served = house.serve();
     let token = served.caller().log_in("walker", "secret");
     let (acknowledged, is_over) = (AtomicUsize::new(3_000), AtomicBool::new(false));
@@ -51,7 +52,13 @@ fn a_copy_made_amid_writes_is_whole() {
                     break;
                 }
                 let some = orders(&format!("r{round}-"), 0..40);
-                house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+                if round % 2 == 0 {
+                    house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+                } else {
+                    let mut till = served.operator_caller();
+                    let reply = till.operate("/operator/v1/orders", key.trim(), &some).unwrap();
+                    assert_eq!(reply.json["accepted"], 40, "{reply:?}");
+                }
                 acknowledged.fetch_add(40, Ordering::SeqCst);
             }
         });

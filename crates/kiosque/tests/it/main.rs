@@ -1,6 +1,7 @@
 //! The program from outside: the real binary, its files, its exit status, and what it serves.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod activity;
 mod backup;
 mod bad_lines;
 mod caller;

@@ -21,3 +21,22 @@ fn both_listeners_stop_on_one_signal() {
     }
     assert!(!house.data().join("kiosque.db-wal").exists());
 }
+
+/// "Unknown keys are ignored with one warning each", however often they come.
+#[test]
+fn a_key_that_means_nothing_is_warned_of_once() {
+    let house = House::with(FLEET, "UTC");
+    let key = house.run(&["operator-key", "create", "till"]).good().stdout;
+    let served = house.serve();
+    let mut caller = served.operator_caller();
+    for id in ["o1", "o2", "o3"] {
+        let odd = order(id).replace("\"currency\"", "\"colour\":1,\"currency\"");
+        let body = format!("{odd}\n{}", odd.replace(id, &format!("{id}-again")));
+        let reply = caller.operate("/operator/v1/orders", key.trim(), &body).unwrap();
+        assert_eq!(reply.json["accepted"], 2, "{:?}", reply.json);
+    }
+    let said = served.stderr_until("colour");
+    let warned = said.lines().filter(|line| line.contains("WARN")).collect::<Vec<_>>();
+    assert_eq!(warned.len(), 1, "{said}");
+    assert!(warned[0].contains("key=\"colour\""), "{said}");
+}

@@ -113,6 +113,18 @@ fn a_clock_that_is_set_back_keeps_nobody_out_for_long() {
     assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(124_000)), 2);
 }
 
+/// Requests wait, and are looked at out of turn: nobody gains by it.
+#[test]
+fn attempts_out_of_turn_gain_nothing() {
+    let mut attempts = attempts(&limits());
+    assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 10);
+    for number in 0..1_000 {
+        let early = at(-i64::from(number % 60) * 1_000 + 1);
+        assert_eq!(fail(&mut attempts, "ops", 1, early), Some(59_999), "{number}");
+    }
+    assert_eq!(failures(&mut attempts, "ops", 1, at(60_000)), 1);
+}
+
 /// "bounded in memory"; "an attacker must not be able to make memory grow or to flush a victim's
 /// bucket cheaply".
 #[test]

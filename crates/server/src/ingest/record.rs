@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 pub use shape::Records;
 
-/// The shape that is written now: the head without its braces and without the order's numbers, which
-/// have columns of their own, and without `payEndDate`, which follows from its last two fields.
+/// The shape that is written now: the head without its braces and without the order's numbers,
+/// which have columns of their own, and without `payEndDate`, which follows from its last two
+/// fields.
 const SHAPE: i64 = 2;
 
 /// Names of products by `goodsId`.

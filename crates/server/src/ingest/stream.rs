@@ -15,6 +15,7 @@ use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use crate::answer::Failure;
 use crate::clock::Clock;
+use crate::metrics::OrderCounters;
 
 /// Rejected lines that an answer lists; the others are counted.
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
@@ -32,6 +33,8 @@ pub(crate) struct Intake {
     streams: Semaphore,
     room: Arc<Semaphore>,
     room_bytes: u32,
+    streams_max: usize,
+    counters: OrderCounters,
     fleet: Mutex<Arc<FleetSeen>>,
     unknown_keys: Mutex<BTreeSet<String>>,
 }
@@ -65,7 +68,12 @@ struct Checked {
 }
 
 impl Intake {
-    pub(crate) fn new(store: &Store, clock: &Clock, limits: &Limits) -> Intake {
+    pub(crate) fn new(
+        store: &Store,
+        clock: &Clock,
+        limits: &Limits,
+        counters: OrderCounters,
+    ) -> Intake {
         let hands = Arc::new(Semaphore::new(limits.ingest_threads));
         let commits = GroupCommit::new(store.clone(), clock.clone(), Arc::clone(&hands));
         let room_bytes = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
@@ -77,9 +85,22 @@ impl Intake {
             streams: Semaphore::new(limits.ingest_streams_max),
             room: Arc::new(room),
             room_bytes,
+            streams_max: limits.ingest_streams_max,
+            counters,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
         }
+    }
+
+    /// How many streams are under way.
+    pub(crate) fn streams_open(&self) -> usize {
+        self.streams_max.saturating_sub(self.streams.available_permits())
+    }
+
+    /// How much text is being checked, or waits to be stored.
+    pub(crate) fn queue_bytes(&self) -> usize {
+        let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
+        room.saturating_sub(self.room.available_permits())
     }
 
     /// Lets another stream in, unless there are too many.
@@ -160,13 +181,19 @@ impl OrderStream<'_> {
         if let Some(answer) = answer {
             let answer = answer.await.map_err(|gone| Failure::broken(&gone))?;
             let mut stored: Stored = answer.map_err(|error| Failure::from(&*error))?;
+            let counters = &self.intake.counters;
+            counters.accepted.inc_by(stored.accepted);
+            counters.updated.inc_by(stored.updated);
+            counters.unchanged.inc_by(stored.unchanged);
             self.received.accepted += stored.accepted;
             self.received.updated += stored.updated;
             self.received.unchanged += stored.unchanged;
             rejected.append(&mut stored.rejected);
         }
         rejected.sort_by_key(|one| one.line);
-        self.received.rejected_count += u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        let count = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        self.intake.counters.rejected.inc_by(count);
+        self.received.rejected_count += count;
         let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
         Ok(())

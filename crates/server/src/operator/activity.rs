@@ -17,5 +17,7 @@ pub(super) async fn post(call: &mut Call<'_>) -> Answer {
     while let Some(chunk) = lines.next_chunk().await? {
         heartbeats.take(&app.store, chunk, app.clock.now()).await?;
     }
-    json(&heartbeats.finish())
+    let received = heartbeats.finish();
+    app.metrics.heard(&received);
+    json(&received)
 }

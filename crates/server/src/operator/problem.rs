@@ -7,7 +7,7 @@ use http_body_util::Full;
 use kiosque_model::Refusal;
 use serde_json::json;
 
-use crate::answer::{Failure, SystemFault};
+use crate::answer::{Failure, FaultKind, SystemFault};
 use crate::body::BodyFault;
 use crate::locale::{self, Locale, Message};
 
@@ -21,6 +21,8 @@ pub(crate) struct Problem {
     header: Option<(&'static str, &'static str)>,
     /// For the log alone.
     cause: Option<String>,
+    /// What the server could not do, if it was its own fault.
+    fault: Option<FaultKind>,
     retry_after_s: Option<u32>,
 }
 
@@ -40,6 +42,7 @@ impl Problem {
             faults: Vec::new(),
             header: None,
             cause: None,
+            fault: None,
             retry_after_s: None,
         }
     }
@@ -82,13 +85,19 @@ impl Problem {
         self.status == StatusCode::REQUEST_TIMEOUT
     }
 
+    /// What the server could not do, if it was its own fault.
+    pub(crate) fn fault(&self) -> Option<FaultKind> {
+        self.fault
+    }
+
     fn system(fault: SystemFault) -> Problem {
         let retry_after_s = fault.retry_after_s;
         let status = match retry_after_s {
             Some(_) => StatusCode::SERVICE_UNAVAILABLE,
             None => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Problem { cause: Some(fault.cause), retry_after_s, ..Problem::new(status, fault.said) }
+        let (kind, cause) = (Some(fault.kind), Some(fault.cause));
+        Problem { cause, fault: kind, retry_after_s, ..Problem::new(status, fault.said) }
     }
 
     fn refused(refusal: &Refusal) -> Problem {

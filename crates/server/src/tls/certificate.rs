@@ -90,7 +90,7 @@ impl Certificate {
                 tracing::info!(%path, "the certificate was read anew");
             }
             Err(error) => {
-                tracing::warn!(cause = %error, "the certificate in use stays: the new one is unfit");
+                tracing::warn!(%error, "the certificate in use stays: the new one is unfit");
             }
         }
     }

@@ -11,6 +11,10 @@ use crate::harness::{Caller, House, LoggedIn, TOKEN_PATH, size};
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
+/// Tries that all guessers together make in a second, or fewer when they wait for answers: this
+/// test is their machine, too.
+const TRIES_A_SECOND: u32 = 2_000;
+
 /// What guessers were answered.
 #[derive(Default)]
 struct Guesses {
@@ -32,10 +36,11 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
     let house = Arc::new(settled.await);
     let mut token = house.log_in("ops").await.token;
     let guesses = Arc::new(Guesses::default());
+    let pause = Duration::from_secs(1) * u32::try_from(sources).unwrap() / TRIES_A_SECOND;
     let guessers: Vec<_> = (0..u32::try_from(sources).unwrap())
         .map(|number| {
             let source = Ipv4Addr::from_bits(0x7F01_0001 + number);
-            tokio::spawn(guess(source, Arc::clone(&house), Arc::clone(&guesses)))
+            tokio::spawn(guess(source, pause, Arc::clone(&house), Arc::clone(&guesses)))
         })
         .collect();
     let (begun, mut told) = (Instant::now(), Duration::ZERO);
@@ -81,10 +86,12 @@ fn report(
     let allowed = free + usize::try_from(elapsed.as_secs()).unwrap() / 2 + 1;
     assert!(looked_at <= allowed, "{looked_at} guesses were looked at, {allowed} may be");
     assert!(limited > 0, "nobody was limited");
-    assert!(median < Duration::from_secs(1), "half of the logins took {median:?} and more");
+    // A short run stands beside other tests, which take their time of the machine.
+    let slowest = [median, worst][size(0, 1)];
+    assert!(slowest < Duration::from_secs(1), "logins took {slowest:?}");
 }
 
-async fn guess(source: Ipv4Addr, house: Arc<House>, guesses: Arc<Guesses>) {
+async fn guess(source: Ipv4Addr, pause: Duration, house: Arc<House>, guesses: Arc<Guesses>) {
     let mut number = 0;
     while !guesses.over.load(Ordering::SeqCst) {
         let Some(mut caller) = Caller::connect_from(source, &house).await else { continue };
@@ -100,6 +107,7 @@ async fn guess(source: Ipv4Addr, house: Arc<House>, guesses: Arc<Guesses>) {
                 _ => panic!("{reply:?}"),
             };
             count.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(pause).await;
         }
     }
 }

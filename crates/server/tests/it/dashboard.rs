@@ -13,6 +13,11 @@ use serde_json::Value;
 
 use crate::harness::{House, Reply};
 
+/// The sums that say something.
+const SUMS: &str = include_str!("../../../store/tests/sql/sums.sql");
+/// The names that goods came with.
+const NAMES: &str = include_str!("../../../store/tests/sql/names.sql");
+
 /// A call that succeeds.
 async fn ask(house: &House, token: &str, path: &str, body: &Value) -> Reply {
     crate::shop::ask(house, token, path, "", &body.to_string()).await

@@ -1,8 +1,7 @@
-//! A house to test in: a real server on a real port over a real SQLite file, with a clock that
-//! stands until a test moves it, and a caller that speaks real TLS.
+//! A house to test in: a real server on real ports over a real SQLite file, with a clock that
+//! stands until a test moves it.
 
-use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,8 +9,7 @@ use std::time::Duration;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use http_body_util::Full;
 use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::clock::{Clock, Entropy};
@@ -24,13 +22,10 @@ use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
     Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
 };
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use serde_json::Value;
+use rusqlite::Connection;
 use tempfile::TempDir;
-use tokio::net::{TcpSocket, TcpStream};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
+
+pub(crate) use crate::caller::{Caller, LoggedIn, Reply, http2, post};
 
 pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
 pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
@@ -116,7 +111,6 @@ impl House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         let Serving { app, store, address, operator, certificate, stop, task } =
             serve(folder.path(), &settings, &zone, &clock_ms, &shape).await;
-        let serving = Some(task);
         House {
             folder,
             store,
@@ -129,7 +123,7 @@ impl House {
             shape,
             clock_ms,
             stop,
-            serving,
+            serving: Some(task),
         }
     }
 
@@ -184,6 +178,13 @@ impl House {
         let imported =
             import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
         (imported, rejections.0)
+    }
+
+    /// The lines of a look at the data, one of `crates/store/tests/sql`.
+    pub(crate) fn look(&self, sql: &str) -> Vec<String> {
+        let connection = Connection::open(self.folder.path().join("kiosque.db")).unwrap();
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 
     /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
@@ -320,150 +321,6 @@ impl Watch for Rejections {
     }
 
     fn progress(&mut self, _: Progress) {}
-}
-
-/// What a login or switch answered.
-#[derive(Clone, Debug)]
-pub(crate) struct LoggedIn {
-    pub(crate) token: String,
-    pub(crate) group: String,
-    pub(crate) expires_in: i64,
-}
-
-impl LoggedIn {
-    pub(crate) fn of(reply: &Reply) -> LoggedIn {
-        assert_eq!(reply.code(), 200, "{reply:?}");
-        let data = &reply.json["data"];
-        LoggedIn {
-            token: data["accessToken"].as_str().unwrap().to_owned(),
-            group: data["groupId"].as_str().unwrap().to_owned(),
-            expires_in: data["expiresIn"].as_i64().unwrap(),
-        }
-    }
-}
-
-/// An answer, whole.
-#[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) text: String,
-    pub(crate) json: Value,
-}
-
-impl Reply {
-    pub(crate) fn code(&self) -> i64 {
-        self.json["code"].as_i64().unwrap()
-    }
-
-    pub(crate) fn data(&self) -> &Value {
-        &self.json["data"]
-    }
-
-    pub(crate) async fn of(response: http::Response<hyper::body::Incoming>) -> Reply {
-        let (head, body) = response.into_parts();
-        let text = body.collect().await.unwrap().to_bytes();
-        let text = String::from_utf8(text.to_vec()).unwrap();
-        let headers = head
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
-            .collect();
-        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Reply { status: head.status.as_u16(), headers, text, json }
-    }
-}
-
-/// One keep-alive connection.
-pub(crate) struct Caller(hyper::client::conn::http1::SendRequest<Full<Bytes>>);
-
-impl Caller {
-    pub(crate) async fn connect(address: SocketAddr, folder: &Path) -> Caller {
-        let stream = tls_stream(address, folder, &[b"http/1.1"]).await;
-        let (sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        Caller(sender)
-    }
-
-    /// A connection from a source of its own; none when the server has no time for it.
-    pub(crate) async fn connect_from(source: Ipv4Addr, house: &House) -> Option<Caller> {
-        let socket = TcpSocket::new_v4().ok()?;
-        socket.bind((source, 0).into()).ok()?;
-        let stream = socket.connect(house.address).await.ok()?;
-        let stream = tls_over(stream, house.folder.path(), &[b"http/1.1"]).await.ok()?;
-        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = shaken.ok()?;
-        tokio::spawn(connection);
-        Some(Caller(sender))
-    }
-
-    /// A POST to a path under `/v8`.
-    pub(crate) async fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
-        let mut request = post(&format!("/v8/{path}"));
-        if let Some(token) = token {
-            request = request.header("third-api-token", token);
-        }
-        self.send(request.body(Full::from(body.to_owned())).unwrap()).await
-    }
-
-    /// Any request.
-    pub(crate) async fn send(&mut self, request: http::Request<Full<Bytes>>) -> Reply {
-        self.try_send(request).await.unwrap()
-    }
-
-    /// Any request, on a connection that the server may have closed meanwhile.
-    pub(crate) async fn try_send(&mut self, request: http::Request<Full<Bytes>>) -> Option<Reply> {
-        self.0.ready().await.ok()?;
-        Some(Reply::of(self.0.send_request(request).await.ok()?).await)
-    }
-}
-
-/// A POST of JSON to a full path; add headers and a body.
-pub(crate) fn post(path: &str) -> http::request::Builder {
-    http::Request::post(path).header("host", "localhost").header("content-type", "application/json")
-}
-
-/// An HTTP/2 connection.
-pub(crate) async fn http2(
-    address: SocketAddr,
-    folder: &Path,
-) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
-    let stream = tls_stream(address, folder, &[b"h2"]).await;
-    let handshake =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
-    let (sender, connection) = handshake.await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-/// A TLS connection that trusts the house's own certificate.
-pub(crate) async fn tls_stream(
-    address: SocketAddr,
-    folder: &Path,
-    alpn: &[&[u8]],
-) -> TlsStream<TcpStream> {
-    tls_over(TcpStream::connect(address).await.unwrap(), folder, alpn).await.unwrap()
-}
-
-async fn tls_over(
-    stream: TcpStream,
-    folder: &Path,
-    alpn: &[&[u8]],
-) -> std::io::Result<TlsStream<TcpStream>> {
-    let cert = CertificateDer::from_pem_file(folder.join("tls/cert.pem")).unwrap();
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(cert).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    stream.set_nodelay(true)?;
-    let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// A hash of the least cost, for tests that log in often; the server takes any argon2id hash.

@@ -14,6 +14,40 @@ use kiosque_model::Limits;
 use crate::abuse::slow_clients;
 use crate::operator::overload;
 
+/// Each limit, and the test that hits it.
+const HIT_BY: [(&str, fn()); 27] = [
+    ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
+    ("json_max_depth", requests::json_nests_up_to_its_limit),
+    ("page_size_max", requests::a_page_is_as_large_as_its_limit),
+    ("dashboard_days_max", dashboards::a_range_is_as_long_as_its_limit),
+    ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
+    ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
+    ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
+    ("http2_streams_max", connections::one_stream_too_many_is_refused),
+    ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
+    (
+        "first_byte_deadline",
+        slow_clients::slow_clients_that_fall_silent_after_the_handshake_are_closed,
+    ),
+    ("header_deadline", slow_clients::slow_clients_that_dribble_headers_are_closed),
+    ("body_deadline", slow_clients::slow_clients_that_dribble_a_body_are_told_and_closed),
+    ("idle_deadline", slow_clients::slow_clients_that_rest_too_long_are_closed),
+    ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
+    ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
+    ("hash_wait", logins::a_login_waits_for_its_turn_up_to_its_limit),
+    ("login_failures_free", failures::a_source_may_fail_so_often_and_then_waits),
+    ("login_failure_refill", failures::a_source_may_fail_so_often_and_then_waits),
+    ("login_failures_unknown_free", failures::all_strangers_together_may_fail_so_often),
+    ("login_failure_unknown_refill", failures::all_strangers_together_may_fail_so_often),
+    ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
+    ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
+    ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
+    ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
+    ("ingest_streams_max", overload::one_stream_too_many_is_refused_at_once),
+    ("ingest_queue_max_bytes", overload::what_waits_is_bounded),
+    ("ingest_threads", overload::as_many_threads_at_a_time_as_there_may_be),
+];
+
 /// A limit without a test does not compile: whoever adds one names its test here.
 #[test]
 fn every_limit_is_hit_by_a_test() {
@@ -46,39 +80,7 @@ fn every_limit_is_hit_by_a_test() {
         ingest_queue_max_bytes: _,
         ingest_threads: _,
     } = Limits::for_cores(1);
-    let hit_by: [(&str, fn()); 27] = [
-        ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
-        ("json_max_depth", requests::json_nests_up_to_its_limit),
-        ("page_size_max", requests::a_page_is_as_large_as_its_limit),
-        ("dashboard_days_max", dashboards::a_range_is_as_long_as_its_limit),
-        ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
-        ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
-        ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
-        ("http2_streams_max", connections::one_stream_too_many_is_refused),
-        ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
-        (
-            "first_byte_deadline",
-            slow_clients::slow_clients_that_fall_silent_after_the_handshake_are_closed,
-        ),
-        ("header_deadline", slow_clients::slow_clients_that_dribble_headers_are_closed),
-        ("body_deadline", slow_clients::slow_clients_that_dribble_a_body_are_told_and_closed),
-        ("idle_deadline", slow_clients::slow_clients_that_rest_too_long_are_closed),
-        ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
-        ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
-        ("hash_wait", logins::a_login_waits_for_its_turn_up_to_its_limit),
-        ("login_failures_free", failures::a_source_may_fail_so_often_and_then_waits),
-        ("login_failure_refill", failures::a_source_may_fail_so_often_and_then_waits),
-        ("login_failures_unknown_free", failures::all_strangers_together_may_fail_so_often),
-        ("login_failure_unknown_refill", failures::all_strangers_together_may_fail_so_often),
-        ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
-        ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
-        ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
-        ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
-        ("ingest_streams_max", overload::one_stream_too_many_is_refused_at_once),
-        ("ingest_queue_max_bytes", overload::what_waits_is_bounded),
-        ("ingest_threads", overload::as_many_threads_at_a_time_as_there_may_be),
-    ];
-    assert!(hit_by.iter().all(|(limit, _)| !limit.is_empty()));
+    assert!(HIT_BY.iter().all(|(limit, _)| !limit.is_empty()));
 }
 
 /// The design's section on limits, number by number.

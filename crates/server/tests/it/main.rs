@@ -4,10 +4,12 @@
 
 mod abuse;
 mod brute_force;
+mod caller;
 mod certificate;
 mod chance;
 mod dashboard;
 mod devices;
+mod dial;
 mod fixture;
 mod harness;
 mod limits;

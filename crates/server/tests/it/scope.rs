@@ -7,7 +7,7 @@ mod wandering;
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::chance::{self, Chance};
 use crate::harness::{
@@ -19,6 +19,7 @@ use requests::Request;
 /// Stands in every value of a group that may be its own.
 const NORTH: &str = "NORTH7";
 const SOUTH: &str = "SOUTH9";
+const OUT_OF_SCOPE: &str = "Requested device/group is not within your permission scope";
 const KIOSKS: usize = 4;
 const ORDERS: usize = 40;
 
@@ -54,7 +55,8 @@ fn orders_of(mark: &str) -> String {
         let start = format!("2026-03-0{} 0{}:00:00", 1 + number % 2, number % 10);
         let mut order = json!({
             "orderId": id, "deviceCode": device(mark, number % KIOSKS), "currency": "EUR",
-            "totalAmount": 250 + number, "tradeStartTime": start, "payChannelName": format!("pay {mark}"),
+            "totalAmount": 250 + number, "tradeStartTime": start,
+            "payChannelName": format!("pay {mark}"),
             "detailVOList": [{
                 "goodsId": "p1", "goodsName": format!("Cola {mark}"), "salePrice": 250,
                 "shipmentStatus": 3, "shipmentErrCode": 7,
@@ -103,7 +105,7 @@ impl Worker {
         Worker { caller, token }
     }
 
-    async fn ask(&mut self, path: &str, body: &serde_json::Value) -> Reply {
+    async fn ask(&mut self, path: &str, body: &Value) -> Reply {
         self.caller.call(path, Some(&self.token), &body.to_string()).await
     }
 }
@@ -171,6 +173,21 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     }
 }
 
+/// Filters of dashboards, with what is foreign and with what is not there.
+fn dashboards() -> [(&'static str, Value, Value, &'static str); 3] {
+    let codes = |codes: &[&str]| json!({"deviceCodes": codes});
+    [
+        (SUMMARY_PATH, codes(&["1-SOUTH9"]), codes(&["nowhere"]), OUT_OF_SCOPE),
+        (
+            BEST_PATH,
+            codes(&["1-NORTH7", "1-SOUTH9"]),
+            codes(&["1-NORTH7", "no\0where"]),
+            OUT_OF_SCOPE,
+        ),
+        (TREND_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "closed"}), OUT_OF_SCOPE),
+    ]
+}
+
 /// The headers that do not differ from one request to the next.
 fn lasting(reply: &Reply) -> BTreeMap<String, String> {
     let mut headers = reply.headers.clone();
@@ -187,23 +204,22 @@ async fn foreign_and_unknown_are_answered_alike() {
                   [[account]]\nlogin_name = \"NORTH7\"\ngroups = [\"g-NORTH7\", \"closed\"]\n";
     house.apply(closed).await.unwrap();
     let mut north = Worker::of(&house, NORTH).await;
-    let out_of_scope = "Requested device/group is not within your permission scope";
     let not_there = "Order does not exist";
     let both_numbers = json!({"tradeNoOut": "T0-SOUTH9", "tradeNoIn": "I7-SOUTH9"});
     let cases = [
-        (DEVICES_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "nowhere"}), out_of_scope),
-        (DEVICES_PATH, json!({"groupId": "closed"}), json!({"groupId": "a\0"}), out_of_scope),
+        (DEVICES_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "nowhere"}), OUT_OF_SCOPE),
+        (DEVICES_PATH, json!({"groupId": "closed"}), json!({"groupId": "a\0"}), OUT_OF_SCOPE),
         (
             ORDERS_PATH,
             json!({"deviceCode": "1-SOUTH9"}),
             json!({"deviceCode": "nowhere"}),
-            out_of_scope,
+            OUT_OF_SCOPE,
         ),
         (
             ORDERS_PATH,
             json!({"deviceCode": "1-SOUTH9", "includeHistory": true, "startTimestamp": 0}),
             json!({"deviceCode": "x".repeat(999), "startTimestamp": 0}),
-            out_of_scope,
+            OUT_OF_SCOPE,
         ),
         (
             DETAIL_PATH,
@@ -220,18 +236,7 @@ async fn foreign_and_unknown_are_answered_alike() {
         ),
         (DETAIL_PATH, both_numbers, json!({"tradeNoOut": "T1", "tradeNoIn": "I3"}), not_there),
     ];
-    let dashboards = [
-        (SUMMARY_PATH, json!({"deviceCodes": ["1-SOUTH9"]}), json!({"deviceCodes": ["nowhere"]})),
-        (
-            BEST_PATH,
-            json!({"deviceCodes": ["1-NORTH7", "1-SOUTH9"]}),
-            json!({"deviceCodes": ["1-NORTH7", "no\0where"]}),
-        ),
-        (TREND_PATH, json!({"groupId": "g-SOUTH9"}), json!({"groupId": "closed"})),
-    ];
-    let dashboards =
-        dashboards.map(|(path, foreign, unknown)| (path, foreign, unknown, out_of_scope));
-    for (path, foreign, unknown, msg) in cases.into_iter().chain(dashboards) {
+    for (path, foreign, unknown, msg) in cases.into_iter().chain(dashboards()) {
         let of_foreign = north.ask(path, &foreign).await;
         let of_unknown = north.ask(path, &unknown).await;
         assert_eq!(of_foreign.json["msg"], msg, "{path} {foreign}");

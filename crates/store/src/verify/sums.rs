@@ -19,7 +19,8 @@ statements! {
         union select day from sales_by_product where group_no = $1";
     NEXT_SALE = "select sale_at_ms from orders where group_no = $1 and sale_at_ms >= $2
         order by sale_at_ms limit 1";
-    SALES = "select device_no, sale_at_ms, head, lines, order_id from orders where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
+    SALES = "select device_no, sale_at_ms, head, lines, order_id from orders
+        where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
     NO_SALES = "select g.group_id, o.order_id, o.head, o.lines
         from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
     OF_DAY = "select cast(null as bigint), cast(null as text), currency, orders, items, amount,

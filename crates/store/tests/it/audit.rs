@@ -182,6 +182,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
                     assert!(page.entries.len() <= limit);
                     assert!(page.next.is_none() || page.entries.len() == limit);
                     got.extend(page.entries);
+                    assert!(got.len() <= want.len(), "{ask:?}: there is no end to it");
                     let Some(next) = page.next else { break };
                     ask.before = Some(next);
                 }

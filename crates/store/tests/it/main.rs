@@ -12,5 +12,6 @@ mod keys;
 mod known_sources;
 mod layout;
 mod owners;
+mod rates;
 mod receive;
 mod verify;

@@ -154,15 +154,17 @@ mod tests {
 
     #[test]
     fn rates_are_read_in_any_order_of_columns() {
-        let wanted =
-            ["2026-01-31 EUR 1083700000000", "1970-01-01 JPY 6700000000"].map(str::to_owned);
-        for text in [
-            "date,currency,usd_per_unit\n2026-01-31,EUR,1.0837\n1970-01-01,JPY,0.0067\n",
-            "\u{feff}date,currency,usd_per_unit\r\n2026-01-31,EUR,1.0837\r\n\r\n1970-01-01,JPY,0.0067",
-            "usd_per_unit,source,date,currency\n1.0837,x,2026-01-31,EUR\n0.0067,y,1970-01-01,JPY\n",
-            "\"date\", currency ,usd_per_unit\n\"2026-01-31\", EUR , 1.0837\n1970-01-01,JPY,0.0067\n",
+        let wanted = ["2026-01-31 EUR 1083700000000", "1970-01-01 JPY 6700000000"];
+        let wanted = wanted.map(str::to_owned).to_vec();
+        for lines in [
+            "date,currency,usd_per_unit|2026-01-31,EUR,1.0837|1970-01-01,JPY,0.0067|",
+            "\u{feff}date,currency,usd_per_unit|2026-01-31,EUR,1.0837||1970-01-01,JPY,0.0067",
+            "usd_per_unit,source,date,currency|1.0837,x,2026-01-31,EUR|0.0067,,1970-01-01,JPY",
+            "\"date\", currency ,usd_per_unit|\"2026-01-31\", EUR , 1.0837|1970-01-01,JPY,0.0067",
         ] {
-            assert_eq!(told(text), Ok(wanted.to_vec()), "{text:?}");
+            for line_end in ["\n", "\r\n"] {
+                assert_eq!(told(&lines.replace('|', line_end)), Ok(wanted.clone()), "{lines:?}");
+            }
         }
         assert_eq!(told("date,currency,usd_per_unit\n"), Ok(Vec::new()));
     }
@@ -171,7 +173,8 @@ mod tests {
     fn every_fault_names_its_line_and_field() {
         let text = "date,currency,usd_per_unit\n2026-02-30,EUR,1\n2026-01-31,ZZZ,1\n\
                     2026-01-31,EUR,1,5\n2026-01-31,EUR,\"1,5\"\n2026-01-31,USD,2\n\
-                    2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n2026-01-31,EUR\n";
+                    2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n\
+                    2026-01-31,EUR\n";
         let said = told(text).expect_err("faults");
         for fault in [
             "line 2: date: \"2026-02-30\" is no date; write it like 2026-03-31",

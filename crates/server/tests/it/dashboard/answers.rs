@@ -79,12 +79,37 @@ const HIERARCHY: &str = r#"
     currency = "KWD"
     [[device]]
     code = "H-2"
-    aisle = [
-        { code = "2-1", product = "P-3", price = 160, show_price = 150, stock = 1, capacity = 6, cabinet = "B", layer = 2 },
-        { code = "1-2", product = "P-1", price = 240, capacity = 6, cabinet = "B", broken = true },
-        { code = "9", product = "P-4", price = 1250, stock = 2, capacity = 2, cabinet = "A", layer = 10, enabled = false },
-        { code = "1-1", product = "P-1", price = 250, capacity = 6, cabinet = "B" },
-    ]
+    [[device.aisle]]
+    code = "2-1"
+    product = "P-3"
+    price = 160
+    show_price = 150
+    stock = 1
+    capacity = 6
+    cabinet = "B"
+    layer = 2
+    [[device.aisle]]
+    code = "1-2"
+    product = "P-1"
+    price = 240
+    capacity = 6
+    cabinet = "B"
+    broken = true
+    [[device.aisle]]
+    code = "9"
+    product = "P-4"
+    price = 1250
+    stock = 2
+    capacity = 2
+    cabinet = "A"
+    layer = 10
+    enabled = false
+    [[device.aisle]]
+    code = "1-1"
+    product = "P-1"
+    price = 250
+    capacity = 6
+    cabinet = "B"
 "#;
 
 /// "`{list:[device record]}`".
@@ -108,8 +133,8 @@ async fn online_devices() {
     insta::assert_snapshot!("online_devices", online);
 }
 
-/// "Best-selling product with no sales or no visible devices: null. Sales by device, or device aisle
-/// hierarchy, with no results: `[]`. Device profile with no results: object with `list: []`."
+/// "Best-selling product with no sales or no visible devices: null. Sales by device, or device
+/// aisle hierarchy, with no results: `[]`. Device profile with no results: object with `list: []`."
 #[tokio::test]
 async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
     let (house, _) = open().await;

@@ -245,11 +245,11 @@ impl Books {
         products.into_iter().map(row).collect()
     }
 
-    /// The rows of each table of sums that say something, as `SUMS` of the recount reads them.
-    pub(super) fn tables(&self) -> [BTreeSet<String>; 3] {
-        let mut sums: [BTreeMap<String, Vec<i64>>; 3] = Default::default();
-        let mut add = |grain: usize, key: String, figures: &[i64]| {
-            let sum = sums[grain].entry(key).or_insert_with(|| vec![0; figures.len()]);
+    /// What the kept sums are, those that say something, a line each.
+    pub(super) fn sums(&self) -> Vec<String> {
+        let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        let mut add = |key: String, figures: &[i64]| {
+            let sum = sums.entry(key).or_insert_with(|| vec![0; figures.len()]);
             sum.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
         };
         for (group, order) in self.orders.values() {
@@ -260,20 +260,19 @@ impl Books {
             let shipped = i64::from(order.shipment == 1);
             let figures = [1, items, order.amount, order.refund, shipped, failed];
             let code = device_code(order.device);
-            add(0, format!("g{group}|{date}|{currency}"), &figures);
-            add(1, format!("g{group}|{date}|{code}|{currency}"), &figures);
+            add(format!("day|g{group}|{date}|{currency}"), &figures);
+            add(format!("device|g{group}|{date}|{code}|{currency}"), &figures);
             for (goods_id, count, amount) in &order.lines {
-                let key = format!("g{group}|{date}|{code}|{goods_id}|{currency}");
-                add(2, key, &[*count, *amount]);
+                let key = format!("product|g{group}|{date}|{code}|{goods_id}|{currency}");
+                add(key, &[*count, *amount]);
             }
         }
-        sums.map(|sums| {
-            let says_something =
-                sums.into_iter().filter(|(_, sum)| sum.iter().any(|sum| *sum != 0));
-            let row = |(key, sum): (String, Vec<i64>)| {
-                sum.iter().fold(key, |row, figure| format!("{row}|{figure}"))
-            };
-            says_something.map(row).collect()
-        })
+        let says_something = sums.into_iter().filter(|(_, sum)| sum.iter().any(|sum| *sum != 0));
+        let line = |(key, sum): (String, Vec<i64>)| {
+            sum.iter().fold(key, |line, figure| format!("{line}|{figure}"))
+        };
+        let mut lines: Vec<String> = says_something.map(line).collect();
+        lines.sort();
+        lines
     }
 }

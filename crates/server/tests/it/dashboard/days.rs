@@ -137,7 +137,10 @@ async fn a_day_has_the_sales_of_all_its_hours() {
 
         let around = json!({"startTimestamp": start - HOUR_MS, "endTimestamp": end + HOUR_MS});
         let trend = ask(&house, &token, TREND_PATH, &around).await;
-        let row = |label: &str, count: i64| json!({"label": label, "amount": count as f64, "orderCount": count});
+        let row = |label: &str, count: i64| {
+            let amount = count as f64;
+            json!({"label": label, "amount": amount, "orderCount": count})
+        };
         assert_eq!(*trend.data(), json!([row(before, 1), row(day, 4), row(after, 1)]), "{zone}");
 
         // The same when the range cuts the day, and its orders have to be looked at.

@@ -14,6 +14,17 @@ use crate::shop;
 
 const DAY_MS: i64 = 86_400_000;
 
+/// A sale of today, of one item.
+fn seven_dollars(device: &str, time: &str) -> String {
+    let time = format!("2026-03-02 {time}");
+    let order = json!({
+        "orderId": "O-6", "deviceCode": device, "currency": "USD", "totalAmount": 700,
+        "tradeStartTime": time, "payEndTime": time,
+        "detailVOList": [{"goodsId": "P-1", "salePrice": 700}],
+    });
+    order.to_string()
+}
+
 fn codes(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|entry| entry["deviceCode"].as_str().unwrap()).collect()
 }
@@ -33,7 +44,7 @@ async fn listed(house: &House, token: &str, body: &Value) -> [Vec<String>; 3] {
 #[tokio::test]
 async fn a_group_filter_shows_another_group_and_does_not_switch() {
     let (house, token) = shop::open_to_ops().await;
-    house.orders(r#"{"orderId":"O-6","deviceCode":"S-1","currency":"USD","totalAmount":700,"tradeStartTime":"2026-03-02 08:00:00","payEndTime":"2026-03-02 08:00:00"}"#).await;
+    house.orders(seven_dollars("S-1", "08:00:00")).await;
     let station = json!({"groupId": "station"});
     let summary = ask(&house, &token, SUMMARY_PATH, &station).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "salesAmount")), ("1", "7.00"));
@@ -41,8 +52,8 @@ async fn a_group_filter_shows_another_group_and_does_not_switch() {
     assert_eq!(listed(&house, &token, &station).await, [["S-1"], ["S-1"], ["S-1"]]);
     let trend = ask(&house, &token, TREND_PATH, &station).await;
     assert_eq!(trend.data()[1], json!({"label": "2026-03-02", "amount": 7.0, "orderCount": 1}));
-    // Sold, but no goods of it.
-    assert_eq!(*ask(&house, &token, BEST_PATH, &station).await.data(), Value::Null);
+    let best = ask(&house, &token, BEST_PATH, &station).await;
+    assert_eq!((&best.data()["goodsId"], &best.data()["salesCount"]), (&json!("P-1"), &json!(1)));
     // The selected group is still the other one, for all that follows.
     let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
     assert_eq!(kpi(&summary, "orderCount"), "3");
@@ -84,14 +95,14 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
     assert_eq!(best.data()["goodsId"], "P-1");
 }
 
-/// "A device is in scope of every group that owns it or ever did, each seeing its own orders of it";
-/// "device pages show present owners only".
+/// "A device is in scope of every group that owns it or ever did, each seeing its own orders of
+/// it"; "device pages show present owners only".
 #[tokio::test]
 async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
     let (house, token) = shop::open_to_ops().await;
     house.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
     house.pass(std::time::Duration::from_secs(60));
-    house.orders(r#"{"orderId":"O-6","deviceCode":"H-1","currency":"USD","totalAmount":700,"tradeStartTime":"2026-03-02 10:00:30","payEndTime":"2026-03-02 10:00:30","detailVOList":[{"goodsId":"P-1","salePrice":700}]}"#).await;
+    house.orders(seven_dollars("H-1", "10:00:30")).await;
     for (group, orders, items, devices) in [("harbour", "2", 2, "0"), ("station", "1", 1, "1")] {
         let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
         let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
@@ -140,7 +151,9 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     assert_eq!([aisles, profile], [["H-2", "H-3"], ["H-2", "H-3"]]);
     // Nobody asks its prices any more.
     house.rates(&[("EUR", "2026-01-01", "1")]).await;
-    house.apply("[[device]]\ncode = \"H-2\"\naisle = [{code = \"1\", product = \"P-1\", price = 300}]\n").await.unwrap();
+    let dearer = "[[device]]\ncode = \"H-2\"\n\
+                  aisle = [{code = \"1\", product = \"P-1\", price = 300}]\n";
+    house.apply(dearer).await.unwrap();
     let best = ask(&house, &token, BEST_PATH, &json!({})).await;
     assert_eq!((&best.data()["price"], &best.data()["defaultPrice"]), (&json!(3.0), &json!(2.5)));
 }
@@ -252,4 +265,24 @@ async fn online_devices_ignores_any_body() {
     }
     let broken = Ask::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
     assert_eq!(broken.send(&house).await.text, plain.text);
+}
+
+/// "A device is online while its last activity is at most `online_window` (default 10 minutes)
+/// old."
+#[tokio::test]
+async fn a_device_is_online_for_ten_minutes() {
+    let (house, token) = shop::open_to_ops().await;
+    // H-1 sold last at 09:55; it is 10:00.
+    for (seconds, count, rate) in [(0, 1, "33.3%"), (300, 1, "33.3%"), (1, 0, "0.0%")] {
+        house.pass(std::time::Duration::from_secs(seconds));
+        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        assert_eq!(kpi(&summary, "onlineDeviceCount"), count.to_string());
+        assert_eq!(kpi(&summary, "onlineRate"), rate);
+        let online = ask(&house, &token, ONLINE_PATH, &json!({})).await;
+        assert_eq!(online.data()["onlineCount"], count);
+        assert_eq!(online.data()["offlineCount"], 3 - count);
+        assert_eq!(online.data()["list"][0]["isOnline"], count);
+        let profile = ask(&house, &token, PROFILE_PATH, &json!({})).await;
+        assert_eq!(profile.data()["list"][0]["isOnline"], count);
+    }
 }

@@ -21,7 +21,8 @@ fn fleet() -> String {
             "[[product]]\nid = \"p-{currency}\"\nname = \"In {currency}\"\n\
              currency = \"{currency}\"\ndefault_price = {price}\n\
              [[device]]\ncode = \"{currency}\"\nname = \"In {currency}\"\ngroup = \"g\"\n\
-             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, show_price = {}}}]\n",
+             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, \
+             show_price = {}}}]\n",
             price + 1
         );
     }
@@ -168,7 +169,8 @@ async fn the_rate_is_that_of_the_sales_day() {
     let refunded = json!({
         "orderId": "e1", "deviceCode": "EUR", "currency": "EUR", "totalAmount": 100,
         "tradeStartTime": "2026-02-25 12:00:00", "payEndTime": "2026-02-25 12:00:00",
-        "payStatus": 4, "refundAmount": 40, "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
+        "payStatus": 4, "refundAmount": 40,
+        "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
     });
     house.orders(refunded.to_string()).await;
     let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
@@ -240,8 +242,8 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
     );
 }
 
-/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars. Device-aisle
-/// `price` and `showPrice` are integer minor units in the product's currency."
+/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars.
+/// Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
 #[tokio::test]
 async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     let (house, token) = open().await;
@@ -287,5 +289,34 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
         };
         assert_eq!((&aisle["price"], &aisle["showPrice"]), (&json!(want), &json!(want + 1)));
         assert_eq!(aisle["currency"], device["deviceCode"]);
+    }
+}
+
+/// "By amount descending, then deviceCode"; "then salesAmount, then goodsId": what is told alike is
+/// the same, whatever is left of it below a cent.
+#[tokio::test]
+async fn amounts_that_are_told_alike_rank_alike() {
+    let (house, token) = open().await;
+    // 1.40 cents and 1.49 cents.
+    house.rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
+    let sales = ["JPY", "EUR"].map(|currency| Sale {
+        id: currency.to_owned(),
+        currency,
+        amount: 1,
+        day: "2026-03-01",
+    });
+    sell(&house, &sales).await;
+    let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    for (ranked, field, ids) in [
+        (by_device.data(), "deviceCode", ["EUR", "JPY"]),
+        (&best.data()["rankList"], "goodsId", ["p-EUR", "p-JPY"]),
+    ] {
+        for (at, id) in ids.into_iter().enumerate() {
+            assert_eq!(
+                (&ranked[at][field], &ranked[at]["salesAmount"]),
+                (&json!(id), &json!(0.01))
+            );
+        }
     }
 }

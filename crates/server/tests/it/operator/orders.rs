@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{House, ORDERS_PATH};
 
-use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown, whole};
+use super::{FLEET, ORDERS, counts, kept, line, lines, shown, whole};
 
 /// Every kind of outcome and of line: the file that `import orders` would take, and its answer.
 fn mixed() -> Vec<u8> {
@@ -93,30 +93,6 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
     let currency = line("c", 1).replace("EUR", &"Y".repeat(100_000));
     let reply = house.operate(ORDERS, Some(&key), currency).await;
     assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
-}
-
-/// Many chunks of one stream are stored one after the other: the last word on an order stays.
-#[tokio::test]
-async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
-    let mut stream = Stream::open(&house, &key).await;
-    let (rounds, orders) = (6, 1_500);
-    for round in 0..rounds {
-        let lines: Vec<String> =
-            (0..orders).map(|at| line(&format!("o{at}"), 100 + round)).collect();
-        // In pieces that end anywhere.
-        for piece in lines.concat().as_bytes().chunks(10_007) {
-            stream.say(piece).await;
-        }
-    }
-    let reply = stream.end().await;
-    assert_eq!(counts(&reply), [orders, orders * (rounds - 1), 0, 0]);
-    let token = house.log_in("ops").await.token;
-    let shown = shown(&house, &token).await;
-    assert_eq!(shown.len(), usize::try_from(orders).unwrap());
-    assert!(shown.iter().all(|order| order["totalAmount"] == 100 + rounds - 1));
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "goodsName=product's": a product that was made a moment ago has a name already.

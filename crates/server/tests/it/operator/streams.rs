@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 
 use crate::harness::{House, Reply};
 
-use super::{FLEET, ORDERS, Stream, counts, kept, line, lines};
+use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 /// Time enough for a request to reach its place.
-const SOON: Duration = Duration::from_millis(150);
+const SOON: Duration = Duration::from_millis(200);
 
 async fn house() -> House {
     House::set(FLEET, |settings| {
@@ -199,6 +199,37 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     assert!(ended >= deadline && closed, "after {ended:?}");
     assert_eq!(kept(&house, &token).await[..2], ["s0", "s1"]);
     assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
+}
+
+/// Many chunks of one stream are stored one after the other, however long the first ones wait: the
+/// last word on an order stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
+    let house = house().await;
+    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
+    let mut elsewhere = elsewhere(&house);
+    let held = hold(&mut elsewhere);
+    let mut stream = Stream::open(&house, &key).await;
+    // An order comes again in the next chunk, and nearer to its beginning.
+    let (rounds, orders) = (12, 700);
+    let streaming = tokio::spawn(async move {
+        for round in 0..rounds {
+            let lines: Vec<String> =
+                (0..orders).map(|at| line(&format!("o{at}"), 100 + round)).collect();
+            // In pieces that end anywhere.
+            for piece in lines.concat().as_bytes().chunks(10_007) {
+                stream.say(piece).await;
+            }
+        }
+        stream.end().await
+    });
+    tokio::time::sleep(SOON * 2).await;
+    drop(held);
+    assert_eq!(counts(&streaming.await.unwrap()), [orders, orders * (rounds - 1), 0, 0]);
+    let shown = shown(&house, &token).await;
+    assert_eq!(shown.len(), usize::try_from(orders).unwrap());
+    assert!(shown.iter().all(|order| order["totalAmount"] == 100 + rounds - 1));
+    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Lines are stored while the stream goes on.

@@ -60,7 +60,8 @@ fn token_before_body() -> Vec<Row> {
             ("fields", r#"{"groupId":1,"deviceCode":1,"deviceCodes":1,"tradeNoOut":1}"#),
             (
                 "scope",
-                r#"{"groupId":"foreign","deviceCode":"F-1","deviceCodes":["F-1"],"tradeNoOut":"T-F-1"}"#,
+                r#"{"groupId":"foreign","deviceCode":"F-1","deviceCodes":["F-1"],
+                "tradeNoOut":"T-F-1"}"#,
             ),
         ] {
             let ask = Ask::to(path).query("current=0&size=x").body(body);

@@ -1,0 +1,187 @@
+//! Orders that come in over the operator's listener: how many a second are durable, and what order
+//! pages feel of it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use crate::calls::{self, Sessions};
+use crate::client::{Call, Client, Connection};
+use crate::input::Input;
+use crate::kiosque::{Kiosque, Server};
+use crate::latency::Latencies;
+use crate::load::{self, Outcome, Pace};
+use crate::logins::talked;
+use crate::measure;
+use crate::options::{Effort, Size};
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// Orders in a request, requests at a time, orders in a round, and orders a second that should be
+/// durable.
+const BATCHES: [(usize, usize, usize, f64); 3] =
+    [(1, 32, 10_000, 3_000.0), (100, 8, 40_000, 15_000.0), (1_000, 4, 50_000, 25_000.0)];
+/// What comes in while pages are asked for.
+const BESIDE_PAGES: (usize, usize) = (1_000, 4);
+
+/// Orders that nobody has sent yet.
+struct Unsent(std::io::Lines<BufReader<File>>);
+
+impl Unsent {
+    /// The next orders, so many to a request.
+    fn take(&mut self, key: &str, orders: usize, batch: usize) -> anyhow::Result<Vec<Call>> {
+        let mut calls = Vec::with_capacity(orders / batch);
+        for _ in 0..orders / batch {
+            let mut body = Vec::new();
+            for _ in 0..batch {
+                let line = self.0.next().context("the file of orders is too short")??;
+                body.extend_from_slice(line.as_bytes());
+                body.push(b'\n');
+            }
+            calls.push(Call::orders(key, body)?);
+        }
+        Ok(calls)
+    }
+}
+
+/// Measures each size of batch, on data of its own.
+///
+/// # Errors
+/// When an order is not taken.
+pub(crate) fn run(
+    runtime: &Runtime,
+    program: &Path,
+    input: &Input,
+    (size, effort): (&Size, &Effort),
+) -> anyhow::Result<Vec<Row>> {
+    let kiosque = Kiosque::new(program, input.dir.join("data-ingest"));
+    kiosque.clear()?;
+    kiosque.apply(&input.fleet)?;
+    kiosque.import_rates(&input.rates)?;
+    let key = kiosque.operator_key()?;
+    let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
+    let mut server = kiosque.serve()?;
+    let first = calls::logins(size, 1)?;
+    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    let mut rows = Vec::new();
+    for (batch, at_a_time, orders, aim) in BATCHES {
+        let mut outcomes = Vec::new();
+        for round in 1..=effort.rounds {
+            let calls = unsent.take(&key, orders, batch)?;
+            let operator = server.operator()?;
+            let outcome = runtime.block_on(send(&operator, calls, at_a_time))?;
+            eprintln!(
+                "round {round}: batches of {batch}: {:.0} orders/s",
+                outcome.rate() * measure::count(batch)
+            );
+            outcomes.push(outcome);
+        }
+        rows.push(row(batch, at_a_time, &outcomes, aim));
+    }
+    rows.extend(beside_pages(runtime, &mut server, &mut unsent, (&key, size, effort))?);
+    server.process.stop()?;
+    kiosque.clear()?;
+    Ok(rows)
+}
+
+/// Sends each call once, so many at a time.
+async fn send(client: &Client, calls: Vec<Call>, at_a_time: usize) -> anyhow::Result<Outcome> {
+    let connections = client.connect_all(at_a_time).await?;
+    send_on(connections, calls).await
+}
+
+async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Result<Outcome> {
+    let calls = Arc::new(Mutex::new(calls.into_iter()));
+    let started = Instant::now();
+    let mut senders = JoinSet::new();
+    for mut connection in connections {
+        let calls = Arc::clone(&calls);
+        senders.spawn(async move {
+            let mut outcome = Outcome::default();
+            loop {
+                let call = calls.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(call) = call else { return Ok::<_, anyhow::Error>(outcome) };
+                let asked = Instant::now();
+                connection.post(&call).await?;
+                outcome.latencies.note(asked.elapsed());
+            }
+        });
+    }
+    let mut all = Outcome::default();
+    while let Some(ended) = senders.join_next().await {
+        all.merge(ended??);
+    }
+    all.took = started.elapsed();
+    Ok(all)
+}
+
+fn row(batch: usize, at_a_time: usize, outcomes: &[Outcome], aim: f64) -> Row {
+    let rates = outcomes.iter().map(|outcome| outcome.rate() * measure::count(batch));
+    let rates = Spread::of(rates);
+    let mut answers: Vec<(f64, Latencies)> =
+        outcomes.iter().map(|outcome| (outcome.rate(), outcome.latencies.clone())).collect();
+    let mut row = Row::new(format!("orders streamed, batches of {batch}")).answers(&mut answers);
+    row.per_second = Some(rates);
+    row.figure = Some(Figure::new(rates, " orders/s", Some(Aim::AtLeast(aim))));
+    row.note = format!(
+        "{at_a_time} requests at a time; orders a second, each durable when it is answered; p50 \
+         and p99 are of requests"
+    );
+    row
+}
+
+/// Order pages at a steady pace, while nothing else happens and while orders come in at full rate.
+fn beside_pages(
+    runtime: &Runtime,
+    server: &mut Server,
+    unsent: &mut Unsent,
+    (key, size, effort): (&str, &Size, &Effort),
+) -> anyhow::Result<[Row; 2]> {
+    let client = runtime.block_on(server.client())?;
+    let sessions = runtime.block_on(Sessions::open(&client, size, effort.connections))?;
+    let pages = sessions.order_pages(false)?;
+    let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
+    let (batch, at_a_time) = BESIDE_PAGES;
+    let mut rounds: Vec<(Outcome, Outcome)> = Vec::new();
+    for round in 1..=effort.rounds {
+        let wanted = measure::count(45_000) * effort.seconds;
+        let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
+        let calls = unsent.take(key, calls * batch, batch)?;
+        let operator = server.operator()?;
+        let (idle, beside) = runtime.block_on(async {
+            let readers = talked(&client, &pages).await?;
+            let (readers, idle) = load::run(readers, &pages, span, pace).await?;
+            let senders = operator.connect_all(at_a_time).await?;
+            let sending = tokio::spawn(send_on(senders, calls));
+            let (_, beside) = load::run(readers, &pages, span, pace).await?;
+            ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
+            sending.abort();
+            anyhow::Ok((idle.all_good()?, beside.all_good()?))
+        })?;
+        eprintln!(
+            "round {round}: pages' p99 {} us idle, {} us beside orders",
+            idle.latencies.clone().percentile(99),
+            beside.latencies.clone().percentile(99)
+        );
+        rounds.push((idle, beside));
+    }
+    let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
+    let times = Spread::of(rounds.iter().map(|(idle, beside)| p99(beside) / p99(idle)));
+    let answered = |name: &str, pick: fn(&(Outcome, Outcome)) -> &Outcome| {
+        let mut answers: Vec<(f64, Latencies)> =
+            rounds.iter().map(|r| (pick(r).rate(), pick(r).latencies.clone())).collect();
+        Row::new(name).answers(&mut answers)
+    };
+    let idle = answered("order pages before orders are streamed", |round| &round.0);
+    let mut beside = answered("order pages beside streamed orders", |round| &round.1);
+    beside.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
+    beside.note =
+        format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
+    Ok([idle, beside])
+}

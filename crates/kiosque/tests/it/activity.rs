@@ -1,0 +1,54 @@
+//! Heartbeats: in memory at first, written every few seconds and at a stop.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::caller::DEVICES_PATH;
+use crate::fleet::FLEET;
+use crate::program::{House, Served};
+
+/// Sends a heartbeat of `D1`, and checks that this server shows it at once.
+fn beat(house: &House, served: &Served, token: &str) -> i64 {
+    let key = house.run(&["operator-key", "create", "till", "--may", "activity"]).good().stdout;
+    let reply = served
+        .operator_caller()
+        .operate("/operator/v1/activity", key.trim(), r#"{"deviceCode":"D1"}"#)
+        .unwrap();
+    assert_eq!(reply.json["accepted"], 1, "{reply:?}");
+    last_active(served, token).as_i64().unwrap()
+}
+
+fn last_active(served: &Served, token: &str) -> Value {
+    let reply = served.caller().call(DEVICES_PATH, Some(token), "{}");
+    reply.data()["records"][0]["lastActiveTimestamp"].clone()
+}
+
+/// Whoever else reads the data sees what has been written, and that alone.
+#[test]
+fn heartbeats_are_written_every_few_seconds() {
+    let house = House::with(FLEET, "UTC");
+    let served = house.serve_with(&["--activity-flush", "20ms"]);
+    let token = served.caller().log_in("walker", "secret");
+    let beaten = beat(&house, &served, &token);
+    let other = house.serve();
+    let begun = Instant::now();
+    while last_active(&other, &token) != beaten {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn heartbeats_are_written_when_the_server_stops() {
+    let house = House::with(FLEET, "UTC");
+    let mut served = house.serve_with(&["--activity-flush", "1h"]);
+    let token = served.caller().log_in("walker", "secret");
+    let beaten = beat(&house, &served, &token);
+    let other = house.serve();
+    assert_eq!(last_active(&other, &token), Value::Null, "in memory alone");
+    served.signal("TERM");
+    assert!(served.wait().success());
+    assert_eq!(last_active(&other, &token), beaten);
+}

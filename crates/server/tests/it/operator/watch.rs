@@ -1,0 +1,185 @@
+//! What is asked without a key: `/readyz` and `/metrics`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::net::TcpStream;
+
+use super::{ORDERS, line, whole};
+use crate::harness::{Caller, DEVICES_PATH, House, Reply, START_MS, TOKEN_PATH};
+
+/// Stands in everything that is somebody's.
+const CANARY: &str = "canary7";
+
+const FLEET: &str = r#"
+    [[group]]
+    id = "canary7-group"
+    name = "canary7 Group"
+    [[account]]
+    login_name = "canary7-ops"
+    password = "secret"
+    third_party_api = true
+    groups = ["canary7-group"]
+    [[account]]
+    login_name = "canary7-guest"
+    password = "secret"
+    groups = ["canary7-group"]
+    [[device]]
+    code = "canary7-device"
+    name = "canary7 Device"
+    group = "canary7-group"
+"#;
+
+async fn get(house: &House, path: &str) -> Reply {
+    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let request = http::Request::get(path).header("host", "localhost");
+    caller.send(request.body(Default::default()).unwrap()).await
+}
+
+/// What every series stands at.
+type Series = BTreeMap<String, f64>;
+
+/// Reads the exposition line by line, and holds each line to the format and to our names.
+async fn metrics(house: &House) -> Series {
+    let reply = get(house, "/metrics").await;
+    assert_eq!(
+        (reply.status, reply.headers["content-type"].as_str()),
+        (200, "text/plain; version=0.0.4")
+    );
+    assert!(!reply.text.contains(CANARY) && !reply.text.contains("127.0.0.1"), "{}", reply.text);
+    assert!(reply.text.ends_with('\n'));
+    let (mut helped, mut kinds) = (BTreeSet::new(), BTreeMap::new());
+    let mut series = Series::new();
+    for line in reply.text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').unwrap();
+            assert!(help.len() > 10 && help.ends_with('.'), "{line}");
+            assert!(helped.insert(name), "{line}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert!(helped.contains(name), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            kinds.insert(name, kind);
+        } else {
+            let (sample, value) = line.rsplit_once(' ').unwrap();
+            let name = sample.split('{').next().unwrap();
+            assert!(name.starts_with("kiosque_"), "{line}");
+            let is_of_histogram = ["_bucket", "_sum", "_count"].iter().any(|end| {
+                name.strip_suffix(end).is_some_and(|name| kinds.get(name) == Some(&"histogram"))
+            });
+            assert!(is_of_histogram || kinds.contains_key(name), "{line}");
+            let before = series.insert(sample.to_owned(), value.parse().unwrap());
+            assert_eq!(before, None, "{line}");
+        }
+    }
+    series
+}
+
+/// The series that are not what they were, with how much they moved; durations are left out.
+fn moved(before: &Series, after: &Series) -> Vec<String> {
+    assert!(before.keys().eq(after.keys()), "every series is there from the start");
+    let pairs = before.iter().zip(after.values());
+    let moved = pairs.filter(|((name, was), is)| *was != *is && !name.contains("duration_seconds"));
+    moved.map(|((name, was), is)| format!("{name} {:+}", is - was)).collect()
+}
+
+#[tokio::test]
+async fn every_counter_moves_with_what_it_counts() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders,activity").await;
+    let before = metrics(&house).await;
+    let start = f64::from(i32::try_from(START_MS / 1_000).unwrap());
+    assert_eq!(before["kiosque_start_time_seconds"], start);
+    assert!(before["kiosque_store_bytes{file=\"log\"}"] > 0.0);
+
+    let mut caller = house.caller().await;
+    let mut log_in = async |name: &str, password: &str| {
+        let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
+        caller.call(TOKEN_PATH, None, &body).await
+    };
+    let token = log_in("canary7-ops", "secret").await;
+    let token = token.data()["accessToken"].as_str().unwrap().to_owned();
+    log_in("canary7-ops", "wrong").await;
+    log_in("canary7-nobody", "wrong").await;
+    log_in("canary7-guest", "secret").await;
+    log_in("", "").await;
+    caller.call(DEVICES_PATH, Some(&token), "{}").await;
+    caller.call(DEVICES_PATH, Some("canary7"), "{}").await;
+    caller.call("canary7/path", None, "{}").await;
+    drop(TcpStream::connect(house.operator).await.unwrap());
+    let order = |id, total| line(id, total).replace("D1", "canary7-device");
+    let known = order("canary7-o", 100).repeat(4);
+    let (other, changed) = (order("canary7-p", 100), order("canary7-o", 200));
+    let orders = format!("{known}{other}{changed}{}", line("x", 1).repeat(5));
+    house.operate(ORDERS, Some(&key), orders).await;
+    let heartbeat = "{\"deviceCode\":\"canary7-device\"}\n{\"deviceCode\":\"canary7\"}\n";
+    house.operate("/operator/v1/activity", Some(&key), heartbeat).await;
+    house.operate("/operator/v1/activity", None, heartbeat).await;
+    house.operate("/canary7", None, "").await;
+
+    insta::assert_snapshot!("what_moved", settled(&house, &before).await);
+}
+
+/// What has moved, once connections that were closed have been noticed.
+async fn settled(house: &House, before: &Series) -> String {
+    let gone = r#"kiosque_tls_handshakes_failed_total{door="operator"} +1"#;
+    let begun = std::time::Instant::now();
+    let mut looks = 0.0;
+    loop {
+        let after = metrics(house).await;
+        looks += 1.0;
+        let mut told = moved(before, &after);
+        // Each look is a request and a connection itself.
+        let ours = [
+            r#"kiosque_connections_total{door="operator"}"#,
+            r#"kiosque_requests_total{code="200",door="operator",path="/metrics"}"#,
+            r#"kiosque_store_bytes"#,
+        ];
+        let rest = |line: &String| !ours.iter().any(|name| line.starts_with(name));
+        assert_eq!(after[ours[1]] - before[ours[1]], looks);
+        told.retain(rest);
+        let is_open = |line: &String| line.contains("connections_open{door=\"operator\"}");
+        if told.iter().any(|line| line == gone) && !told.iter().any(is_open) {
+            return told.join("\n");
+        }
+        assert!(begun.elapsed().as_secs() < 20, "{told:#?}");
+    }
+}
+
+/// "requests durations histogram by path": each request is in one class and in the count.
+#[tokio::test]
+async fn durations_are_kept_by_path() {
+    let house = House::with(FLEET).await;
+    for _ in 0..3 {
+        house.call("nowhere", None, "{}").await;
+    }
+    let series = metrics(&house).await;
+    let of = |name: &str, more: &str| {
+        series[&format!(
+            "kiosque_request_duration_seconds_{name}{{door=\"gateway\",path=\"other\"{more}}}"
+        )]
+    };
+    assert_eq!(of("count", ""), 3.0);
+    assert_eq!(of("bucket", ",le=\"+Inf\""), 3.0);
+    assert!(of("bucket", ",le=\"10\"") >= of("bucket", ",le=\"0.0005\""));
+    assert!(of("sum", "") > 0.0);
+}
+
+/// "200 when the store answers a small read …, else 503".
+#[tokio::test]
+async fn a_server_is_ready_while_its_store_answers() {
+    let house = House::with("").await;
+    insta::assert_snapshot!("ready", whole(&get(&house, "/readyz").await));
+
+    // Nothing of this one has been read yet.
+    let house = House::with("").await;
+    let before = metrics(&house).await;
+    // What is in the log, and nowhere else yet, is torn away under the store.
+    std::fs::write(house.folder.path().join("kiosque.db-wal"), "").unwrap();
+    insta::assert_snapshot!("not_ready", whole(&get(&house, "/readyz").await));
+    let after = metrics(&house).await;
+    let faults = moved(&before, &after).into_iter().filter(|line| line.contains("faults"));
+    assert!(faults.eq([r#"kiosque_faults_total{kind="store_failed"} +1"#.to_owned()]));
+    // It lives all the same.
+    assert_eq!(get(&house, "/livez").await.status, 200);
+}

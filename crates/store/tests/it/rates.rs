@@ -1,0 +1,33 @@
+//! "Exchange rates": what is loaded, and loaded again.
+
+use kiosque_model::sales::Rate;
+use kiosque_model::{Currency, Day};
+use kiosque_store::{DatedRate, Tally};
+
+use crate::desk::Desk;
+
+fn rate(code: &str, day: i64, text: &str) -> DatedRate {
+    let (currency, rate) = (Currency::parse(code).unwrap(), Rate::parse(text).unwrap());
+    DatedRate { day: Day(day), currency, rate }
+}
+
+/// One of the same currency and day replaces what was kept; the same again is nothing.
+#[tokio::test]
+async fn a_rate_is_of_one_currency_and_one_day() {
+    let desk = Desk::new();
+    let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
+    let tally = |created, changed, unchanged| Tally { created, changed, unchanged };
+    assert_eq!(desk.store.set_rates(loaded.clone()).await.unwrap(), tally(3, 0, 0));
+    assert_eq!(desk.store.set_rates(loaded).await.unwrap(), tally(0, 0, 3));
+    let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
+    assert_eq!(desk.store.set_rates(mended).await.unwrap(), tally(1, 1, 1));
+    assert_eq!(
+        desk.ask("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
+        [
+            "EUR|-9|500000000000",
+            "EUR|10|1100000000000",
+            "EUR|20|1250000000000",
+            "JPY|10|6700000000"
+        ]
+    );
+}
