@@ -107,6 +107,22 @@ fn the_page_lists_the_settings_that_there_are() {
     assert_eq!(listed.collect::<Vec<_>>(), wanted, "the table should be\n{}", wanted.join("\n"));
 }
 
+/// Each name in backticks that a counter could have is one's, labels and all.
+#[test]
+fn what_the_page_watches_is_counted() {
+    let house = House::new();
+    let served = house.serve();
+    let (cert, operator) = ("data/tls/cert.pem", served.operator());
+    let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
+    let counted = shell(house.folder.path(), &ask).good().stdout;
+    let quoted = PAGE.split('`').skip(1).step_by(2);
+    let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
+    assert!(watched.len() > 8, "{watched:?}");
+    for name in watched {
+        assert!(counted.contains(name), "{name} is not counted:\n{counted}");
+    }
+}
+
 /// "A file of rates to begin with" is one.
 #[test]
 fn the_rates_of_the_example_are_rates() {
