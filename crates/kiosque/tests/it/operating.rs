@@ -123,7 +123,7 @@ fn what_the_page_watches_is_counted() {
     }
 }
 
-/// "A file of rates to begin with" is one.
+/// "A longer file, with made-up rates" is a file of rates.
 #[test]
 fn the_rates_of_the_example_are_rates() {
     let house = House::new();
