@@ -8,7 +8,8 @@ use crate::tally;
 /// Tells the tests to take their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
 /// What the names of the tests that have a size contain.
-const SIZED_TESTS: [&str; 5] = ["histories", "kill_9", "slow_clients", "paging", "scope"];
+const SIZED_TESTS: [&str; 8] =
+    ["histories", "kill_9", "slow_clients", "noise", "paging", "scope", "sessions", "brute_force"];
 
 /// Runs each kind of sized test; they print their own counts and seeds.
 pub(crate) fn run() -> Result<()> {
@@ -20,4 +21,59 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::process::root;
+
+    /// What a test that has a size says: it asks for it, or for the switch itself.
+    const SAYS: [&str; 3] = [" size(", "(size(", concat!("\"KIOSQUE", "_SOAK\"")];
+    /// Where the size is decided.
+    const DECIDES: &str = "harness.rs";
+
+    /// The tests of a file that have a size, as `cargo test` names them.
+    fn sized(folder: &Path, file: &Path) -> Vec<String> {
+        let text = std::fs::read_to_string(file).expect("a test");
+        let module = file.strip_prefix(folder).expect("in it").with_extension("");
+        let module = module.to_string_lossy().replace('/', "::");
+        let mut test = "";
+        let mut found = Vec::new();
+        for line in text.lines() {
+            if let Some((_, rest)) = line.split_once("fn ") {
+                test = rest.split('(').next().unwrap_or(rest);
+            }
+            if SAYS.iter().any(|said| line.contains(said)) {
+                found.push(format!("{module}::{test}"));
+            }
+        }
+        found
+    }
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths
+            .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
+            .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
+            .filter(|path| !path.ends_with(DECIDES))
+            .collect()
+    }
+
+    #[test]
+    fn the_soak_runs_every_test_that_has_a_size() {
+        let crates = root().expect("the root").join("crates");
+        let mut found = Vec::new();
+        for name in ["kiosque", "server", "store"] {
+            let folder = crates.join(name).join("tests/it");
+            found.extend(files(&folder).iter().flat_map(|file| sized(&folder, file)));
+        }
+        assert!(found.len() > 10, "{found:?}");
+        let missed = found.iter().filter(|test| !SIZED_TESTS.iter().any(|one| test.contains(one)));
+        let missed: Vec<&String> = missed.collect();
+        assert!(missed.is_empty(), "not in SIZED_TESTS: {missed:?}");
+    }
 }

@@ -114,6 +114,19 @@ mod tests {
     }
 
     /// A scanner that takes a quote for the wrong one sees no faults from there on.
+    /// What stands between backticks with slashes in it is a file or a folder of a crate.
+    #[test]
+    fn the_map_names_files_that_there_are() {
+        let root = root().expect("the root");
+        let map = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the map");
+        let quoted = map.split('`').skip(1).step_by(2);
+        let named: Vec<&str> = quoted.filter(|text| text.contains("/src/")).collect();
+        assert!(named.len() > 50, "{named:?}");
+        for file in named {
+            assert!(root.join("crates").join(file).exists(), "ARCHITECTURE.md names {file}");
+        }
+    }
+
     #[test]
     fn the_scan_keeps_its_footing_in_every_file() {
         for (path, text) in files(&root().expect("root")).expect("files") {

@@ -64,7 +64,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
         kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443 \
         --tls-cert chain.pem --tls-key key.pem\n\n\
-        Without a certificate, a self-signed one is made in DIR/tls. \
+        Without a certificate, a self-signed one is made in DIR/tls. A certificate that is renewed \
+        is taken up by itself, or at once on SIGHUP. \
         SIGTERM and SIGINT stop it once what is under way has been answered.")]
     Serve {
         #[command(flatten)]
@@ -86,7 +87,9 @@ pub(crate) enum Command {
     /// Make history of old orders: only includeHistory lists them afterwards.
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
-        kiosque archive --before 2026-01-01T00:00:00+01:00 --data /srv/kiosque"
+        kiosque archive --before 2026-01-01T00:00:00+01:00 --data /srv/kiosque\n\n\
+        May run beside the server. Order details and dashboards show history as before; \
+        nothing brings an order back from history."
     )]
     Archive {
         /// Orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in the
@@ -94,14 +97,17 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TIME")]
         before: String,
     },
-    /// Recount what is kept as a count, and name each difference.
-    #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque")]
+    /// Recount what is kept as a count or a sum, and name each difference.
+    #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
+        Everything is recounted from the orders themselves; a server may run beside it. \
+        The exit status is 1 if there is a difference.")]
     Verify,
     /// Copy the data to a file, consistently, beside a running server.
     #[command(
         after_help = "Examples:\n  kiosque backup /backups/monday.db --data /srv/kiosque\n\n\
         The file must not exist yet; it appears when it is whole, and only its owner may read it. \
-        To restore it, make it the file kiosque.db of a folder that holds no other data."
+        To restore it, make it the file kiosque.db of a folder that holds no other data. \
+        The certificate is not in it: it is in DIR/tls."
     )]
     Backup {
         /// The file to make.
@@ -123,7 +129,8 @@ pub(crate) enum KeyWhat {
     /// Print a new key, once; only its digest is kept.
     #[command(after_help = "Examples:\n  \
         kiosque operator-key create tills --data /srv/kiosque\n  \
-        kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key")]
+        kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key\n\n\
+        A server that runs knows the key at once. Send it as `Authorization: Bearer KEY`.")]
     Create {
         /// What to call it; a name that was revoked may be used again.
         name: String,

@@ -4,6 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
+use kiosque_model::ActedBy;
+use kiosque_model::audit::Act;
+use kiosque_server::clock::Clock;
 use kiosque_server::ingest::csv::{RatesError, read_rates};
 use kiosque_store::WhenAbsent;
 
@@ -24,7 +27,10 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
     let store = open::store(settings, WhenAbsent::Create)?;
+    let count = u64::try_from(rates.len()).unwrap_or(u64::MAX);
     let tally = store.set_rates(rates).await?;
     println!("rates: {tally}");
+    let act = Act::RatesImported { rates: count, rejected: 0 };
+    store.note_act(act, ActedBy::command(Clock::System.now())).await?;
     Ok(Done::All)
 }

@@ -49,7 +49,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     match store.revoke_key(name.clone(), Clock::System.now()).await? {
         RevokedKey::Revoked => println!("revoked {name}"),
-        RevokedKey::Unknown => bail!("no key that counts is called {name}"),
+        RevokedKey::Unknown => bail!("no live key is called {name}"),
     }
     Ok(())
 }

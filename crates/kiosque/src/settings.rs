@@ -34,6 +34,7 @@ macro_rules! serve_settings {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $variable:literal, $value:literal;)*) => {
         /// What a server can be told.
         #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
+        #[command(next_display_order = 10)]
         pub(crate) struct ServeSettings {
             $($(#[$doc])*
             #[arg(long, value_name = $value, env = $variable)]
@@ -49,7 +50,8 @@ macro_rules! serve_settings {
 serve_settings! {
     /// The address to serve on [default: 127.0.0.1:8443].
     listen: SocketAddr = "KIOSQUE_LISTEN", "ADDR";
-    /// The address of the operator's calls [default: 127.0.0.1:8444]; a demo has none.
+    /// The address of the operator's calls, /livez, /readyz and /metrics [default:
+    /// 127.0.0.1:8444]; a demo has none.
     operator_listen: SocketAddr = "KIOSQUE_OPERATOR_LISTEN", "ADDR";
     /// The certificate and its chain, PEM [default: a self-signed one in DIR/tls].
     tls_cert: PathBuf = "KIOSQUE_TLS_CERT", "FILE";
@@ -93,25 +95,26 @@ serve_settings! {
     header_deadline: Span = "KIOSQUE_HEADER_DEADLINE", "DURATION";
     /// Deadline of a request's body [default: 15s].
     body_deadline: Span = "KIOSQUE_BODY_DEADLINE", "DURATION";
-    /// How long a connection may rest [default: 75s].
+    /// How long a connection may rest, and a stream of the operator's be silent [default: 75s].
     idle_deadline: Span = "KIOSQUE_IDLE_DEADLINE", "DURATION";
-    /// Password hashes at a time, for sources that logged in before and for others each [default:
-    /// cores - 1, at least 1].
+    /// Password hashes at a time: so many for sources that logged in before, and as many for all
+    /// others [default: cores - 1, at least 1].
     hash_slots: usize = "KIOSQUE_HASH_SLOTS", "N";
-    /// Logins that may wait for a hash slot, of each of the two [default: 64].
+    /// Logins that may wait for a hash slot, of each of these two [default: 64].
     hash_queue: usize = "KIOSQUE_HASH_QUEUE", "N";
     /// How long a login waits for a hash slot [default: 5s].
     hash_wait: Span = "KIOSQUE_HASH_WAIT", "DURATION";
     /// Failed logins that a source is free to make for one login name [default: 10].
     login_failures_free: u32 = "KIOSQUE_LOGIN_FAILURES_FREE", "N";
-    /// How long until it may fail once more [default: 60s].
+    /// How long until such a source may fail once more [default: 60s].
     login_failure_refill: Span = "KIOSQUE_LOGIN_FAILURE_REFILL", "DURATION";
-    /// Failed logins for one login name that all sources are free to make together that never
-    /// logged in with it [default: 100].
+    /// Failed logins for one login name that all sources which never logged in with it are free to
+    /// make together [default: 100].
     login_failures_unknown_free: u32 = "KIOSQUE_LOGIN_FAILURES_UNKNOWN_FREE", "N";
-    /// How long until they may fail once more [default: 2s].
+    /// How long until all of those together may fail once more [default: 2s].
     login_failure_unknown_refill: Span = "KIOSQUE_LOGIN_FAILURE_UNKNOWN_REFILL", "DURATION";
-    /// Counts of failed logins kept in memory, of each of the two kinds [default: 65536].
+    /// Counts of failed logins kept in memory: so many by source, and as many by login name
+    /// [default: 65536].
     login_failures_kept: usize = "KIOSQUE_LOGIN_FAILURES_KEPT", "N";
     /// How long a request waits for the store [default: 5s].
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";

@@ -14,16 +14,18 @@ fn blocks(language: &str) -> Vec<&'static str> {
 }
 
 /// Whether an answer is what is shown, where `…` stands for anything.
-fn is_shown(answer: &str, shown: &str) -> bool {
-    let mut rest = answer;
-    let mut parts = shown.split('…');
-    let Some(after) = rest.strip_prefix(parts.next().unwrap()) else { return false };
-    rest = after;
-    for part in parts {
+pub(crate) fn is_shown(answer: &str, shown: &str) -> bool {
+    let Some((first, parts)) = shown.split_once('…') else { return answer == shown };
+    let Some(mut rest) = answer.strip_prefix(first) else { return false };
+    let mut parts = parts.split('…').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
         let Some(at) = rest.find(part) else { return false };
         rest = &rest[at + part.len()..];
     }
-    rest.is_empty()
+    false
 }
 
 #[test]
@@ -55,6 +57,10 @@ fn the_pasted_calls_give_what_the_readme_shows() {
 fn dots_stand_for_anything_and_nothing_else_does() {
     assert!(is_shown("a1b2c", "a…b…c"));
     assert!(is_shown("abc", "a…bc"));
+    assert!(is_shown("abc", "a…"));
+    assert!(is_shown("abcbc", "a…bc"));
+    assert!(is_shown("abc", "abc"));
+    assert!(!is_shown("ab", "ab…b"));
     assert!(!is_shown("abcd", "a…c"));
     assert!(!is_shown("xbc", "a…c"));
 }

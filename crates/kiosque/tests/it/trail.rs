@@ -55,6 +55,8 @@ fn commands_tell_what_they_did() {
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
     let orders = house.file("orders.ndjson", format!("{order}\nnonsense\n"));
     house.run(&["import", "orders", &orders]).bad();
+    let rates = house.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
+    house.run(&["import", "rates", &rates]).good();
     house.run(&["archive", "--before", "2026-02-01"]).good();
     house.run(&["archive", "--before", "2026-02-01"]).good();
     let told: Vec<String> = trail(&house)
@@ -75,6 +77,7 @@ fn commands_tell_what_they_did() {
              0 changed, 0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: \
              2 created, 0 changed, 0 unchanged; sessions ended: 0",
             "command ordersImported: 1 accepted, 0 updated, 0 unchanged, 1 rejected",
+            "command ratesImported: 1 rates, 0 rejected",
             "command archived: 1 orders of 1 devices",
             "command archived: 0 orders of 0 devices",
         ]

@@ -116,8 +116,8 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
         Format::Json => {
             let mut json = serde_json::Deserializer::from_str(text);
             let read = serde_path_to_error::deserialize(&mut json);
-            let read = read.map_err(|error| vec![error.to_string()])?;
-            json.end().map_err(|error| vec![error.to_string()])?;
+            let read = read.map_err(|error| vec![json_fault(&error)])?;
+            json.end().map_err(|error| vec![no_json(&error)])?;
             read
         }
     };
@@ -133,6 +133,15 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
     faults.repeats("product", fleet.products.iter().map(|one| &one.id));
     faults.repeats("device", fleet.devices.iter().map(|one| &one.code));
     if faults.0.is_empty() { Ok(fleet) } else { Err(faults.0) }
+}
+
+/// What is wrong and where; in a text that is no JSON, the place in the text alone tells where.
+fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    if error.inner().is_data() { error.to_string() } else { no_json(error.inner()) }
+}
+
+fn no_json(error: &serde_json::Error) -> String {
+    format!("no JSON: {error}")
 }
 
 /// Applies a fleet, all or nothing. A password that is right already is not hashed again.
