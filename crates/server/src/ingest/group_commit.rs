@@ -10,9 +10,12 @@ use kiosque_store::{Error, Incoming, Outcome, Owners, Store};
 use kiosque_wire::RejectedOrder;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::import::{BATCH_START, PAUSE, Prepared, TURN, next_size};
+use super::import::{BATCH_START, PAUSE, Prepared, next_size};
 use crate::clock::Clock;
 
+/// What a transaction is meant to take. Longer than an import's: here others wait in line for their
+/// turn and get it next, and what a transaction writes grows slower than its orders do.
+const TURN: Duration = Duration::from_millis(40);
 /// Orders after which the writer reads again who owns which device: codes that do not exist are
 /// remembered, too, and a stream may name any number of them.
 const OWNERS_KEPT_FOR: usize = 100_000;
@@ -195,7 +198,7 @@ impl GroupCommit {
     fn learn(&self, orders: usize, took: Duration) {
         let mut queue = self.queue();
         if orders >= queue.size || took > TURN {
-            queue.size = next_size(queue.size, took);
+            queue.size = next_size(queue.size, took, TURN);
         }
     }
 

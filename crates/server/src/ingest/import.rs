@@ -21,7 +21,7 @@ use crate::clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
-pub(super) use write::{BATCH_START, PAUSE, TURN, in_turn, next_size};
+pub(super) use write::{BATCH_START, PAUSE, in_turn, next_size};
 
 /// How many lines are numbered together, by trade start; a longer file is numbered in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;

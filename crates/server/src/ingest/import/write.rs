@@ -11,7 +11,7 @@ use super::{Import, ImportError, Prepared, Progress};
 use crate::ingest::rejected::Rejected;
 
 /// What a transaction is meant to take; others never wait for more than about 20 ms.
-pub(in crate::ingest) const TURN: Duration = Duration::from_millis(14);
+const TURN: Duration = Duration::from_millis(14);
 /// How long others have to come in between two transactions. A waiting write asks every
 /// millisecond.
 pub(in crate::ingest) const PAUSE: Duration = Duration::from_millis(2);
@@ -42,7 +42,7 @@ pub(super) async fn store(
         let begun = Instant::now();
         let now = import.clock.now();
         let received = import.store.receive(batch, owners, now).await?;
-        size = next_size(size, begun.elapsed());
+        size = next_size(size, begun.elapsed(), TURN);
         let (outcomes, batch, known) = received;
         owners = known;
         for ((line, incoming), outcome) in lines.into_iter().zip(&batch).zip(outcomes) {
@@ -101,9 +101,9 @@ fn side_by_side(orders: &mut [Prepared], groups: &HashMap<String, GroupNo>) {
 }
 
 /// A batch that takes about a turn, from what the last one took.
-pub(in crate::ingest) fn next_size(size: usize, took: Duration) -> usize {
+pub(in crate::ingest) fn next_size(size: usize, took: Duration, turn: Duration) -> usize {
     let took = took.as_micros().max(1);
-    let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(TURN.as_micros()) / took;
+    let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(turn.as_micros()) / took;
     let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);
     fitting.clamp(size / 2, size + size / 2).clamp(8, BATCH_MAX)
 }
