@@ -46,14 +46,17 @@ fn row(taken: Vec<f64>) -> Row {
     row
 }
 
+/// Memory that serving pages should take at most, in MiB.
+pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(60.0);
+
 /// Memory of the server now.
 ///
 /// # Errors
 /// When it is gone.
-pub(crate) fn memory(server: &Server) -> anyhow::Result<Row> {
+pub(crate) fn memory(server: &Server, what: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
     let memory = measure::memory(server.process.pid())?;
-    let mut row = Row::new("memory while serving pages");
-    row.figure = Some(Figure::new(Spread::of([memory.current]), " MiB", Some(Aim::AtMost(60.0))));
+    let mut row = Row::new(format!("memory while serving {what}"));
+    row.figure = Some(Figure::new(Spread::of([memory.current]), " MiB", aim));
     row.note = format!("resident after the reads above; the peak was {:.1} MiB", memory.peak);
     Ok(row)
 }

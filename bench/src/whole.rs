@@ -10,7 +10,7 @@ use crate::calls::{self, Sessions};
 use crate::child::Process;
 use crate::client::Call;
 use crate::input::Input;
-use crate::kiosque::{self, Kiosque};
+use crate::kiosque::{self, Kiosque, Server};
 use crate::limit::Limit;
 use crate::load::Workload;
 use crate::options::Options;
@@ -89,16 +89,11 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
 
     let subject = Subject { client: &client, pid: server.process.pid() };
     let asked = (&sessions, size, effort);
-    let mut scenarios = dashboards::scenarios(&sessions)?;
-    if !options.part.dashboards_only {
-        scenarios.splice(0..0, rounds::lists(&sessions, size)?);
-    }
-    let mut rows = rounds::run(runtime, &subject, &limit, &scenarios, effort)?;
+    let (mut rows, memory) = reads(runtime, &subject, &limit, (&server, &sessions, options))?;
     if let Some(row) = rows.first_mut() {
         row.note = format!("{} bytes, the very page that Kiosque answered", page.len());
     }
     stop(limit.process)?;
-    let memory = start::memory(&server)?;
     if !options.part.dashboards_only {
         rows.extend(logins::run(runtime, &subject, asked, cores)?);
     }
@@ -108,8 +103,33 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
         rows.extend(ingest::run(runtime, &program, &input, (size, effort))?);
     }
     rows.append(&mut slow);
-    rows.extend([started, memory]);
+    rows.push(started);
+    rows.extend(memory);
     Ok(rows)
+}
+
+/// What reads cost, and what the server holds in memory after the lists, and after the dashboards.
+fn reads(
+    runtime: &Runtime,
+    subject: &Subject<'_>,
+    limit: &Limit,
+    (server, sessions, options): (&Server, &Sessions, &Options),
+) -> anyhow::Result<(Vec<Row>, Vec<Row>)> {
+    let (mut rows, mut memory) = (Vec::new(), Vec::new());
+    if !options.part.dashboards_only {
+        let lists = rounds::lists(sessions, &options.size)?;
+        rows = rounds::run(runtime, subject, limit, &lists, &options.effort)?;
+        memory.push(start::memory(server, "pages", Some(start::MEMORY_AIM))?);
+    }
+    let dashboards = dashboards::scenarios(sessions)?;
+    let mut more = rounds::run(runtime, subject, limit, &dashboards, &options.effort)?;
+    if !rows.is_empty() {
+        // The limit has its row already.
+        more.remove(0);
+    }
+    rows.append(&mut more);
+    memory.push(start::memory(server, "dashboards", None)?);
+    Ok((rows, memory))
 }
 
 /// Fills the data folder, unless the data of the last run is to be served again.

@@ -28,7 +28,8 @@ The tasks of this repository.
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi.json anew; --check only compares it
   bench    the load test against the bare limit. Arguments go to the bench
-  soak     the scalable tests at their full sizes: takes long
+  soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
+           takes long. [tests|growth] runs one of the two
   fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]
   help     this text
 
@@ -61,6 +62,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "soak" => soak::run(rest),
         "openapi" => openapi::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
@@ -69,7 +71,6 @@ fn run(arguments: &[String]) -> Result<()> {
         "ci" => alone(rest, ci::run),
         "tidy" => alone(rest, tidy::run),
         "deps" => alone(rest, deps::run),
-        "soak" => alone(rest, soak::run),
         _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),
     }
 }
@@ -88,7 +89,9 @@ mod tests {
 
     #[test]
     fn a_wrong_call_is_refused_and_points_to_the_help() {
-        for call in [vec!["tests"], vec!["tidy", "crates"], vec!["openapi", "--chek"]] {
+        for call in
+            [vec!["tests"], vec!["tidy", "crates"], vec!["soak", "all"], vec!["openapi", "--chek"]]
+        {
             let call: Vec<String> = call.into_iter().map(str::to_owned).collect();
             let error = run(&call).expect_err("a wrong call").to_string();
             assert!(error.contains("cargo xtask help"), "{error}");

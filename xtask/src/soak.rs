@@ -1,9 +1,10 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size.
+//! `cargo xtask soak`: the tests that have a size, at their full size, and what dashboards cost
+//! when there are ten times as many orders.
 
 use anyhow::{Result, bail};
 
-use crate::process::cargo;
-use crate::tally;
+use crate::process::{cargo, root};
+use crate::{bench, tally};
 
 /// Tells the tests to take their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
@@ -11,8 +12,30 @@ const SOAK: &str = "KIOSQUE_SOAK";
 const SIZED_TESTS: [&str; 8] =
     ["histories", "kill_9", "slow_clients", "noise", "paging", "scope", "sessions", "brute_force"];
 
+/// Runs what was asked for: `tests`, `growth`, or both.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => tests().and_then(|()| growth()),
+        ["tests"] => tests(),
+        ["growth"] => growth(),
+        _ => bail!("soak takes `tests` or `growth`, or nothing; see `cargo xtask help`"),
+    }
+}
+
+/// The dashboards at a million orders of one year, and at ten million of ten years: some 30 GB of
+/// disk, for the files of orders and the data made from them.
+fn growth() -> Result<()> {
+    let figures = root()?.join("target/bench/dashboards.json").display().to_string();
+    let common = ["--dashboards-only", "--one-import", "--json"].map(str::to_owned);
+    let one = [&common[..], &[figures.clone()]].concat();
+    bench::run(&one)?;
+    let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
+    let ten = ["--orders", "10000000", "--years", "10", "--slope-from"].map(str::to_owned);
+    bench::run(&[&common[..], &[ten_figures], &ten[..], &[figures]].concat())
+}
+
 /// Runs each kind of sized test; they print their own counts and seeds.
-pub(crate) fn run() -> Result<()> {
+fn tests() -> Result<()> {
     for name in SIZED_TESTS {
         let mut tests = cargo(["test", "--release", "--locked", "--workspace", "--"])?;
         let tally = tally::run(tests.args(["--nocapture", name]).env(SOAK, "1"))?;

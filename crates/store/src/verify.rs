@@ -14,8 +14,8 @@ statements! {
             l.first_seq, l.archived_seq, l.last_seq
         from ledger l join groups g on g.group_no = l.group_no
         order by l.group_no, l.device_code";
-    RECOUNT = "select count(*), coalesce(min(seq), 0), coalesce(max(seq), 0) from orders
-        where group_no = $1 and device_no = $2";
+    RECOUNT = "select count(*), coalesce(min(seq), 0), coalesce(max(seq), 0), count(distinct seq)
+        from orders where group_no = $1 and device_no = $2";
     ORDERS = "select count(*) from orders";
     CHANGES = "select g.group_no, g.group_id, coalesce(c.last_change_no, 0)
         from groups g left join group_changes c on c.group_no = g.group_no order by g.group_no";
@@ -94,9 +94,9 @@ fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
     for (name, [group, device], [first, archived, last]) in ledgers {
         verified.ledgers += 1;
         let recount = read.one(&RECOUNT, &[group.into(), device.into()], |row| {
-            Ok((row.int(0)?, row.int(1)?, row.int(2)?))
+            Ok((row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?))
         })?;
-        let (count, lowest, highest) = recount.unwrap_or_default();
+        let (count, lowest, highest, distinct) = recount.unwrap_or_default();
         counted += count;
         if count != last - first + 1 {
             verified.differences.push(format!(
@@ -106,6 +106,10 @@ fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
             verified.differences.push(format!(
                 "{name}: the ledger has sequence {first} to {last}, orders {lowest} to {highest}"
             ));
+        } else if distinct != count {
+            verified
+                .differences
+                .push(format!("{name}: {count} orders share {distinct} places in the sequence"));
         }
         if archived < first - 1 || archived > last {
             verified.differences.push(format!(

@@ -31,6 +31,10 @@ const PLANTED: &[(&str, &[&str])] = &[
         &["group a, device d1: the ledger has sequence 1 to 5, orders 1 to 9"],
     ),
     (
+        "update orders set seq = 2 where order_id = 'o3'",
+        &["group a, device d1: 5 orders share 4 places in the sequence"],
+    ),
+    (
         "update ledger set archived_seq = 6 where device_code = 'd1'",
         &["group a, device d1: the archive mark 6 is outside of sequence 1 to 5"],
     ),
