@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 fn growth() -> Result<()> {
     let figures = root()?.join("target/bench/dashboards.json").display().to_string();
     let common = ["--dashboards-only", "--one-import", "--json"].map(str::to_owned);
-    let one = [&common[..], &[figures.clone()]].concat();
+    let one = [&common[..], std::slice::from_ref(&figures)].concat();
     bench::run(&one)?;
     let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
     let ten = ["--orders", "10000000", "--years", "10", "--slope-from"].map(str::to_owned);
