@@ -15,8 +15,7 @@ const AIM: f64 = 1_100.0;
 /// When the file cannot be read.
 pub(crate) fn row(kiosque: &Kiosque, size: &Size) -> anyhow::Result<Row> {
     let bytes = kiosque.data_bytes()?;
-    let each =
-        measure::count(usize::try_from(bytes)?) / measure::count(usize::try_from(size.orders)?);
+    let each = measure::count(usize::try_from(bytes / size.orders)?);
     let mut row = Row::new("bytes an order on disk");
     row.figure = Some(Figure::new(Spread::of([each]), " bytes", Some(Aim::AtMost(AIM))));
     row.note = format!("{bytes} bytes of data file, with every index and sum");
