@@ -87,8 +87,8 @@ fn report(
     assert!(looked_at <= allowed, "{looked_at} guesses were looked at, {allowed} may be");
     assert!(limited > 0, "nobody was limited");
     // A short run stands beside other tests, which take their time of the machine.
-    let slowest = [median, worst][size(0, 1)];
-    assert!(slowest < Duration::from_secs(1), "logins took {slowest:?}");
+    let (slowest, at_most_s) = [(median, 5), (worst, 1)][size(0, 1)];
+    assert!(slowest < Duration::from_secs(at_most_s), "logins took {slowest:?}");
 }
 
 async fn guess(source: Ipv4Addr, pause: Duration, house: Arc<House>, guesses: Arc<Guesses>) {

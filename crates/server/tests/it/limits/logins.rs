@@ -172,7 +172,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     }
     assert_busy(&switching.await.unwrap(), "the store is busy; try again");
     // Each waited beside the others, not after them.
-    assert!(start.elapsed() < wait * 4, "the last was refused after {:?}", start.elapsed());
+    assert!(start.elapsed() < wait * 7, "the last was refused after {:?}", start.elapsed());
 
     // What was refused has changed nothing, and a short wait ends well.
     drop(held);
