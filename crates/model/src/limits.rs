@@ -96,7 +96,8 @@ impl Limits {
             fleet_body_max_bytes: 16 << 20,
             ingest_streams_max: 64,
             ingest_queue_max_bytes: 32 << 20,
-            ingest_threads: cores.saturating_sub(1).max(1),
+            // One stores what another has checked.
+            ingest_threads: cores.saturating_sub(1).max(2),
         }
     }
 }
