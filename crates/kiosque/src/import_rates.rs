@@ -27,10 +27,9 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
     let store = open::store(settings, WhenAbsent::Create)?;
-    let count = u64::try_from(rates.len()).unwrap_or(u64::MAX);
+    let act = Act::RatesImported { rates: rates.len() };
     let tally = store.set_rates(rates).await?;
     println!("rates: {tally}");
-    let act = Act::RatesImported { rates: count, rejected: 0 };
     store.note_act(act, ActedBy::command(Clock::System.now())).await?;
     Ok(Done::All)
 }

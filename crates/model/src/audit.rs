@@ -244,10 +244,8 @@ pub enum Act {
     },
     /// An import of exchange rates came to its end.
     RatesImported {
-        /// Rates that are kept now.
-        rates: u64,
-        /// Lines that were not taken.
-        rejected: u64,
+        /// Days and currencies that it named; a file with a bad line brings none.
+        rates: usize,
     },
 }
 
@@ -274,7 +272,7 @@ impl Act {
             Act::OrdersImported { accepted, updated, unchanged, rejected } => format!(
                 "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
             ),
-            Act::RatesImported { rates, rejected } => format!("{rates} rates, {rejected} rejected"),
+            Act::RatesImported { rates } => format!("{rates} rates"),
         }
     }
 }

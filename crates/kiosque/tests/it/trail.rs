@@ -77,7 +77,7 @@ fn commands_tell_what_they_did() {
              0 changed, 0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: \
              2 created, 0 changed, 0 unchanged; sessions ended: 0",
             "command ordersImported: 1 accepted, 0 updated, 0 unchanged, 1 rejected",
-            "command ratesImported: 1 rates, 0 rejected",
+            "command ratesImported: 1 rates",
             "command archived: 1 orders of 1 devices",
             "command archived: 0 orders of 0 devices",
         ]
