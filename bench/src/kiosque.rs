@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 
 use crate::child::{Process, free_address};
 use crate::client::{Call, Client};
+use crate::engine::Engine;
 
 /// How long a starting server may take before it counts as broken.
 const START_PATIENCE: Duration = Duration::from_secs(60);
@@ -20,12 +21,22 @@ pub(crate) struct Kiosque {
     program: PathBuf,
     data: PathBuf,
     log: PathBuf,
+    engine: Engine,
+    /// The name of its database, where it has one.
+    database: String,
 }
 
 impl Kiosque {
     /// The program with the data folder `data`; what it says goes into a log beside that.
-    pub(crate) fn new(program: &Path, data: PathBuf) -> Kiosque {
-        Kiosque { program: program.to_owned(), log: data.with_extension("log"), data }
+    pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
+        let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
+        Kiosque {
+            program: program.to_owned(),
+            log: data.with_extension("log"),
+            data,
+            engine: engine.clone(),
+            database: name.unwrap_or_default(),
+        }
     }
 
     /// Whether there is data already.
@@ -38,6 +49,7 @@ impl Kiosque {
     /// # Errors
     /// When it cannot be removed.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
+        self.engine.make_anew(&self.database)?;
         if self.has_data() {
             fs::remove_dir_all(&self.data)?;
         }
@@ -74,11 +86,14 @@ impl Kiosque {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    /// Bytes of the data file, its log folded in.
+    /// Bytes of the data, its log folded in.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When they cannot be counted.
     pub(crate) fn data_bytes(&self) -> anyhow::Result<u64> {
+        if let Some(bytes) = self.engine.bytes(&self.database)? {
+            return Ok(bytes);
+        }
         Ok(fs::metadata(self.data.join("kiosque.db"))?.len())
     }
 
@@ -121,6 +136,9 @@ impl Kiosque {
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut command = Command::new(&self.program);
         command.args(words).arg("--data").arg(&self.data);
+        if let Some(address) = self.engine.address(&self.database) {
+            command.arg("--store").arg(address);
+        }
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         Ok(command)
     }

@@ -27,6 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::child::{Process, free_address};
 use crate::client::Client;
 use crate::options::LimitServer;
+use crate::rounds::Subject;
 
 /// The limit server, running.
 pub(crate) struct Limit {
@@ -37,6 +38,11 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
+    /// The server to be measured.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject { client: &self.client, pid: self.process.pid(), engine: None }
+    }
+
     /// Starts the limit server with `page` as its only answer; its files go into `dir`.
     ///
     /// # Errors

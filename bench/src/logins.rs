@@ -100,9 +100,9 @@ async fn one_round(
     let readers = talked(subject.client, pages).await?;
     // The callers are connected and silent.
     let (readers, pages_beside_idle) = load::run(readers, pages, span, pace).await?;
-    let before = measure::cpu_time(subject.pid)?;
+    let before = subject.cpu_time()?;
     let (callers, alone) = load::run(callers, logins, span, Pace::Closed).await?;
-    let used = measure::cpu_time(subject.pid)?.saturating_sub(before);
+    let used = subject.cpu_time()?.saturating_sub(before);
     let (beside, with) = tokio::join!(
         load::run(callers, logins, span, Pace::Closed),
         load::run(readers, pages, span, pace)

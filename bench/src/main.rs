@@ -7,6 +7,7 @@ mod child;
 mod client;
 mod dashboards;
 mod disk;
+mod engine;
 mod fleet;
 mod imports;
 mod ingest;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use clap::{Args, Parser, Subcommand};
 
+use crate::engine::Store;
+
 /// The bench's command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -57,6 +59,9 @@ pub(crate) struct Options {
     /// How long and how often.
     #[command(flatten)]
     pub(crate) effort: Effort,
+    /// What keeps the data
+    #[arg(long, value_enum, default_value = "sqlite")]
+    pub(crate) store: Store,
     /// The program to measure [default: `kiosque` beside this program]
     #[arg(long, value_name = "PATH")]
     pub(crate) kiosque: Option<PathBuf>,

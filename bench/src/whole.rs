@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use crate::calls::{self, Sessions};
 use crate::child::Process;
 use crate::client::Call;
+use crate::engine::Engine;
 use crate::input::Input;
 use crate::kiosque::{self, Kiosque, Server};
 use crate::limit::Limit;
@@ -56,9 +57,10 @@ fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> 
     let limit = Limit::start(&folder(options)?, page.as_bytes())?;
     let call = Call::new("any?current=1&size=10", Some("a token"), "{}".to_owned())?;
     let workload = Workload::shared(options.effort.connections, vec![call]);
-    let (pid, mut samples) = (limit.process.pid(), Vec::new());
+    let mut samples = Vec::new();
     for round in 1..=options.effort.rounds {
-        let sample = rounds::sample(&limit.client, pid, &workload, options.effort.span());
+        let subject = limit.subject();
+        let sample = rounds::sample(&subject, &workload, options.effort.span());
         let sample = runtime.block_on(sample)?;
         eprintln!("round {round}: limit {:.1} us", sample.cpu_micros);
         samples.push(sample);
@@ -70,12 +72,14 @@ fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> 
 fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Result<Vec<Row>> {
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
+    let engine = Engine::start(options.store)?;
     let input = Input::prepare(&folder(options)?, size, options.part.fresh)?;
     if options.part.ingest_only {
-        return ingest::run(runtime, &program, &input, (size, effort));
+        return ingest::run(runtime, (&program, &engine), &input, (size, effort));
     }
-    let kiosque = Kiosque::new(&program, input.dir.join("data"));
-    let mut slow = imports(runtime, options, &kiosque, &program, (&input, cores))?;
+    let kiosque = Kiosque::new(&program, input.dir.join("data"), &engine);
+    let mut slow = imports(runtime, options, &kiosque, (&program, &engine), (&input, cores))?;
+    engine.settle()?;
 
     let sessions = runtime.block_on(open_sessions(&kiosque, options))?;
     let (mut server, started) = start::run(runtime, &kiosque, &sessions.first_call()?)?;
@@ -87,7 +91,7 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     eprintln!("an order page of 10 has {} bytes", page.len());
     let limit = Limit::start(&input.dir, &page)?;
 
-    let subject = Subject { client: &client, pid: server.process.pid() };
+    let subject = Subject { client: &client, pid: server.process.pid(), engine: Some(&engine) };
     let asked = (&sessions, size, effort);
     let (mut rows, memory) = reads(runtime, &subject, &limit, (&server, &sessions, options))?;
     if let Some(row) = rows.first_mut() {
@@ -100,7 +104,7 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     stop(server.process)?;
     rows.push(disk::row(&kiosque, size)?);
     if !options.part.dashboards_only {
-        rows.extend(ingest::run(runtime, &program, &input, (size, effort))?);
+        rows.extend(ingest::run(runtime, (&program, &engine), &input, (size, effort))?);
     }
     rows.append(&mut slow);
     rows.push(started);
@@ -117,7 +121,7 @@ fn reads(
 ) -> anyhow::Result<(Vec<Row>, Vec<Row>)> {
     let (mut rows, mut memory) = (Vec::new(), Vec::new());
     if !options.part.dashboards_only {
-        let lists = rounds::lists(sessions, &options.size)?;
+        let lists = rounds::lists(sessions, &options.size, options.store)?;
         rows = rounds::run(runtime, subject, limit, &lists, &options.effort)?;
         memory.push(start::memory(server, "pages", Some(start::MEMORY_AIM))?);
     }
@@ -137,16 +141,17 @@ fn imports(
     runtime: &Runtime,
     options: &Options,
     kiosque: &Kiosque,
-    program: &std::path::Path,
+    (program, engine): (&std::path::Path, &Engine),
     (input, cores): (&Input, usize),
 ) -> anyhow::Result<Vec<Row>> {
     if options.part.reuse_data {
+        ensure!(engine.has_files(), "--reuse-data: a database ends with its run");
         ensure!(kiosque.has_data(), "--reuse-data: there is no data of an earlier run");
         return Ok(Vec::new());
     }
     let mut rows = vec![imports::alone(kiosque, input, &options.size)?];
     if !options.part.one_import {
-        let second = Kiosque::new(program, input.dir.join("data-beside-logins"));
+        let second = Kiosque::new(program, input.dir.join("data-beside-logins"), engine);
         rows.extend(imports::beside_logins(runtime, &second, input, (&options.size, cores))?);
     }
     Ok(rows)

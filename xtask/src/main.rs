@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod database;
 mod deps;
 mod fuzz;
 mod openapi;

@@ -1,36 +1,45 @@
 //! Programs from outside that some tasks need, as Debian packages.
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// A program and the Debian package that brings it.
+/// A Debian package, and how to see that what it brings is there.
 pub(crate) struct Package {
-    program: &'static str,
+    is_installed: fn() -> bool,
     name: &'static str,
 }
 
-/// The calls of the README are made with curl, as its reader makes them.
+/// The calls of the README are made with curl, as its reader makes them. The tests start servers of
+/// PostgreSQL, and send signals to their processes.
 pub(crate) const FOR_TESTS: &[Package] = &[
-    Package { program: "curl", name: "curl" },
-    Package { program: "update-ca-certificates", name: "ca-certificates" },
+    Package { is_installed: || has_program("curl"), name: "curl" },
+    Package { is_installed: || has_program("update-ca-certificates"), name: "ca-certificates" },
+    Package { is_installed: || has_program("pkill"), name: "procps" },
+    Package { is_installed: kiosque_testdb::is_installed, name: POSTGRESQL },
 ];
 
 /// libFuzzer is C++.
-pub(crate) const FOR_FUZZ: &[Package] = &[Package { program: "c++", name: "g++" }];
+pub(crate) const FOR_FUZZ: &[Package] =
+    &[Package { is_installed: || has_program("c++"), name: "g++" }];
+
+const POSTGRESQL: &str = "postgresql";
+/// Where a package that makes a server of its own, once it is installed, is told not to.
+const CLUSTERS: &str = "/etc/postgresql-common/createcluster.d";
 
 /// Installs the packages whose program is missing.
 pub(crate) fn ensure(packages: &[Package]) -> Result<()> {
-    let missing = packages.iter().filter(|package| !is_installed(package.program));
+    let missing = packages.iter().filter(|package| !(package.is_installed)());
     let missing: Vec<&str> = missing.map(|package| package.name).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let names = missing.join(" ");
-    if !is_installed("apt-get") {
+    if !has_program("apt-get") {
         bail!("missing: {names}. There is no apt-get here: install them by hand");
     }
     if !is_root()? {
@@ -38,7 +47,23 @@ pub(crate) fn ensure(packages: &[Package]) -> Result<()> {
     }
     eprintln!("Installing what is missing: {names}");
     apt_get(["update", "--quiet"])?;
-    apt_get(["install", "--yes", "--quiet", "--no-install-recommends"].into_iter().chain(missing))
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    let told = missing.contains(&POSTGRESQL).then(without_a_cluster).transpose()?;
+    let installed = apt_get(install.into_iter().chain(missing));
+    if let Some(told) = told {
+        fs::remove_file(&told).with_context(|| format!("cannot remove {}", told.display()))?;
+    }
+    installed
+}
+
+/// Tells the package of PostgreSQL that no server is wanted beside those that the tests start.
+/// Returns the file that says so, which is for this installation alone.
+fn without_a_cluster() -> Result<PathBuf> {
+    let file = Path::new(CLUSTERS).join("kiosque.conf");
+    let writing = || format!("cannot write {}", file.display());
+    fs::create_dir_all(CLUSTERS).with_context(writing)?;
+    fs::write(&file, "create_main_cluster = false\n").with_context(writing)?;
+    Ok(file)
 }
 
 fn apt_get<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<()> {
@@ -46,7 +71,7 @@ fn apt_get<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<()> {
     process::run(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-fn is_installed(program: &str) -> bool {
+fn has_program(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     // The administrator's programs are not on everyone's PATH.
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -64,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_program_is_found_by_its_whole_name() {
-        assert!(is_installed("sh"));
-        assert!(!is_installed("sh-of-no-one"));
+        assert!(has_program("sh"));
+        assert!(!has_program("sh-of-no-one"));
     }
 }

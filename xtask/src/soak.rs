@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail};
 
+use crate::database::Database;
 use crate::process::{cargo, root};
 use crate::{bench, tally};
 
@@ -36,8 +37,10 @@ fn growth() -> Result<()> {
 
 /// Runs each kind of sized test; they print their own counts and seeds.
 fn tests() -> Result<()> {
+    let database = Database::start()?;
     for name in SIZED_TESTS {
         let mut tests = cargo(["test", "--release", "--locked", "--workspace", "--"])?;
+        database.tell(&mut tests);
         let tally = tally::run(tests.args(["--nocapture", name]).env(SOAK, "1"))?;
         if tally.passed == 0 {
             bail!("no test has `{name}` in its name");

@@ -5,17 +5,23 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
+use crate::database::Database;
 use crate::process::{cargo, in_ci, root};
-use crate::{packages, tally};
+use crate::tally;
 
 /// Says to the tests where the sales report lies that they import whole.
 const SALES_REPORT: &str = "KIOSQUE_SALES_REPORT";
 /// Where it lies unless someone says otherwise: beside the repository.
 const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 
-/// Runs the tests; the arguments go to `cargo test`.
+/// Says to the tests which engine keeps their data.
+const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
+/// Whose integration tests run on both engines.
+const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
+
+/// Runs the tests, once on each engine; the arguments go to `cargo test`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    packages::ensure(packages::FOR_TESTS)?;
+    let database = Database::start()?;
     let mut tests = cargo(["test", "--locked"])?;
     if !names_a_package(arguments) {
         tests.arg("--workspace");
@@ -24,6 +30,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(report) = sales_report()? {
         tests.env(SALES_REPORT, report);
     }
+    database.tell(&mut tests);
+    tally::run(&mut tests)?;
+    on_postgres(arguments, &database)
+}
+
+/// Runs again what must answer the same on both engines.
+fn on_postgres(arguments: &[String], database: &Database) -> Result<()> {
+    let all = !names_a_package(arguments);
+    let wanted: Vec<&str> = ON_BOTH_ENGINES
+        .into_iter()
+        .filter(|package| all || arguments.iter().any(|argument| argument.ends_with(package)))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut tests = cargo(["test", "--locked", "--test", "it"])?;
+    tests.args(wanted.iter().flat_map(|package| ["-p", package]));
+    // What stands behind the names of packages: filters, and what the tests themselves take.
+    tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
+    tests.env(ENGINE, "postgres");
+    database.tell(&mut tests);
     tally::run(&mut tests)?;
     Ok(())
 }

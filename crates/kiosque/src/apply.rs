@@ -18,7 +18,7 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
         _ => bail!("{}: a fleet is a .toml or a .json file", file.display()),
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let store = open::store(settings, WhenAbsent::Create)?;
+    let store = open::store(settings, WhenAbsent::Create).await?;
     let fleet = match fleet::parse(&text, format, store.zone()) {
         Ok(fleet) => fleet,
         Err(faults) => return Ok(tell(file, &faults)),

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::{Done, open};
 
 pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Done> {
-    let store = open::store(settings, WhenAbsent::Refuse)?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     let before = store
         .zone()
         .parse_time_or_date(before)

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use kiosque_model::Rights;
 
-use crate::settings::{ServeSettings, Settings};
+use crate::schema::Schema;
+use crate::settings::{Address, ServeSettings, Settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +39,10 @@ pub(crate) struct CommonArgs {
     /// The folder that holds the data.
     #[arg(long, global = true, value_name = "DIR", env = "KIOSQUE_DATA")]
     pub(crate) data: Option<PathBuf>,
+    /// Keep the data in this PostgreSQL instead, postgres://user:password@host:5432/database;
+    /// several hosts may be named, and the one that takes writes is meant.
+    #[arg(long, global = true, value_name = "URL", env = "KIOSQUE_STORE", hide_env_values = true)]
+    pub(crate) store: Option<Address>,
     /// The platform's time zone, such as Europe/Paris; recorded when the data is made [default:
     /// UTC].
     #[arg(long, global = true, value_name = "ZONE", env = "KIOSQUE_TIMEZONE")]
@@ -113,6 +118,18 @@ pub(crate) enum Command {
         /// The file to make.
         file: PathBuf,
     },
+    /// Take the data of a folder over into a PostgreSQL, sessions included.
+    #[command(after_help = "Examples:\n  \
+        kiosque move --data /srv/kiosque --store postgres://kiosque@db1,db2/kiosque\n\n\
+        Stop the server first; the database must be empty. A move that was interrupted goes on \
+        where it was when it is repeated. At the end every table is counted and digested on both \
+        sides, group by group; from then on the folder is not opened any more.")]
+    Move,
+    /// Print what the layout of the data needs elsewhere.
+    #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
+        For a Citus cluster: first let `kiosque apply --store URL` make the tables, then \
+        distribute them with these statements, while they are small.")]
+    Schema(Schema),
     /// Create, list and revoke the keys that the operator's calls take.
     OperatorKey {
         #[command(subcommand)]

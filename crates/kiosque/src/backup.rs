@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::bail;
 use kiosque_store::{Copied, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -13,7 +14,13 @@ use crate::settings::Settings;
 use crate::{Done, open};
 
 pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Done> {
-    let store = open::store(settings, WhenAbsent::Refuse)?;
+    if settings.store.is_some() {
+        bail!(
+            "a PostgreSQL is backed up by its own tools: pg_basebackup with archived WAL for a \
+             point in time, or pg_dump (docs/scale-out.md)"
+        );
+    }
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     let stopped = stopped()?;
     let bar = CopyBar::new();
     let told = move |copied: Copied| {

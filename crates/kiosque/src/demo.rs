@@ -34,10 +34,13 @@ const EDITION: u32 = 2;
 const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
 pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Done> {
+    if settings.store.is_some() {
+        bail!("a demo keeps its data in a folder: leave --store out");
+    }
     let folder = settings.data.clone().map_or_else(default_folder, Ok)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let server = settings.serve.to_server()?;
-    refuse_others(&folder, &settings)?;
+    refuse_others(&folder, &settings).await?;
     // The address before the data: a demo that is being served there keeps what it serves.
     let entrance = serve::listen(&folder, &settings.serve).await?;
     if settings.serve.operator_listen.is_some() {
@@ -59,27 +62,27 @@ fn default_folder() -> anyhow::Result<PathBuf> {
 }
 
 /// Data that no demo made is left alone, and nothing is put beside it.
-fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()> {
+async fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()> {
     let there = folder.join(DATA_FILES[0]).is_file();
-    if there && opened(folder, settings)?.note(NOTE)?.is_none() {
+    if there && opened(folder, settings).await?.note(NOTE).await?.is_none() {
         bail!("{} holds data that no demo made; it is left alone", folder.display());
     }
     Ok(())
 }
 
-fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
+async fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
     let server = settings.serve.to_server()?;
-    open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait)
+    open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait).await
 }
 
 /// The demo's data, made now unless it is there and ends on the right day.
 async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
-    let store = opened(folder, settings)?;
+    let store = opened(folder, settings).await?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
     let note = format!("{day}, edition {EDITION}");
-    if store.note(NOTE)?.as_deref() == Some(note.as_str()) {
+    if store.note(NOTE).await?.as_deref() == Some(note.as_str()) {
         return Ok(store);
     }
     drop(store);
@@ -89,7 +92,7 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
-    let store = opened(folder, settings)?;
+    let store = opened(folder, settings).await?;
     store.set_note(NOTE, BUILDING).await?;
     // Today is not over yet; any other day is.
     let until = if day == real_today { now } else { UnixMs::MAX };

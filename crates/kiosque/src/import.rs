@@ -26,7 +26,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Done> {
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
-    let store = open::store(settings, WhenAbsent::Create)?;
+    let store = open::store(settings, WhenAbsent::Create).await?;
     let mut told = Told::new(rejected_path(file))?;
     let imported = match &mapping {
         None => {

@@ -26,7 +26,7 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
-    let store = open::store(settings, WhenAbsent::Create)?;
+    let store = open::store(settings, WhenAbsent::Create).await?;
     let act = Act::RatesImported { rates: rates.len() };
     let tally = store.set_rates(rates).await?;
     println!("rates: {tally}");

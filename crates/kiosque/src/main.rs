@@ -9,10 +9,12 @@ mod backup;
 mod demo;
 mod import;
 mod import_rates;
+mod move_data;
 mod open;
 mod openapi;
 mod operator_key;
 mod progress;
+mod schema;
 mod serve;
 mod settings;
 mod verify;
@@ -79,6 +81,8 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
         Command::Backup { file } => backup::run(&settings, file).await,
+        Command::Move => move_data::run(&settings).await,
+        Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::Openapi => openapi::run(),
     }

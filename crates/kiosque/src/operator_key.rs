@@ -14,15 +14,15 @@ use crate::{Done, open};
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Done> {
     match what {
         KeyWhat::Create { name, may } => {
-            let store = open::store(settings, WhenAbsent::Create)?;
+            let store = open::store(settings, WhenAbsent::Create).await?;
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
         KeyWhat::List { json } => {
-            let keys = open::store(settings, WhenAbsent::Refuse)?.keys().await?;
+            let keys = open::store(settings, WhenAbsent::Refuse).await?.keys().await?;
             if json { print_json(&keys) } else { print_table(&keys) }
         }
         KeyWhat::Revoke { name } => {
-            let store = open::store(settings, WhenAbsent::Refuse)?;
+            let store = open::store(settings, WhenAbsent::Refuse).await?;
             revoke(&store, parsed(name)?).await?;
         }
     }

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kiosque_server::ingest::import::Progress;
-use kiosque_store::Copied;
+use kiosque_store::{Copied, MoveStep, Moving};
 
 /// A bar that follows an import; hidden when stderr is no terminal.
 pub(crate) struct ImportBar(ProgressBar);
@@ -61,6 +61,35 @@ impl CopyBar {
 }
 
 impl Drop for CopyBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A bar that follows a move; hidden when stderr is no terminal, and gone when dropped.
+pub(crate) struct MoveBar(ProgressBar);
+
+impl MoveBar {
+    pub(crate) fn new() -> MoveBar {
+        let template = "{msg} [{bar:40}] {pos}/{len} rows, {eta} left";
+        let style = ProgressStyle::with_template(template);
+        MoveBar(
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())),
+        )
+    }
+
+    pub(crate) fn show(&self, moving: Moving) {
+        let step = match moving.step {
+            MoveStep::Copying => "copying",
+            MoveStep::Comparing => "comparing",
+        };
+        self.0.set_message(format!("{step} {}", moving.table));
+        self.0.set_length(moving.of);
+        self.0.set_position(moving.rows);
+    }
+}
+
+impl Drop for MoveBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

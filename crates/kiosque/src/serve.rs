@@ -11,7 +11,7 @@ use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Door, Listener, Stop};
-use kiosque_store::{Archived, Error, Store, WhenAbsent};
+use kiosque_store::{Archived, Error, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -26,6 +26,8 @@ const OPERATOR_LISTEN: SocketAddr = here(8444);
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// How often what has become old is archived, when it is at all, and the audit trail purged.
 const TIDY_EVERY: Duration = Duration::from_secs(3_600);
+/// How often the clock is held against the database's.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// How often refused logins are written to the audit trail, all in one transaction.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
@@ -36,7 +38,7 @@ const fn here(port: u16) -> SocketAddr {
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
     let folder = open::folder(&settings)?;
     let server = settings.serve.to_server()?;
-    let store = open::store_in(&folder, &settings, WhenAbsent::Create, server.limits.store_wait)?;
+    let store = open::store_to_serve(&folder, &settings, server.limits.store_wait).await?;
     let entrance = listen(&folder, &settings.serve).await?;
     let operator = listen_to_operator(&entrance, &settings.serve).await?;
     eprintln!("kiosque serves https://{}/v8", entrance.listener.address()?);
@@ -123,6 +125,7 @@ pub(crate) async fn serve(
         tokio::spawn(archive_regularly(store.clone(), age));
     }
     tokio::spawn(purge_regularly(store.clone(), retention));
+    tokio::spawn(watch_clock(store.clone()));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
     let serving =
         listeners.into_iter().map(|listener| listener.serve(Arc::clone(&app), stop.clone()));
@@ -131,6 +134,22 @@ pub(crate) async fn serve(
     writing.abort();
     write_activity(&store).await;
     Ok(())
+}
+
+/// A node whose clock is off would let sessions live on that have ended, or end those that stand.
+async fn watch_clock(store: Store) {
+    let mut was_off = false;
+    while let Some(clock) = store.hold_clock(Clock::System.now()) {
+        if clock.is_off && !was_off {
+            let ahead_ms = clock.ahead_ms;
+            tracing::error!(
+                ahead_ms,
+                "the clock is off the database's: no session is answered for"
+            );
+        }
+        was_off = clock.is_off;
+        tokio::time::sleep(CLOCK_EVERY).await;
+    }
 }
 
 async fn write_activity_regularly(store: Store, every: Duration) {

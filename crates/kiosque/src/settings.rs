@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 use kiosque_model::TrustedProxies;
 use kiosque_server::locale::Locale;
+use kiosque_store::{SessionLease, StorePlace};
 use serde::{Deserialize, Serialize};
 
 use crate::args::Cli;
@@ -21,6 +22,8 @@ use crate::args::Cli;
 pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<Address>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timezone: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +46,7 @@ macro_rules! serve_settings {
         }
 
         /// The keys of a configuration file.
-        const KEYS: &[&str] = &["data", "timezone", "log", $(stringify!($name)),*];
+        const KEYS: &[&str] = &["data", "store", "timezone", "log", $(stringify!($name)),*];
     };
 }
 
@@ -116,6 +119,11 @@ serve_settings! {
     /// Counts of failed logins kept in memory: so many by source, and as many by login name
     /// [default: 65536].
     login_failures_kept: usize = "KIOSQUE_LOGIN_FAILURES_KEPT", "N";
+    /// With --store: how long a node answers for sessions after its last write that reached the
+    /// standby; the same on all nodes [default: 1s].
+    session_lease: Span = "KIOSQUE_SESSION_LEASE", "DURATION";
+    /// With --store: how far a node's clock may be from the database's [default: 500ms].
+    clock_skew: Span = "KIOSQUE_CLOCK_SKEW", "DURATION";
     /// How long a request waits for the store [default: 5s].
     store_wait: Span = "KIOSQUE_STORE_WAIT", "DURATION";
     /// How long a stopping server waits for what is under way [default: 10s].
@@ -207,6 +215,7 @@ pub(crate) fn settle(cli: &Cli) -> anyhow::Result<Settings> {
     warn_of_unknown_variables();
     let given = Settings {
         data: cli.common.data.clone(),
+        store: cli.common.store.clone(),
         timezone: cli.common.timezone.clone(),
         log: cli.common.log.clone(),
         ..cli.command.settings()
@@ -262,7 +271,50 @@ fn warn_of_unknown_variables() {
     }
 }
 
+/// Where a PostgreSQL is: an address with a password in it, perhaps, which is shown to nobody.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Address(String);
+
+impl Address {
+    pub(crate) fn place(&self) -> StorePlace<'_> {
+        StorePlace::Postgres(&self.0)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Address(***)")
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_postgres = ["postgres://", "postgresql://"].iter().any(|it| text.starts_with(it));
+        if is_postgres {
+            Ok(Address(text.to_owned()))
+        } else {
+            Err("is no postgres://…".to_owned())
+        }
+    }
+}
+
 impl ServeSettings {
+    /// How long answers about sessions may be relied on.
+    pub(crate) fn lease(&self) -> anyhow::Result<SessionLease> {
+        let usual = SessionLease::default();
+        let lease = SessionLease {
+            length: self.session_lease.map_or(usual.length, |span| span.0),
+            clock_skew: self.clock_skew.map_or(usual.clock_skew, |span| span.0),
+        };
+        if lease.length.is_zero() {
+            return Err(anyhow!("session_lease: must be more than 0"));
+        }
+        Ok(lease)
+    }
+
     /// The server's settings, with the design's defaults for what was not given.
     pub(crate) fn to_server(&self) -> anyhow::Result<kiosque_server::Settings> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use crate::{Done, open};
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
-    let store = open::store(settings, WhenAbsent::Refuse)?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     let verified = store.verify().await?;
     for difference in &verified.differences {
         println!("{difference}");

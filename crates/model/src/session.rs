@@ -69,6 +69,7 @@ impl TokenDigest {
 #[derive(Clone, Debug)]
 pub struct Presented {
     account_hint: AccountNo,
+    group_hint: GroupNo,
     digest: TokenDigest,
 }
 
@@ -78,9 +79,11 @@ impl Presented {
     pub fn read(header: &[u8]) -> Option<Presented> {
         let bytes = URL_SAFE_NO_PAD.decode(header).ok()?;
         let bytes: [u8; TOKEN_BYTES] = bytes.try_into().ok()?;
-        let (account, _) = bytes.split_first_chunk::<8>()?;
+        let (account, rest) = bytes.split_first_chunk::<8>()?;
+        let (group, _) = rest.split_first_chunk::<8>()?;
         Some(Presented {
             account_hint: AccountNo(i64::from_be_bytes(*account)),
+            group_hint: GroupNo(i64::from_be_bytes(*group)),
             digest: TokenDigest::of(header),
         })
     }
@@ -89,6 +92,12 @@ impl Presented {
     #[must_use]
     pub fn account_hint(&self) -> AccountNo {
         self.account_hint
+    }
+
+    /// Which group to look at meanwhile: the one that the session selected when the token was made.
+    #[must_use]
+    pub fn group_hint(&self) -> GroupNo {
+        self.group_hint
     }
 
     /// The digest to compare with the row's.

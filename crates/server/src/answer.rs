@@ -131,9 +131,15 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let (kind, said) = match error {
             Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
-            Error::Engine(_) | Error::Data(_) | Error::Gone => {
-                (FaultKind::StoreFailed, "the store is not available")
-            }
+            Error::Unknown(_) => (
+                FaultKind::StoreFailed,
+                "it is not known whether this was done; look before you try again",
+            ),
+            Error::Sqlite(_)
+            | Error::Postgres(_)
+            | Error::Unreachable(_)
+            | Error::Data(_)
+            | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
         };
         Failure::System(SystemFault {
             kind,

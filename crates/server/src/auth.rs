@@ -23,7 +23,7 @@ pub(crate) async fn log_in(call: Call<'_>) -> Result<Data, Failure> {
     let name = LoginName::parse(username.as_str()).ok();
     let (place, now) = (origin.source.place(), origin.at);
     let found = match &name {
-        Some(name) => app.store.credentials_for(name, place, now)?,
+        Some(name) => app.store.credentials_for(name, place, now).await?,
         None => None,
     };
     let account = name.filter(|_| found.is_some());
@@ -93,7 +93,7 @@ pub(crate) async fn switch_group(call: Call<'_>) -> Result<Data, Failure> {
     let (app, origin) = (call.app, call.origin());
     let presented = call.presented(Refusal::TokenMissing)?;
     let asked = switch_asked(call);
-    let group = after_session(app, origin.at, &presented, asked)?;
+    let group = after_session(app, origin.at, &presented, asked).await?;
 
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);

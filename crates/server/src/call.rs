@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
 
 /// The token is judged before the body and the fields: what is wrong with those is told only to
 /// whoever has a live session.
-pub(crate) fn after_session<T>(
+pub(crate) async fn after_session<T>(
     app: &App,
     now: UnixMs,
     presented: &Presented,
@@ -100,7 +100,7 @@ pub(crate) fn after_session<T>(
     match asked {
         Ok(asked) => Ok(asked),
         Err(refusal) => {
-            app.store.session(presented, now)?;
+            app.store.session(presented, now).await?;
             Err(refusal.into())
         }
     }

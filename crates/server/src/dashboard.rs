@@ -22,7 +22,7 @@ pub(crate) async fn summary(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now, locale) = (call.app, call.now, call.locale());
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let (start, end) = (ask.start, ask.end);
     let summary = app.store.summary(&presented, now, app.online_since(now), ask).await?;
@@ -41,7 +41,7 @@ pub(crate) async fn best_selling_product(call: Call<'_>) -> Result<Data, Failure
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let ranked = app.store.best_sellers(&presented, now, ask, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
@@ -56,7 +56,7 @@ pub(crate) async fn sales_by_device(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let mut sold = app.store.sales_by_device(&presented, now, ask).await?;
     sold.sort_unstable_by(|one, other| {
@@ -79,7 +79,7 @@ pub(crate) async fn sales_trend(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let days = app.store.sales_trend(&presented, now, ask).await?;
     let told = days.into_iter().map(|(day, turnover)| TrendDay {
@@ -95,7 +95,7 @@ pub(crate) async fn device_aisle(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     Data::of(&app.store.device_aisles(&presented, now, ask, aisles::place).await?)
 }
@@ -105,7 +105,7 @@ pub(crate) async fn device_profile(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let online = app.online_since(now);
     let collect = move |records: &mut Records, device: Device<'_>| {

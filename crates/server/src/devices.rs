@@ -13,7 +13,7 @@ pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = device_ask(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let (page, online) = (ask.page, app.online_since(now));
     let collect = move |records: &mut Records, device: Device<'_>| {

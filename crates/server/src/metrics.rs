@@ -57,7 +57,8 @@ struct Gauges {
 /// How things stand when somebody asks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
-    pub(crate) store: FileSizes,
+    /// Of a store that has files.
+    pub(crate) store: Option<FileSizes>,
     pub(crate) heartbeats_waiting: usize,
     pub(crate) streams_open: usize,
     pub(crate) queue_bytes: usize,
@@ -266,8 +267,10 @@ impl Gauges {
     fn set(&self, standing: Standing) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.database_bytes.set(bytes(standing.store.database));
-        self.log_bytes.set(bytes(standing.store.log));
+        if let Some(sizes) = standing.store {
+            self.database_bytes.set(bytes(sizes.database));
+            self.log_bytes.set(bytes(sizes.log));
+        }
         self.heartbeats_waiting.set(count(standing.heartbeats_waiting));
         self.streams_open.set(count(standing.streams_open));
         self.queue_bytes.set(count(standing.queue_bytes));

@@ -14,7 +14,7 @@ pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = order_ask(call);
-    let ask = after_session(app, now, &presented, asked)?;
+    let ask = after_session(app, now, &presented, asked).await?;
 
     let page = ask.page;
     let collect = |records: &mut Records, ready: Ready<'_>| {
@@ -54,14 +54,14 @@ pub(crate) async fn order_detail(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
     let asked = numbers_asked(call);
-    let numbers = after_session(app, now, &presented, asked)?;
+    let numbers = after_session(app, now, &presented, asked).await?;
 
-    let detail = app.store.order_detail(&presented, now, &numbers, |ready| {
+    let show = |ready: Ready<'_>| {
         let mut detail = Vec::new();
         record::put_detail(&mut detail, ready);
         detail
-    })?;
-    Ok(Data(detail))
+    };
+    Ok(Data(app.store.order_detail(&presented, now, numbers, show).await?))
 }
 
 fn numbers_asked(call: Call<'_>) -> Result<TradeNumbers, Refusal> {

@@ -1,9 +1,8 @@
 //! Accounts, as far as a login needs them.
 
-use kiosque_model::scope::GroupStanding;
-use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName, Scope};
+use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
-use crate::db::Read;
+use crate::db::{Ask, Read};
 use crate::sessions::SwitchableGroup;
 use crate::sql::statements;
 use crate::{Error, Store};
@@ -39,18 +38,18 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub fn credentials(&self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
-        self.db.read(|read| {
-            read.one(&CREDENTIALS, &[login_name.as_str().into()], |row| {
+    pub async fn credentials(&self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
+        self.db
+            .one(&CREDENTIALS, &[login_name.as_str().into()], |row| {
                 let password_hash = row.text(1)?.to_owned();
                 Ok(Credentials { account: AccountNo(row.int(0)?), password_hash })
             })
-        })
+            .await
     }
 }
 
 /// The active groups of an account, its default first.
-pub(crate) fn switchable(
+pub(crate) async fn switchable(
     read: &Read<'_>,
     account: AccountNo,
 ) -> Result<Vec<(GroupNo, SwitchableGroup)>, Error> {
@@ -58,24 +57,20 @@ pub(crate) fn switchable(
         let (group_id, group_name) = (row.text(1)?.to_owned(), row.text(2)?.to_owned());
         Ok((GroupNo(row.int(0)?), SwitchableGroup { group_id, group_name }))
     })
+    .await
 }
 
 /// An active group of the account, by the id that people see.
-pub(crate) fn open_group(
+pub(crate) async fn open_group(
     read: &Read<'_>,
     account: AccountNo,
     group: &GroupId,
 ) -> Result<Option<GroupNo>, Error> {
     let params = [account.0.into(), group.as_str().into()];
-    read.one(&OPEN_GROUP, &params, |row| Ok(GroupNo(row.int(0)?)))
+    read.one(&OPEN_GROUP, &params, |row| Ok(GroupNo(row.int(0)?))).await
 }
 
-/// The scope of a `groupId` filter: any active group of the account.
-pub(crate) fn narrow(
-    read: &Read<'_>,
-    scope: Scope,
-    group: &GroupId,
-) -> Result<Option<Scope>, Error> {
-    let group = open_group(read, scope.account(), group)?;
-    Ok(group.and_then(|group| scope.narrowed(group, GroupStanding::Open)))
+/// Asks for the number of an active group of the account, by the id that people see.
+pub(crate) fn ask_open_group(account: AccountNo, group: &GroupId) -> Ask<'_> {
+    Ask::new(&OPEN_GROUP, [account.0.into(), group.as_str().into()])
 }

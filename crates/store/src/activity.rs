@@ -9,16 +9,17 @@ use std::time::Duration;
 
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 
-use crate::db::{Read, Write};
+use crate::db::{Length, Read, Write};
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store};
+use crate::{Error, Store, owners};
 
 statements! {
-    RAISE = "update ledger set last_active_ms = $3
-        where group_no = $1
-            and device_code = (select device_code from devices where device_no = $2)
-            and (last_active_ms is null or last_active_ms < $3)";
+    RAISE = "update ledger set last_active_ms = r.at_ms
+        from {rows r: device bigint, at_ms bigint}
+        where ledger.group_no = $3
+            and ledger.device_code = (select device_code from devices where device_no = r.device)
+            and (ledger.last_active_ms is null or ledger.last_active_ms < r.at_ms)";
 }
 
 /// How many rows one transaction raises: others wait for it, at most about 20 ms.
@@ -123,15 +124,14 @@ impl Store {
     /// # Errors
     /// The store failed; then none was taken in.
     pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<Unheard>, Error> {
-        let (db, activity) = (Arc::clone(&self.db), Arc::clone(&self.activity));
+        let activity = Arc::clone(&self.activity);
         let mut owners = Arc::clone(&activity.owners).lock_owned().await;
-        // A thread, of which this takes one at a time, but no turn of those who ask for long.
-        let hearing = tokio::task::spawn_blocking(move || {
-            let (heard, unheard) = db.read(|read| addressed(read, &mut owners, &heartbeats))?;
+        let hearing = async move |read: &Read<'_>| {
+            let (heard, unheard) = addressed(read, &mut owners, &heartbeats).await?;
             activity.hear(&heard);
             Ok(unheard)
-        });
-        hearing.await.unwrap_or(Err(Error::Gone))
+        };
+        self.db.read(Length::Short, hearing).await
     }
 
     /// Writes the heartbeats that no row has yet, in short transactions, and says how many.
@@ -144,8 +144,10 @@ impl Store {
             if turn > 0 {
                 tokio::time::sleep(PAUSE).await;
             }
-            let rows = some.to_vec();
-            self.db.write(move |write| raise(write, &rows)).await?;
+            let rows: Vec<(Account, UnixMs)> = some.to_vec();
+            self.db
+                .write(Length::Short, async move |write: &Write<'_>| raise(write, &rows).await)
+                .await?;
             self.activity.wrote(some);
         }
         Ok(unwritten.len())
@@ -160,16 +162,17 @@ impl Store {
 }
 
 /// Whose each heartbeat is: the group's that owned the device then.
-fn addressed(
+async fn addressed(
     read: &Read<'_>,
     owners: &mut Owners,
     heartbeats: &[Heartbeat],
 ) -> Result<(Addressed, Vec<Unheard>), Error> {
-    owners.refresh(read)?;
+    owners.refresh(read).await?;
+    owners.learn(read, heartbeats.iter().map(|beat| beat.device_code.as_str())).await?;
     let (mut heard, mut unheard) = (Vec::with_capacity(heartbeats.len()), Vec::new());
     for (place, heartbeat) in heartbeats.iter().enumerate() {
         let code = heartbeat.device_code.as_str();
-        let owned = owners.of(read, code)?;
+        let owned = owners.known(code);
         match owned.and_then(|owned| Some((owned.owner_at(heartbeat.at)?, owned.device))) {
             Some(account) => heard.push((account, heartbeat.at)),
             None => {
@@ -183,10 +186,13 @@ fn addressed(
     Ok((heard, unheard))
 }
 
-/// An order may have been later.
-fn raise(write: &Write<'_>, rows: &[(Account, UnixMs)]) -> Result<(), Error> {
-    for ((group, device), at) in rows {
-        write.execute(&RAISE, &[group.0.into(), device.0.into(), at.0.into()])?;
+/// An order may have been later. Rows come by group.
+async fn raise(write: &Write<'_>, rows: &[(Account, UnixMs)]) -> Result<(), Error> {
+    for of_group in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
+        let Some(((group, _), _)) = of_group.first() else { continue };
+        owners::lock_groups(write, &[*group]).await?;
+        let beats = of_group.iter().map(|((_, device), at)| [device.0.into(), at.0.into()]);
+        write.execute_each(&RAISE, beats, &[group.0.into()]).await?;
     }
     Ok(())
 }

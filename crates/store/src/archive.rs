@@ -1,12 +1,12 @@
 //! Archiving moves a device's mark up to the first order that is not older than a given time; a
 //! late arrival stays current until all before it are old.
 
-use kiosque_model::UnixMs;
 use kiosque_model::audit::Act;
+use kiosque_model::{GroupNo, UnixMs};
 
-use crate::db::{Read, Write};
+use crate::db::{Length, Read, Write};
 use crate::sql::statements;
-use crate::{Error, Store};
+use crate::{Error, Store, owners};
 
 statements! {
     LEDGERS = "select group_no, device_code, device_no, archived_seq, last_seq from ledger
@@ -49,12 +49,18 @@ impl Store {
     /// # Errors
     /// The store failed; what was archived until then stays so, and a repetition does the rest.
     pub async fn archive(&self, before: UnixMs) -> Result<Archived, Error> {
-        let marks = self.db.read_long(move |read| marks(read, before)).await?;
+        let marks = self
+            .db
+            .read(Length::Long, async move |read: &Read<'_>| marks(read, before).await)
+            .await?;
         let mut archived = Archived::default();
         let mut marks = marks.into_iter().peekable();
         while marks.peek().is_some() {
             let some: Vec<Mark> = marks.by_ref().take(MARKS_AT_A_TIME).collect();
-            let raised = self.db.write(move |write| raise(write, &some)).await?;
+            let raised = self
+                .db
+                .write(Length::Short, async move |write: &Write<'_>| raise(write, &some).await)
+                .await?;
             archived.orders += raised.orders;
             archived.devices += raised.devices;
         }
@@ -62,20 +68,22 @@ impl Store {
     }
 }
 
-fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<Mark>, Error> {
-    let ledgers = read.all(&LEDGERS, &[], |row| {
-        let mark = Mark {
-            group: row.int(0)?,
-            code: row.text(1)?.to_owned(),
-            was: row.int(3)?,
-            becomes: row.int(4)?,
-        };
-        Ok((row.int(2)?, mark))
-    })?;
+async fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<Mark>, Error> {
+    let ledgers = read
+        .all(&LEDGERS, &[], |row| {
+            let mark = Mark {
+                group: row.int(0)?,
+                code: row.text(1)?.to_owned(),
+                was: row.int(3)?,
+                becomes: row.int(4)?,
+            };
+            Ok((row.int(2)?, mark))
+        })
+        .await?;
     let mut marks = Vec::new();
     for (device, mut mark) in ledgers {
         let params = [mark.group.into(), device.into(), mark.was.into(), before.0.into()];
-        if let Some(first) = read.one(&FIRST_KEPT_CURRENT, &params, |row| row.int(0))? {
+        if let Some(first) = read.one(&FIRST_KEPT_CURRENT, &params, |row| row.int(0)).await? {
             mark.becomes = first - 1;
         }
         if mark.becomes > mark.was {
@@ -86,12 +94,13 @@ fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<Mark>, Error> {
 }
 
 /// A mark that somebody else moved meanwhile is left to them.
-fn raise(write: &Write<'_>, marks: &[Mark]) -> Result<Archived, Error> {
+async fn raise(write: &Write<'_>, marks: &[Mark]) -> Result<Archived, Error> {
     let mut archived = Archived::default();
     for mark in marks {
+        owners::lock_groups(write, &[GroupNo(mark.group)]).await?;
         let params =
             [mark.group.into(), mark.code.as_str().into(), mark.was.into(), mark.becomes.into()];
-        if write.execute(&RAISE_MARK, &params)? == 1 {
+        if write.execute(&RAISE_MARK, &params).await? == 1 {
             archived.orders += mark.becomes - mark.was;
             archived.devices += 1;
         }

@@ -6,7 +6,7 @@ use kiosque_model::audit::{
 };
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
-use crate::db::{Read, Write};
+use crate::db::{Length, Read, Write};
 use crate::sql::{Row, statements};
 use crate::{Error, Store, house};
 
@@ -14,7 +14,6 @@ statements! {
     ADD = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id, group_id,
             count, detail, other_source, other_request_id, other_at_ms)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-    LAST = "select entry_no from audit order by entry_no desc limit 1";
     LIST = "select entry_no, at_ms, event, account, actor, source, request_id, group_id, count,
             detail, other_source, other_request_id, other_at_ms
         from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3
@@ -66,7 +65,9 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn note_act(&self, act: Act, by: ActedBy) -> Result<(), Error> {
-        self.db.write(move |write| self::act(write, &act, &by)).await
+        self.db
+            .write(Length::Short, async move |write: &Write<'_>| self::act(write, &act, &by).await)
+            .await
     }
 
     /// Notes what happened outside of any transaction: refused logins.
@@ -74,8 +75,13 @@ impl Store {
     /// # Errors
     /// The store failed; nothing was noted.
     pub async fn note_all(&self, happened: Vec<Happened>) -> Result<(), Error> {
-        let note = move |write: &Write<'_>| happened.iter().try_for_each(|one| add(write, one));
-        self.db.write(note).await
+        let note = async move |write: &Write<'_>| {
+            for one in &happened {
+                add(write, one).await?;
+            }
+            Ok(())
+        };
+        self.db.write(Length::Short, note).await
     }
 
     /// Lists the trail.
@@ -83,7 +89,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn audit(&self, ask: AuditAsk) -> Result<AuditPage, Error> {
-        self.db.read_long(move |read| page(read, &ask)).await
+        self.db.read(Length::Short, async move |read: &Read<'_>| page(read, &ask).await).await
     }
 
     /// Forgets what happened before `before`, from the old end, and says how many entries that
@@ -94,7 +100,12 @@ impl Store {
     pub async fn purge_audit(&self, before: UnixMs) -> Result<usize, Error> {
         let (mut purged, mut from) = (0, 0);
         loop {
-            let some = self.db.write(move |write| purge(write, from, before)).await?;
+            let some = self
+                .db
+                .write(Length::Short, async move |write: &Write<'_>| {
+                    purge(write, from, before).await
+                })
+                .await?;
             purged += some.purged;
             match some.seen_to {
                 Some(seen_to) => from = seen_to,
@@ -105,27 +116,32 @@ impl Store {
 }
 
 /// Notes an act in the transaction that it is done in.
-pub(crate) fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
+pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let happened = Happened::by_operator(act.event(), by);
-    add(write, &Happened { detail: Some(act.detail()), ..happened })
+    add(write, &Happened { detail: Some(act.detail()), ..happened }).await
 }
 
 /// Notes that a fleet was applied.
-pub(crate) fn fleet_applied(write: &Write<'_>, by: &ActedBy, detail: String) -> Result<(), Error> {
+pub(crate) async fn fleet_applied(
+    write: &Write<'_>,
+    by: &ActedBy,
+    detail: String,
+) -> Result<(), Error> {
     let happened = Happened::by_operator(AuditEvent::FleetApplied, by);
-    add(write, &Happened { detail: Some(detail), ..happened })
+    add(write, &Happened { detail: Some(detail), ..happened }).await
 }
 
 /// Notes that an account logged in, switched or logged out.
-pub(crate) fn session_changed(
+pub(crate) async fn session_changed(
     write: &Write<'_>,
     event: AuditEvent,
     (account, group): (AccountNo, GroupNo),
     origin: &Origin,
 ) -> Result<(), Error> {
-    let happened = Happened::to_account(event, login_name(write, account)?, origin);
-    let group_id = write.one(&GROUP_ID, &[group.0.into()], |row| Ok(row.text(0)?.to_owned()))?;
-    add(write, &Happened { group_id, ..happened })
+    let happened = Happened::to_account(event, login_name(write, account).await?, origin);
+    let group_id =
+        write.one(&GROUP_ID, &[group.0.into()], |row| Ok(row.text(0)?.to_owned())).await?;
+    add(write, &Happened { group_id, ..happened }).await
 }
 
 /// A session that is about to end: from where it was opened, and the group that it selects.
@@ -135,19 +151,19 @@ pub(crate) struct Live {
 }
 
 /// Notes that a login replaced a session.
-pub(crate) fn session_replaced(
+pub(crate) async fn session_replaced(
     write: &Write<'_>,
     account: AccountNo,
     live: Live,
     origin: &Origin,
 ) -> Result<(), Error> {
     let event = AuditEvent::SessionReplaced;
-    let happened = Happened::to_account(event, login_name(write, account)?, origin);
-    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+    let happened = Happened::to_account(event, login_name(write, account).await?, origin);
+    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened }).await
 }
 
 /// Notes that an apply ended a session.
-pub(crate) fn session_ended(
+pub(crate) async fn session_ended(
     write: &Write<'_>,
     (account, why): (&str, TakenAway),
     live: Live,
@@ -158,37 +174,36 @@ pub(crate) fn session_ended(
         detail: Some(why.name().to_owned()),
         ..Happened::by_operator(AuditEvent::SessionEnded, by)
     };
-    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened }).await
 }
 
 /// The account's session, if it is live.
-pub(crate) fn live_session(
+pub(crate) async fn live_session(
     read: &Read<'_>,
     account: AccountNo,
     now: UnixMs,
 ) -> Result<Option<Live>, Error> {
-    let session = read.one(&SESSION_OF, &[account.0.into()], |row| {
-        let group_id = row.maybe_text(4)?.map(str::to_owned);
-        Ok((row.int(3)?, Live { opened: earlier(row, 0)?, group_id }))
-    })?;
+    let session = read
+        .one(&SESSION_OF, &[account.0.into()], |row| {
+            let group_id = row.maybe_text(4)?.map(str::to_owned);
+            Ok((row.int(3)?, Live { opened: earlier(row, 0)?, group_id }))
+        })
+        .await?;
     Ok(session.filter(|(expires_at_ms, _)| now.0 < *expires_at_ms).map(|(_, live)| live))
 }
 
-fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {
-    read.one(&LOGIN_NAME, &[account.0.into()], |row| Ok(row.text(0)?.to_owned()))
+async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {
+    read.one(&LOGIN_NAME, &[account.0.into()], |row| Ok(row.text(0)?.to_owned())).await
 }
 
-fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
-    let last = match write.one(&LAST, &[], |row| row.int(0))? {
-        Some(last) => last,
-        // A number is given once, also when everything before it has been purged.
-        None => house::audit_purged_to(write)?,
-    };
+async fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
+    // A number is given once, also when everything before it has been purged.
+    let entry_no = house::next_audit_entry(write).await?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));
     let params = [
-        (last + 1).into(),
+        entry_no.into(),
         happened.at.0.into(),
         happened.event.name().into(),
         happened.account.as_deref().into(),
@@ -202,7 +217,7 @@ fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
         earlier.and_then(|earlier| earlier.at).map(|at| at.0).into(),
     ];
-    write.execute(&ADD, &params)?;
+    write.execute(&ADD, &params).await?;
     Ok(())
 }
 
@@ -210,20 +225,20 @@ fn text<T: ToString>(maybe: Option<T>) -> Option<String> {
     maybe.map(|value| value.to_string())
 }
 
-fn page(read: &Read<'_>, ask: &AuditAsk) -> Result<AuditPage, Error> {
+async fn page(read: &Read<'_>, ask: &AuditAsk) -> Result<AuditPage, Error> {
     let before = ask.before.unwrap_or(i64::MAX);
     let since = ask.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers grow as time does, but for what was written late: the walk to the old end stops
     // there.
     let stop = [since.plus_ms(-LATE_MS).0.into()];
-    let floor = read.one(&LAST_BEFORE, &stop, |row| row.int(0))?.unwrap_or(0);
+    let floor = read.one(&LAST_BEFORE, &stop, |row| row.int(0)).await?.unwrap_or(0);
     let one_more = i64::try_from(ask.limit).unwrap_or(i64::MAX - 1) + 1;
     let mut params = vec![before.into(), floor.into(), since.0.into(), one_more.into()];
     let mut entries = match &ask.account {
-        None => read.all(&LIST, &params, entry)?,
+        None => read.all(&LIST, &params, entry).await?,
         Some(account) => {
             params.push(account.as_str().into());
-            read.all(&LIST_OF_ACCOUNT, &params, entry)?
+            read.all(&LIST_OF_ACCOUNT, &params, entry).await?
         }
     };
     let is_last = entries.len() <= ask.limit;
@@ -279,14 +294,15 @@ struct Purged {
     seen_to: Option<i64>,
 }
 
-fn purge(write: &Write<'_>, from: i64, before: UnixMs) -> Result<Purged, Error> {
+async fn purge(write: &Write<'_>, from: i64, before: UnixMs) -> Result<Purged, Error> {
     let most = i64::try_from(PURGED_AT_A_TIME).unwrap_or(i64::MAX);
-    let oldest =
-        write.all(&OLDEST, &[from.into(), most.into()], |row| Ok((row.int(0)?, row.int(1)?)))?;
+    let oldest = write
+        .all(&OLDEST, &[from.into(), most.into()], |row| Ok((row.int(0)?, row.int(1)?)))
+        .await?;
     let old = oldest.iter().rfind(|(_, at_ms)| *at_ms < before.0);
     let Some((last_old, _)) = old else { return Ok(Purged { purged: 0, seen_to: None }) };
-    house::set_audit_purged_to(write, *last_old)?;
-    let purged = write.execute(&DROP, &[from.into(), (*last_old).into(), before.0.into()])?;
+    let purged = write.execute(&DROP, &[from.into(), (*last_old).into(), before.0.into()]).await?;
     let seen_to = oldest.last().filter(|_| oldest.len() == PURGED_AT_A_TIME);
+    let purged = usize::try_from(purged).unwrap_or(usize::MAX);
     Ok(Purged { purged, seen_to: seen_to.map(|(last, _)| *last) })
 }

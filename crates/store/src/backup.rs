@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Read};
+use crate::db::{Copied, Length, Read};
 use crate::sql::statements;
 use crate::{Error, Store};
 
@@ -60,18 +60,20 @@ impl Store {
         file: PathBuf,
         told: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
     ) -> Result<BackedUp, BackupError> {
-        self.db.read_long(move |read| backup(read, &file, told)).await
+        self.db
+            .read(Length::Long, async move |read: &Read<'_>| backup(read, &file, told).await)
+            .await
     }
 }
 
-fn backup(
+async fn backup(
     read: &Read<'_>,
     file: &Path,
     told: impl FnMut(Copied) -> ControlFlow<()>,
 ) -> Result<BackedUp, BackupError> {
     absent(file)?;
     let partial = Partial::begin(file)?;
-    let orders = read.one(&ORDERS, &[], |row| row.int(0))?.unwrap_or(0);
+    let orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
     if read.copy_to(&partial.path, told)?.is_break() {
         return Err(BackupError::Stopped);
     }

@@ -1,37 +1,41 @@
 //! The dashboard: sums of sales over a range of days, read as they are kept. A day that the range
 //! cuts in two is counted from its orders, unless all its sales lie on one side.
+//!
+//! What a function tells is its [`Figures`]; what it is told of, and how that is read, is common to
+//! all: a [`Dashboard`].
 
 mod devices;
 mod products;
 mod range;
+mod sales;
 
-use kiosque_model::sales::{Rates, Turnover};
-use kiosque_model::{Currency, Day, DeviceNo, Presented, Refusal, Scope, UnixMs, Zone};
+use std::sync::Arc;
+
+use kiosque_model::{DeviceNo, GroupNo, Presented, Refusal, Scope, UnixMs, Zone};
 
 use crate::activity::Activity;
-use crate::db::Read;
-use crate::devices::{CodeFilter, GroupFilter, OnlineSince, filtered_scope};
+use crate::db::{Ask, Length};
+use crate::devices::{CodeFilter, GroupFilter};
+use crate::question::Question;
 use crate::record::RecordShape;
-use crate::sql::{Sql, statements};
+use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
 
 pub use devices::{Aisle, DeviceLine};
 pub use products::ProductSales;
-use range::Range;
+use range::{Part, Range, Sold};
+pub use sales::{DeviceSales, Summary};
 
 statements! {
-    DEVICE_IN_SCOPE = "select device_no from ledger
-        where group_no = $1 and device_code = $2 and since_ms <= $3";
-    DEVICE_NAME = "select device_code, device_name from devices where device_no = $1";
+    DEVICES_IN_SCOPE = "select l.device_no from {rows r: code text}
+        cross join ledger l
+        where l.group_no = $2 and l.device_code = r.code and l.since_ms <= $3";
 }
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, devices::ALL, products::ALL, range::ALL].into_iter().flatten().copied()
+    [ALL, devices::ALL, products::ALL, range::ALL, sales::ALL].into_iter().flatten().copied()
 }
-
-/// Days that are read where they are asked for; more go to a thread for long work.
-const DAYS_IN_PLACE_MAX: i64 = 100;
 
 /// What a dashboard is asked about.
 #[derive(Clone, Debug)]
@@ -46,214 +50,176 @@ pub struct DashboardAsk {
     pub end: UnixMs,
 }
 
-/// What the summary tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Every sale of the range.
-    pub turnover: Turnover,
-    /// Devices that the group owns now.
-    pub devices: i64,
-    /// Those of them that are online.
-    pub online_devices: i64,
-}
-
-/// The sales of one device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceSales {
-    /// `deviceCode`.
-    pub code: String,
-    /// `deviceName`, as it is now.
-    pub name: String,
-    /// What it sold.
-    pub turnover: Turnover,
-}
-
-/// What a dashboard is read with: a snapshot, a proven scope, and what there is to know beside.
-struct View<'a> {
-    read: &'a Read<'a>,
-    scope: Scope,
-    zone: &'a Zone,
-    shape: &'a dyn RecordShape,
-    activity: &'a Activity,
+/// What a dashboard is read with.
+struct View {
+    ask: DashboardAsk,
     now: UnixMs,
-    /// By number, each once; `None`: all of the group.
-    devices: Option<Vec<DeviceNo>>,
+    zone: Zone,
+    shape: Arc<dyn RecordShape>,
+    activity: Arc<Activity>,
+}
+
+/// Which sums a function is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grain {
+    /// None: it tells of devices, not of sales.
+    None,
+    Day,
+    Device,
+    Product,
+}
+
+/// What one function of the dashboard makes of what it is told.
+trait Figures: Send + Sync + 'static {
+    /// What it collects.
+    type Found: Default + Send;
+    /// What it comes to.
+    type Answer;
+
+    const GRAIN: Grain;
+
+    /// What it asks beside the sales, whose rows come after theirs.
+    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>>;
+
+    /// Takes a row of its own statement in place `ask`.
+    fn row(
+        &self,
+        seen: &Seen<'_>,
+        found: &mut Self::Found,
+        ask: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error>;
+
+    /// Takes what was sold, in the grain that it wants.
+    fn sold(&self, _: &mut Self::Found, _: &Range, _: Sold<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn answer(
+        self,
+        view: &View,
+        range: &Range,
+        found: Self::Found,
+        scope: Scope,
+    ) -> Result<Self::Answer, Refused>;
+}
+
+/// What is known when a row of a function's own comes.
+struct Seen<'a> {
+    view: &'a View,
+    devices: &'a Devices,
+}
+
+/// The devices that are asked about, by number; as many rows as there are codes, if all of them are
+/// of the scope.
+#[derive(Default)]
+struct Devices {
+    numbers: Vec<DeviceNo>,
+    rows: usize,
+}
+
+/// A function of the dashboard, about to be asked.
+struct Dashboard<F> {
+    view: View,
+    plan: Vec<Part>,
+    figures: F,
+}
+
+#[derive(Default)]
+struct Found<T> {
+    devices: Devices,
+    range: Range,
+    of_figures: T,
+}
+
+impl<F: Figures> Question for Dashboard<F> {
+    type Found = Found<F::Found>;
+    type Answer = F::Answer;
+
+    fn group(&self) -> Option<&GroupFilter> {
+        self.view.ask.group.as_ref()
+    }
+
+    fn length(&self) -> Length {
+        if F::GRAIN == Grain::Day { range::length(&self.view) } else { Length::Long }
+    }
+
+    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+        let mut asks = vec![self.view.ask_devices(group)];
+        asks.extend(self.plan.iter().map(|part| part.ask(&self.view, group)));
+        asks.extend(self.figures.asks(&self.view, group));
+        asks
+    }
+
+    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+        let Found { devices, range, of_figures } = found;
+        if ask == 0 {
+            return devices.add(row);
+        }
+        let Some(part) = self.plan.get(ask - 1) else {
+            let seen = Seen { view: &self.view, devices };
+            return self.figures.row(&seen, of_figures, ask - 1 - self.plan.len(), row);
+        };
+        let shows = |device| self.view.shows(devices, device);
+        part.row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
+            self.figures.sold(of_figures, range, sold)
+        })
+    }
+
+    fn answer(self, mut found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
+        // "`deviceCode` unknown, or of another group only, or any of `deviceCodes`: -1 scope."
+        if found.devices.rows != self.view.ask.devices.len() {
+            return Err(Refusal::OutOfScope.into());
+        }
+        if F::GRAIN == Grain::Day && self.view.ask.devices.is_empty() {
+            let of_figures = &mut found.of_figures;
+            found.range.each_kept(|range, sold| self.figures.sold(of_figures, range, sold))?;
+        }
+        self.figures.answer(&self.view, &found.range, found.of_figures, scope)
+    }
+}
+
+impl Devices {
+    fn add(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        let device = DeviceNo(row.int(0)?);
+        self.rows += 1;
+        // A device that is named twice sold once.
+        if let Err(place) = self.numbers.binary_search(&device) {
+            self.numbers.insert(place, device);
+        }
+        Ok(())
+    }
+}
+
+impl View {
+    fn ask_devices(&self, group: GroupNo) -> Ask<'_> {
+        let codes = self.ask.devices.iter().filter_map(|code| code.as_ref().ok());
+        let codes: Vec<Vec<Value<'_>>> = codes.map(|code| vec![code.as_str().into()]).collect();
+        Ask::new(&DEVICES_IN_SCOPE, [group.0.into(), self.now.0.into()]).of(codes)
+    }
+
+    fn shows(&self, devices: &Devices, device: DeviceNo) -> bool {
+        self.ask.devices.is_empty() || devices.numbers.binary_search(&device).is_ok()
+    }
+}
+
+impl Seen<'_> {
+    fn shows(&self, device: DeviceNo) -> bool {
+        self.view.shows(self.devices, device)
+    }
 }
 
 impl Store {
-    /// What all sales of the range come to, and how many devices there are now.
-    ///
-    /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn summary(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        online: OnlineSince,
-        ask: DashboardAsk,
-    ) -> Result<Summary, Refused> {
-        let summed = self.over_days(presented, now, ask, move |view, days| {
-            let mut turnover = Turnover::default();
-            for (_, of_day) in days {
-                turnover.join(of_day);
-            }
-            let (devices, online_devices) = devices::count(view, online)?;
-            Ok(Summary { turnover, devices, online_devices })
-        });
-        summed.await
-    }
-
-    /// What the sales of each day come to, for every day that the range touches.
-    ///
-    /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn sales_trend(
+    async fn dashboard<F: Figures>(
         &self,
         presented: &Presented,
         now: UnixMs,
         ask: DashboardAsk,
-    ) -> Result<Vec<(Day, Turnover)>, Refused> {
-        let (start, end) = (ask.start, ask.end);
-        let filled = move |view: &View<'_>, sold: &[(Day, Turnover)]| {
-            let mut sold = sold.iter().copied().peekable();
-            let filled = range::days_touched(view.zone, start, end).into_iter().map(|day| {
-                let found = sold.next_if(|(of_day, _)| *of_day == day);
-                found.unwrap_or((day, Turnover::default()))
-            });
-            Ok(filled.collect())
-        };
-        self.over_days(presented, now, ask, filled).await
-    }
-
-    /// What each device sold, for those that sold something.
-    ///
-    /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn sales_by_device(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        ask: DashboardAsk,
-    ) -> Result<Vec<DeviceSales>, Refused> {
-        self.viewed(presented, now, ask, |view, ask| {
-            let range = Range::read(view, ask.start, ask.end)?;
-            let mut sold = std::collections::BTreeMap::<DeviceNo, Turnover>::new();
-            range.each_device_day(view, |device, day, currency, totals| {
-                let turnover = sold.entry(device).or_default();
-                Ok(turnover.add(&range.rates, day, currency, totals)?)
-            })?;
-            let sold = sold.into_iter().filter(|(_, turnover)| turnover.orders != 0);
-            let named = sold.map(|(device, turnover)| named(view.read, device, turnover));
-            Ok(named.collect::<Result<_, Error>>()?)
-        })
-        .await
-    }
-
-    /// Sums by day, by whatever way is the shortest: kept sums in place, or on a thread for it
-    /// when days have to be counted.
-    async fn over_days<T: Send + 'static>(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        ask: DashboardAsk,
-        finish: impl Fn(&View<'_>, &[(Day, Turnover)]) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Refused> {
-        let days = self.zone.day_of(ask.end).0 - self.zone.day_of(ask.start).0;
-        if ask.devices.is_empty() && days < DAYS_IN_PLACE_MAX {
-            let quick = self.scoped(presented, now, |read, scope| {
-                let view = self.view(read, scope, now, &ask)?;
-                let range = Range::read(&view, ask.start, ask.end)?;
-                let days = range.kept_days()?;
-                Ok(days.map(|days| finish(&view, &days)).transpose()?)
-            })?;
-            if let Some(done) = quick {
-                return Ok(done);
-            }
-        }
-        self.viewed(presented, now, ask, move |view, ask| {
-            let range = Range::read(view, ask.start, ask.end)?;
-            Ok(finish(view, &range.days(view)?)?)
-        })
-        .await
-    }
-
-    /// Reads with a view, on a thread for work that may take long.
-    async fn viewed<T: Send + 'static>(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        ask: DashboardAsk,
-        tell: impl FnOnce(&View<'_>, &DashboardAsk) -> Result<T, Refused> + Send + 'static,
-    ) -> Result<T, Refused> {
-        let store = self.clone();
-        let long = move |read: &Read<'_>, scope: Scope| {
-            let view = store.view(read, scope, now, &ask)?;
-            tell(&view, &ask)
-        };
-        self.scoped_long(presented, now, long).await
-    }
-
-    fn view<'a>(
-        &'a self,
-        read: &'a Read<'a>,
-        scope: Scope,
-        now: UnixMs,
-        ask: &DashboardAsk,
-    ) -> Result<View<'a>, Refused> {
-        let scope = filtered_scope(read, scope, ask.group.as_ref())?;
-        let devices = match ask.devices.as_slice() {
-            [] => None,
-            codes => Some(devices_in_scope(read, scope, now, codes)?),
-        };
-        let (zone, shape, activity) = (&self.zone, &*self.shape, &*self.activity);
-        Ok(View { read, scope, zone, shape, activity, now, devices })
-    }
-}
-
-/// "`deviceCode` unknown, or of another group only, or any of `deviceCodes`: -1 scope."
-fn devices_in_scope(
-    read: &Read<'_>,
-    scope: Scope,
-    now: UnixMs,
-    codes: &[CodeFilter],
-) -> Result<Vec<DeviceNo>, Refused> {
-    let mut devices = Vec::with_capacity(codes.len());
-    for code in codes {
-        let code = code.as_ref().map_err(|_| Refusal::OutOfScope)?;
-        let params = [scope.group().0.into(), code.as_str().into(), now.0.into()];
-        let device = read.one(&DEVICE_IN_SCOPE, &params, |row| Ok(DeviceNo(row.int(0)?)))?;
-        devices.push(device.ok_or(Refusal::OutOfScope)?);
-    }
-    // A device that is named twice sold once.
-    devices.sort_unstable();
-    devices.dedup();
-    Ok(devices)
-}
-
-fn named(read: &Read<'_>, device: DeviceNo, turnover: Turnover) -> Result<DeviceSales, Error> {
-    let names = read.one(&DEVICE_NAME, &[device.0.into()], |row| {
-        Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
-    })?;
-    let unknown = || Error::Data(format!("device {} sold and is not known", device.0));
-    let (code, name) = names.ok_or_else(unknown)?;
-    Ok(DeviceSales { code, name, turnover })
-}
-
-impl View<'_> {
-    fn group(&self) -> crate::sql::Value<'static> {
-        self.scope.group().0.into()
-    }
-
-    fn shows(&self, device: DeviceNo) -> bool {
-        self.devices.as_ref().is_none_or(|devices| devices.binary_search(&device).is_ok())
-    }
-
-    /// The rates of `currencies` from one day to another.
-    fn rates(&self, currencies: &[Currency], first: Day, last: Day) -> Result<Rates, Error> {
-        let mut rates = Rates::default();
-        for currency in currencies.iter().filter(|currency| **currency != Currency::USD) {
-            crate::rates::read(self.read, *currency, first, last, &mut rates)?;
-        }
-        Ok(rates)
+        figures: F,
+    ) -> Result<F::Answer, Refused> {
+        let (shape, activity) = (Arc::clone(&self.shape), Arc::clone(&self.activity));
+        let view = View { ask, now, zone: self.zone.clone(), shape, activity };
+        let plan = range::plan(&view, F::GRAIN);
+        self.ask(presented, now, Dashboard { view, plan, figures }).await
     }
 }

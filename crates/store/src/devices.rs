@@ -1,21 +1,25 @@
 //! Device pages: the devices that a group owns now, by code.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use kiosque_model::{DeviceCode, DeviceNo, GroupId, PageAsk, Presented, Refusal, Scope, UnixMs};
+use kiosque_model::{
+    DeviceCode, DeviceNo, GroupId, GroupNo, PageAsk, Presented, Refusal, Scope, UnixMs,
+};
 
-use crate::accounts;
 use crate::activity::Activity;
-use crate::db::Read;
+use crate::db::{Ask, Length};
+use crate::question::Question;
 use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
     IN_SCOPE = "select 1 from ledger
         where group_no = $1 and device_code = $2 and since_ms <= $3";
-    COUNT = "select count(*) from device_owners
-        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
-    GROUP = "select group_id, group_name from groups where group_no = $1";
+    GROUP = "select g.group_id, g.group_name, (
+            select count(*) from device_owners
+            where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed
+        ), g.group_no from groups g where g.group_no = $1";
     PAGE = "select d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms, d.device_no
         from (
@@ -109,144 +113,161 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_page<A: Default + Send + 'static>(
+    pub async fn device_page<A, V>(
         &self,
         presented: &Presented,
         now: UnixMs,
         online: OnlineSince,
         ask: DeviceAsk,
-        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Result<(i64, A), Refused> {
-        if ask.is_plain() {
-            return self.scoped(presented, now, |read, scope| {
-                let scope = filtered_scope(read, scope, ask.group.as_ref())?;
-                let listing = Listing::of(read, scope, &self.activity)?;
-                listing.page(read, now, &ask, &visit)
-            });
-        }
+        visit: V,
+    ) -> Result<(i64, A), Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    {
         let activity = Arc::clone(&self.activity);
-        let matching = move |read: &Read<'_>, scope: Scope| {
-            let scope = filtered_scope(read, scope, ask.group.as_ref())?;
-            let listing = Listing::of(read, scope, &activity)?;
-            listing.page_matching(read, (now, online), &ask, &visit)
-        };
-        self.scoped_long(presented, now, matching).await
+        let page = Page { ask, now, online, activity, visit, devices: PhantomData };
+        self.ask(presented, now, page).await
     }
 }
 
-/// "`groupId` filter: any active group of the account, else -1 scope; does not switch."
-pub(crate) fn filtered_scope(
-    read: &Read<'_>,
-    scope: Scope,
-    group: Option<&GroupFilter>,
-) -> Result<Scope, Refused> {
-    let Some(group) = group else { return Ok(scope) };
-    let narrowed = match group {
-        Ok(group) => accounts::narrow(read, scope, group)?,
-        Err(_) => None,
-    };
-    Ok(narrowed.ok_or(Refusal::OutOfScope)?)
-}
-
-/// "Requests for a device or Group outside the account's scope return a business error." A device
-/// that the group once owned, or that is not enabled, is in scope and on no page.
-fn code_in_scope<'a>(
-    read: &Read<'_>,
-    scope: Scope,
+/// A page of a group's devices: a range of its listing, or of those that match when some filter
+/// asks for them one by one. Half of what is asked for stands in memory, and text is told apart by
+/// its bytes on every engine.
+struct Page<A, V> {
+    ask: DeviceAsk,
     now: UnixMs,
-    code: &'a CodeFilter,
-) -> Result<&'a str, Refused> {
-    let code = code.as_ref().map_err(|_| Refusal::OutOfScope)?.as_str();
-    let params = [scope.group().0.into(), code.into(), now.0.into()];
-    let known = read.one(&IN_SCOPE, &params, |row| row.int(0))?;
-    Ok(known.map(|_| code).ok_or(Refusal::OutOfScope)?)
+    online: OnlineSince,
+    activity: Arc<Activity>,
+    visit: V,
+    devices: PhantomData<fn() -> A>,
 }
 
-/// The devices of one group.
-pub(crate) struct Listing<'a> {
-    scope: Scope,
-    group_id: String,
-    group_name: String,
-    activity: &'a Activity,
+#[derive(Default)]
+struct FoundPage<A> {
+    group: Option<Owner>,
+    /// How many devices the group has.
+    listed: i64,
+    /// How many of them match.
+    matching: i64,
+    is_in_scope: Option<()>,
+    devices: A,
 }
 
-impl<'a> Listing<'a> {
-    pub(crate) fn of(
-        read: &Read<'_>,
-        scope: Scope,
-        activity: &'a Activity,
-    ) -> Result<Listing<'a>, Refused> {
-        let group = read.one(&GROUP, &[scope.group().0.into()], |row| {
-            Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()))
-        })?;
-        let (group_id, group_name) = group.ok_or(Refusal::GroupClosed)?;
-        Ok(Listing { scope, group_id, group_name, activity })
+impl<A, V> Question for Page<A, V>
+where
+    A: Default + Send + 'static,
+    V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
+{
+    type Found = FoundPage<A>;
+    type Answer = (i64, A);
+
+    fn group(&self) -> Option<&GroupFilter> {
+        self.ask.group.as_ref()
     }
 
-    fn page<A: Default>(
-        &self,
-        read: &Read<'_>,
-        now: UnixMs,
-        ask: &DeviceAsk,
-        visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
-    ) -> Result<(i64, A), Refused> {
-        let group = Value::Int(self.scope.group().0);
-        let total = read.one(&COUNT, &[group, now.0.into()], |row| row.int(0))?.unwrap_or(0);
-        let params = [group, now.0.into(), ask.page.size().into(), ask.page.skip().into()];
-        let mut page = A::default();
-        read.each(&PAGE, &params, |row| visit(&mut page, self.device(row)?))?;
-        Ok((total, page))
+    fn length(&self) -> Length {
+        if self.ask.is_plain() { Length::Short } else { Length::Long }
     }
 
-    /// Filters one by one: half of what is asked for stands in memory, and text is told apart by
-    /// its bytes on every engine.
-    fn page_matching<A: Default>(
-        &self,
-        read: &Read<'_>,
-        (now, online): (UnixMs, OnlineSince),
-        ask: &DeviceAsk,
-        visit: &impl Fn(&mut A, Device<'_>) -> Result<(), Error>,
-    ) -> Result<(i64, A), Refused> {
-        let code = ask.code.as_ref();
-        let code = code.map(|code| code_in_scope(read, self.scope, now, code)).transpose()?;
-        let end = ask.page.skip().saturating_add(ask.page.size());
-        let window = ask.page.skip()..end;
-        let (mut total, mut page) = (0, A::default());
-        self.each(read, now, code, |_, device| {
-            if ask.matches(&device, online) {
-                if window.contains(&total) {
-                    visit(&mut page, device)?;
-                }
-                total += 1;
+    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+        let (number, now) = (Value::Int(group.0), Value::Int(self.now.0));
+        let mut asks = vec![ask_owner(group, self.now)];
+        if self.ask.is_plain() {
+            let page = [number, now, self.ask.page.size().into(), self.ask.page.skip().into()];
+            asks.push(Ask::new(&PAGE, page));
+            return asks;
+        }
+        match &self.ask.code {
+            // A text that can be no code is in nobody's scope.
+            Some(Err(_)) => {}
+            Some(Ok(code)) => {
+                asks.push(ask_listed(group, self.now, Some(code.as_str())));
+                asks.push(Ask::new(&IN_SCOPE, [number, code.as_str().into(), now]));
             }
-            Ok(())
-        })?;
-        Ok((total, page))
+            None => asks.push(ask_listed(group, self.now, None)),
+        }
+        asks
     }
 
-    /// Visits every device that the group owns now, or the one of a code, by code.
-    pub(crate) fn each(
-        &self,
-        read: &Read<'_>,
-        now: UnixMs,
-        code: Option<&str>,
-        mut visit: impl FnMut(DeviceNo, Device<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let params = [self.scope.group().0.into(), now.0.into(), code.into()];
-        read.each(&LISTED, &params, |row| visit(DeviceNo(row.int(7)?), self.device(row)?))
+    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+        match ask {
+            0 => {
+                found.group = Some(Owner::of(row)?);
+                found.listed = row.int(2)?;
+            }
+            1 => {
+                let Some(owner) = &found.group else { return Ok(()) };
+                let device = owner.device(row, &self.activity)?;
+                if self.ask.is_plain() {
+                    return (self.visit)(&mut found.devices, device);
+                }
+                if self.ask.matches(&device, self.online) {
+                    let skip = self.ask.page.skip();
+                    let end = skip.saturating_add(self.ask.page.size());
+                    if (skip..end).contains(&found.matching) {
+                        (self.visit)(&mut found.devices, device)?;
+                    }
+                    found.matching += 1;
+                }
+            }
+            _ => found.is_in_scope = Some(()),
+        }
+        Ok(())
     }
 
-    fn device<'r>(&'r self, row: &'r Row<'_>) -> Result<Device<'r>, Error> {
-        let account = (self.scope.group(), DeviceNo(row.int(7)?));
+    /// "Requests for a device or Group outside the account's scope return a business error." A
+    /// device that the group once owned, or that is not enabled, is in scope and on no page.
+    fn answer(self, found: Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
+        if self.ask.code.is_some() {
+            found.is_in_scope.ok_or(Refusal::OutOfScope)?;
+        }
+        let total = if self.ask.is_plain() { found.listed } else { found.matching };
+        Ok((total, found.devices))
+    }
+}
+
+/// Asks for the group whose devices are listed, and how many it has.
+pub(crate) fn ask_owner(group: GroupNo, now: UnixMs) -> Ask<'static> {
+    Ask::new(&GROUP, [group.0.into(), now.0.into()])
+}
+
+/// Asks for every device that a group owns now, or the one of a code, by code.
+pub(crate) fn ask_listed(group: GroupNo, now: UnixMs, code: Option<&str>) -> Ask<'_> {
+    Ask::new(&LISTED, [group.0.into(), now.0.into(), code.into()])
+}
+
+/// The group whose devices are listed.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    number: GroupNo,
+    id: String,
+    name: String,
+}
+
+impl Owner {
+    /// Reads a row of [`ask_owner`].
+    pub(crate) fn of(row: &Row<'_>) -> Result<Owner, Error> {
+        let (id, name) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+        Ok(Owner { number: GroupNo(row.int(3)?), id, name })
+    }
+
+    /// Reads a row of [`ask_listed`], or of a page of it.
+    pub(crate) fn device<'r>(
+        &'r self,
+        row: &'r Row<'_>,
+        activity: &Activity,
+    ) -> Result<Device<'r>, Error> {
+        let account = (self.number, DeviceNo(row.int(7)?));
         Ok(Device {
             code: row.text(0)?,
             name: row.text(1)?,
-            group_id: &self.group_id,
-            group_name: &self.group_name,
+            group_id: &self.id,
+            group_name: &self.name,
             model: row.text(2)?,
             address: row.text(3)?,
             total_curr_stock: row.int(4)?,
-            last_active: self.activity.merged(account, row.maybe_int(5)?.map(UnixMs)),
+            last_active: activity.merged(account, row.maybe_int(5)?.map(UnixMs)),
             created_at: UnixMs(row.int(6)?),
         })
     }

@@ -7,10 +7,12 @@ mod devices;
 use std::collections::HashMap;
 use std::fmt;
 
+use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, GroupId, GroupNo};
 
-use crate::db::{Read, Write};
+use crate::audit::Live;
+use crate::db::{Length, Read, Write};
 use crate::sql::{Row, Sql, statements};
 use crate::{Error, Store, audit, house};
 
@@ -133,7 +135,17 @@ pub enum ApplyError {
 pub(crate) struct Applying<'a> {
     pub(crate) write: &'a Write<'a>,
     pub(crate) by: &'a ActedBy,
+    /// For the trail, which comes last: while it is written nobody else writes to it, and a login
+    /// that does may be the next that this would wait for.
+    pub(crate) ended: Vec<Ended>,
     pub(crate) faults: Vec<String>,
+}
+
+/// A session that ended because of what was taken away.
+pub(crate) struct Ended {
+    pub(crate) account: String,
+    pub(crate) why: TakenAway,
+    pub(crate) live: Live,
 }
 
 impl Store {
@@ -148,7 +160,11 @@ impl Store {
         new_hashes: NewHashes,
         by: ActedBy,
     ) -> Result<Applied, ApplyError> {
-        self.db.write(move |write| apply(write, &fleet, &new_hashes, &by)).await
+        self.db
+            .write(Length::Long, async move |write: &Write<'_>| {
+                apply(write, &fleet, &new_hashes, &by).await
+            })
+            .await
     }
 
     /// The name of every product, for the lines of orders that come without one.
@@ -156,7 +172,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
-        self.db.read_long(product_names).await
+        self.db.read(Length::Long, product_names).await
     }
 
     /// The group that every device belongs to, or last will, by code.
@@ -164,7 +180,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
-        self.db.read_long(groups_by_device).await
+        self.db.read(Length::Long, groups_by_device).await
     }
 
     /// What orders need to know of the fleet, unless that is what is known already. Takes long
@@ -172,15 +188,18 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub fn fleet_seen(&self, known: &FleetSeen) -> Result<Option<FleetSeen>, Error> {
-        self.db.read(|read| {
-            let version = Some(house::fleet_version(read)?);
-            if version == known.version {
-                return Ok(None);
-            }
-            let (product_names, groups_by_device) = (product_names(read)?, groups_by_device(read)?);
-            Ok(Some(FleetSeen { version, product_names, groups_by_device }))
-        })
+    pub async fn fleet_seen(&self, known: &FleetSeen) -> Result<Option<FleetSeen>, Error> {
+        if Some(house::fleet_version_now(&self.db).await?) == known.version {
+            return Ok(None);
+        }
+        let see = async |read: &Read<'_>| {
+            Ok(FleetSeen {
+                version: Some(house::fleet_version(read).await?),
+                product_names: product_names(read).await?,
+                groups_by_device: groups_by_device(read).await?,
+            })
+        };
+        self.db.read(Length::Short, see).await.map(Some)
     }
 
     /// The code of every device.
@@ -188,50 +207,55 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
-        let codes =
-            |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned()));
-        Ok(self.db.read_long(codes).await?.into_iter().collect())
+        let codes = async |read: &Read<'_>| {
+            read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned())).await
+        };
+        Ok(self.db.read(Length::Long, codes).await?.into_iter().collect())
     }
 }
 
-fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
+async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
     let name = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()));
-    Ok(read.all(&PRODUCT_NAMES, &[], name)?.into_iter().collect())
+    Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
 }
 
-fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
+async fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
     let group = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), GroupNo(row.int(1)?)));
-    Ok(read.all(&GROUPS_BY_DEVICE, &[], group)?.into_iter().collect())
+    Ok(read.all(&GROUPS_BY_DEVICE, &[], group).await?.into_iter().collect())
 }
 
-fn apply(
+async fn apply(
     write: &Write<'_>,
     fleet: &Fleet,
     new_hashes: &NewHashes,
     by: &ActedBy,
 ) -> Result<Applied, ApplyError> {
-    let mut applying = Applying { write, by, faults: Vec::new() };
+    // First, so that no other apply comes between what is read here and what is written.
+    house::fleet_changes(write).await?;
+    let mut applying = Applying { write, by, ended: Vec::new(), faults: Vec::new() };
     let mut applied = Applied::default();
     for entry in &fleet.groups {
-        applied.groups.count(applying.group(entry)?);
+        applied.groups.count(applying.group(entry).await?);
     }
     for entry in &fleet.products {
-        applied.products.count(applying.product(entry)?);
+        applied.products.count(applying.product(entry).await?);
     }
     for entry in &fleet.accounts {
         let new_hash = new_hashes.get(entry.login_name.as_str()).map(String::as_str);
-        let (made, ended) = applying.account(entry, new_hash)?;
-        applied.accounts.count(made);
-        applied.sessions_ended += ended;
+        applied.accounts.count(applying.account(entry, new_hash).await?);
     }
+    applying.lock_moves(&fleet.devices).await?;
     for entry in &fleet.devices {
-        applied.devices.count(applying.device(entry)?);
+        applied.devices.count(applying.device(entry).await?);
     }
     if !applying.faults.is_empty() {
         return Err(ApplyError::Faults(applying.faults));
     }
-    house::fleet_changed(write)?;
-    audit::fleet_applied(write, by, applied.to_string())?;
+    applied.sessions_ended = applying.ended.len();
+    for Ended { account, why, live } in applying.ended {
+        audit::session_ended(write, (&account, why), live, by).await?;
+    }
+    audit::fleet_applied(write, by, applied.to_string()).await?;
     Ok(applied)
 }
 
@@ -242,43 +266,49 @@ impl Applying<'_> {
         Made::Unchanged
     }
 
-    pub(crate) fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
-        self.write.one(&GROUP, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?)))
+    pub(crate) async fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
+        self.write.one(&GROUP, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?))).await
     }
 
-    pub(crate) fn next(&self, sql: &'static Sql) -> Result<i64, Error> {
-        let next = self.write.one(sql, &[], |row| row.int(0))?;
+    pub(crate) async fn next(&self, sql: &'static Sql) -> Result<i64, Error> {
+        let next = self.write.one(sql, &[], |row| row.int(0)).await?;
         next.ok_or_else(|| Error::Data(format!("{} gave no number", sql.name)))
     }
 
-    fn group(&mut self, entry: &GroupEntry) -> Result<Made, Error> {
+    async fn group(&mut self, entry: &GroupEntry) -> Result<Made, Error> {
         let id = entry.id.as_str();
-        let known = self.write.one(&GROUP, &[id.into()], |row| {
-            Ok((row.int(0)?, row.text(1)?.to_owned(), row.flag(2)?))
-        })?;
+        let known = self
+            .write
+            .one(&GROUP, &[id.into()], |row| {
+                Ok((row.int(0)?, row.text(1)?.to_owned(), row.flag(2)?))
+            })
+            .await?;
         let Some((number, name, active)) = known else {
             let Some(name) = &entry.name else {
                 return Ok(self.fault(format!("group {id}: name: needed for a new group")));
             };
-            let number = self.next(&NEXT_GROUP)?;
+            let number = self.next(&NEXT_GROUP).await?;
             let active = entry.active.unwrap_or(true);
             let params = [number.into(), id.into(), name.as_str().into(), active.into()];
-            self.write.execute(&ADD_GROUP, &params)?;
+            self.write.execute(&ADD_GROUP, &params).await?;
             return Ok(Made::Created);
         };
         let becomes =
             (entry.name.clone().unwrap_or_else(|| name.clone()), entry.active.unwrap_or(active));
         let params = [number.into(), becomes.0.as_str().into(), becomes.1.into()];
-        self.write.execute(&CHANGE_GROUP, &params)?;
+        self.write.execute(&CHANGE_GROUP, &params).await?;
         Ok(Made::changed_if_different(&(name, active), &becomes))
     }
 
-    fn product(&mut self, entry: &ProductEntry) -> Result<Made, Error> {
+    async fn product(&mut self, entry: &ProductEntry) -> Result<Made, Error> {
         let id = entry.id.as_str();
-        let known = self.write.one(&PRODUCT, &[id.into()], |row| {
-            let (name, category) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-            Ok((name, category, row.text(2)?.to_owned(), row.int(3)?))
-        })?;
+        let known = self
+            .write
+            .one(&PRODUCT, &[id.into()], |row| {
+                let (name, category) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+                Ok((name, category, row.text(2)?.to_owned(), row.int(3)?))
+            })
+            .await?;
         let was = known.clone().unwrap_or_default();
         let currency = entry.currency.map(|currency| currency.code().to_owned());
         if known.is_none() && (entry.name.is_none() || currency.is_none()) {
@@ -298,7 +328,7 @@ impl Applying<'_> {
             becomes.2.as_str().into(),
             becomes.3.into(),
         ];
-        self.write.execute(&SET_PRODUCT, &params)?;
+        self.write.execute(&SET_PRODUCT, &params).await?;
         Ok(match known {
             None => Made::Created,
             Some(was) => Made::changed_if_different(&was, &becomes),

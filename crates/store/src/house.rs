@@ -2,7 +2,7 @@
 
 use kiosque_model::Zone;
 
-use crate::db::{Read, Write};
+use crate::db::{Db, Length, Read, Write};
 use crate::sql::statements;
 use crate::{Error, Store};
 
@@ -10,17 +10,20 @@ statements! {
     NOTE = "select value from house where name = $1";
     SET_NOTE = "insert into house (name, value) values ($1, $2)
         on conflict (name) do update set value = excluded.value";
+    DROP_NOTES = "delete from house where name = $1 or (name >= $2 and name < $3)";
+    LAST = "select last from counters where name = $1";
+    COUNT_ON = "update counters set last = last + 1 where name = $1 returning last";
 }
 
 const TIME_ZONE: &str = "time_zone";
-const FLEET_VERSION: &str = "fleet_version";
-const AUDIT_PURGED_TO: &str = "audit_purged_to";
+const FLEET: &str = "fleet";
+const AUDIT: &str = "audit";
 
-pub(crate) fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
-    match (note(write, TIME_ZONE)?, wanted) {
+pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
+    match (note(write, TIME_ZONE).await?, wanted) {
         (None, wanted) => {
             let zone = wanted.cloned().unwrap_or_else(Zone::utc);
-            write.execute(&SET_NOTE, &[TIME_ZONE.into(), zone.name().into()])?;
+            write.execute(&SET_NOTE, &[TIME_ZONE.into(), zone.name().into()]).await?;
             Ok(zone)
         }
         (Some(recorded), Some(wanted)) if recorded != wanted.name() => Err(Error::Data(format!(
@@ -31,33 +34,55 @@ pub(crate) fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zo
 }
 
 /// Grows whenever the fleet changes, so that what was read of it is known to be stale.
-pub(crate) fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
-    number(read, FLEET_VERSION)
+pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
+    let last = read.one(&LAST, &[FLEET.into()], |row| row.int(0)).await?;
+    last.ok_or_else(uncounted)
 }
 
-pub(crate) fn fleet_changed(write: &Write<'_>) -> Result<(), Error> {
-    let next = (fleet_version(write)? + 1).to_string();
-    write.execute(&SET_NOTE, &[FLEET_VERSION.into(), next.as_str().into()])?;
-    Ok(())
+/// The same, of this moment.
+pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
+    db.one(&LAST, &[FLEET.into()], |row| row.int(0)).await?.ok_or_else(uncounted)
 }
 
-/// The last number of an audit entry that was purged.
-pub(crate) fn audit_purged_to(read: &Read<'_>) -> Result<i64, Error> {
-    number(read, AUDIT_PURGED_TO)
+/// Notes that the fleet changes; until the transaction ends no other changes it.
+pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
+    count_on(write, FLEET).await.map(|_| ())
 }
 
-pub(crate) fn set_audit_purged_to(write: &Write<'_>, entry_no: i64) -> Result<(), Error> {
-    let text = entry_no.to_string();
-    write.execute(&SET_NOTE, &[AUDIT_PURGED_TO.into(), text.as_str().into()])?;
-    Ok(())
+/// The number of the next entry of the audit trail. Whoever takes it keeps others from theirs until
+/// the transaction ends, so it is taken late.
+pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
+    count_on(write, AUDIT).await
 }
 
-fn number(read: &Read<'_>, name: &str) -> Result<i64, Error> {
-    Ok(note(read, name)?.and_then(|number| number.parse().ok()).unwrap_or(0))
+async fn count_on(write: &Write<'_>, name: &str) -> Result<i64, Error> {
+    let last = write.one(&COUNT_ON, &[name.into()], |row| row.int(0)).await?;
+    last.ok_or_else(uncounted)
 }
 
-fn note(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
-    read.one(&NOTE, &[name.into()], |row| Ok(row.text(0)?.to_owned()))
+fn uncounted() -> Error {
+    Error::Data("this data has lost one of its counters".to_owned())
+}
+
+/// Leaves a note of the store's own.
+pub(crate) async fn set_note(write: &Write<'_>, name: &str, value: &str) -> Result<(), Error> {
+    write.execute(&SET_NOTE, &[name.into(), value.into()]).await.map(|_| ())
+}
+
+/// Takes the note of a name away, and those whose names go on behind it and a colon.
+pub(crate) async fn drop_notes(write: &Write<'_>, name: &str) -> Result<(), Error> {
+    let (from, to) = (format!("{name}:"), format!("{name};"));
+    let params = [name.into(), from.as_str().into(), to.as_str().into()];
+    write.execute(&DROP_NOTES, &params).await.map(|_| ())
+}
+
+/// A note, as it is at this moment.
+pub(crate) async fn note_now(db: &Db, name: &str) -> Result<Option<String>, Error> {
+    db.one(&NOTE, &[name.into()], |row| Ok(row.text(0)?.to_owned())).await
+}
+
+pub(crate) async fn note(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
+    read.one(&NOTE, &[name.into()], |row| Ok(row.text(0)?.to_owned())).await
 }
 
 impl Store {
@@ -65,8 +90,8 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub fn note(&self, name: &str) -> Result<Option<String>, Error> {
-        self.db.read(|read| note(read, &format!("note:{name}")))
+    pub async fn note(&self, name: &str) -> Result<Option<String>, Error> {
+        note_now(&self.db, &format!("note:{name}")).await
     }
 
     /// Leaves a note with the data.
@@ -75,9 +100,9 @@ impl Store {
     /// The store failed.
     pub async fn set_note(&self, name: &str, value: &str) -> Result<(), Error> {
         let (name, value) = (format!("note:{name}"), value.to_owned());
-        let set = move |write: &Write<'_>| {
-            write.execute(&SET_NOTE, &[name.as_str().into(), value.as_str().into()])
+        let set = async move |write: &Write<'_>| {
+            write.execute(&SET_NOTE, &[name.as_str().into(), value.as_str().into()]).await
         };
-        self.db.write(set).await.map(|_| ())
+        self.db.write(Length::Short, set).await.map(|_| ())
     }
 }

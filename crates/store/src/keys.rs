@@ -4,7 +4,7 @@
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
-use crate::db::{Read, Write};
+use crate::db::{Length, Read, Write};
 use crate::sql::{Row, statements};
 use crate::{Error, Store, audit};
 
@@ -64,8 +64,8 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub fn key_holder(&self, digest: &KeyDigest) -> Result<Option<KeyHolder>, Error> {
-        self.db.read(|read| read.one(&HOLDER, &[digest.as_str().into()], holder))
+    pub async fn key_holder(&self, digest: &KeyDigest) -> Result<Option<KeyHolder>, Error> {
+        self.db.one(&HOLDER, &[digest.as_str().into()], holder).await
     }
 
     /// Makes a key, unless a live one has its name.
@@ -78,20 +78,22 @@ impl Store {
         digest: KeyDigest,
         now: UnixMs,
     ) -> Result<CreatedKey, Error> {
-        let create = move |write: &Write<'_>| {
+        let create = async move |write: &Write<'_>| {
+            // One at a time: no index says that a live name is one key's alone.
+            write.alone().await?;
             let name = holder.name.as_str();
-            let taken = write.one(&LIVE, &[name.into()], |row| Ok(UnixMs(row.int(0)?)))?;
+            let taken = write.one(&LIVE, &[name.into()], |row| Ok(UnixMs(row.int(0)?))).await?;
             if let Some(since) = taken {
                 return Ok(CreatedKey::NameTaken(since));
             }
             let may = holder.rights.to_string();
             let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.0.into()];
-            write.execute(&ADD, &params)?;
-            let act = Act::KeyCreated { name: holder.name, rights: holder.rights };
-            audit::act(write, &act, &ActedBy::command(now))?;
+            write.execute(&ADD, &params).await?;
+            let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
+            audit::act(write, &act, &ActedBy::command(now)).await?;
             Ok(CreatedKey::Created)
         };
-        self.db.write(create).await
+        self.db.write(Length::Short, create).await
     }
 
     /// Revokes the live key of that name; no request that starts after this is let in by it.
@@ -99,15 +101,16 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn revoke_key(&self, name: KeyName, now: UnixMs) -> Result<RevokedKey, Error> {
-        let revoke = move |write: &Write<'_>| {
-            let revoked = write.execute(&REVOKE, &[name.as_str().into(), now.0.into()])?;
+        let revoke = async move |write: &Write<'_>| {
+            let revoked = write.execute(&REVOKE, &[name.as_str().into(), now.0.into()]).await?;
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
             }
-            audit::act(write, &Act::KeyRevoked { name }, &ActedBy::command(now))?;
+            audit::act(write, &Act::KeyRevoked { name: name.clone() }, &ActedBy::command(now))
+                .await?;
             Ok(RevokedKey::Revoked)
         };
-        self.db.write(revoke).await
+        self.db.write(Length::Short, revoke).await
     }
 
     /// Every key that there ever was, the oldest first.
@@ -122,7 +125,9 @@ impl Store {
                 revoked_at: row.maybe_int(3)?.map(UnixMs),
             })
         };
-        self.db.read_long(move |read: &Read<'_>| read.all(&LIST, &[], entry)).await
+        self.db
+            .read(Length::Short, async move |read: &Read<'_>| read.all(&LIST, &[], entry).await)
+            .await
     }
 }
 

@@ -36,7 +36,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub fn credentials_for(
+    pub async fn credentials_for(
         &self,
         login_name: &LoginName,
         place: Place,
@@ -44,30 +44,30 @@ impl Store {
     ) -> Result<Option<(Credentials, Acquaintance)>, Error> {
         let (place, since) = (place.to_string(), forgotten_until(now));
         let params = [login_name.as_str().into(), place.as_str().into(), since.0.into()];
-        self.db.read(|read| {
-            read.one(&CREDENTIALS_AND_KNOWLEDGE, &params, |row| {
+        self.db
+            .one(&CREDENTIALS_AND_KNOWLEDGE, &params, |row| {
                 let password_hash = row.text(1)?.to_owned();
                 let credentials = Credentials { account: AccountNo(row.int(0)?), password_hash };
                 let known = row.flag(2)?;
                 let seen = if known { Acquaintance::Known } else { Acquaintance::Stranger };
                 Ok((credentials, seen))
             })
-        })
+            .await
     }
 }
 
 /// Remembers where a login came from, in its transaction.
-pub(crate) fn remember(
+pub(crate) async fn remember(
     write: &Write<'_>,
     account: AccountNo,
     place: Place,
     now: UnixMs,
 ) -> Result<(), Error> {
     let place = place.to_string();
-    write.execute(&REMEMBER, &[account.0.into(), place.as_str().into(), now.0.into()])?;
+    write.execute(&REMEMBER, &[account.0.into(), place.as_str().into(), now.0.into()]).await?;
     let until = forgotten_until(now).0;
     let params = [account.0.into(), place.as_str().into(), until.into(), KNOWN_SOURCES_MAX.into()];
-    write.execute(&FORGET, &params)?;
+    write.execute(&FORGET, &params).await?;
     Ok(())
 }
 

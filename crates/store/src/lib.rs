@@ -10,6 +10,7 @@ mod activity;
 mod archive;
 mod audit;
 mod backup;
+mod citus;
 mod dashboard;
 mod db;
 mod devices;
@@ -20,6 +21,7 @@ mod known_sources;
 mod migrate;
 mod orders;
 mod owners;
+mod question;
 mod rates;
 mod receive;
 mod record;
@@ -27,6 +29,7 @@ mod renew;
 mod sessions;
 mod sql;
 mod sums;
+mod transfer;
 mod verify;
 
 use std::path::Path;
@@ -41,8 +44,9 @@ pub use activity::{Heartbeat, Unheard};
 pub use archive::Archived;
 pub use audit::{AuditAsk, AuditPage};
 pub use backup::{BackedUp, BackupError};
+pub use citus::citus_statements;
 pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
-pub use db::{Copied, FileSizes};
+pub use db::{ClockHeld, Copied, FileSizes, SessionLease};
 pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
@@ -52,10 +56,12 @@ pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::{Opened, SwitchableGroup};
+pub use transfer::{MoveError, MoveStep, Moved, Moving};
 pub use verify::Verified;
 
 use activity::Activity;
-use db::Db;
+use db::{Db, Length};
+use question::GroupHints;
 
 /// Why the store could not do what was asked; never the caller's fault.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +69,18 @@ pub enum Error {
     /// Others kept the store for longer than a request waits.
     #[error("the store was busy for {0:?}")]
     Busy(Duration),
-    /// The engine failed.
+    /// The file failed.
     #[error("the store failed: {0}")]
-    Engine(#[from] rusqlite::Error),
+    Sqlite(#[from] rusqlite::Error),
+    /// The database failed, or refused.
+    #[error("the database failed: {}", told(.0))]
+    Postgres(tokio_postgres::Error),
+    /// The database does not answer, or nothing that it answers may be believed now.
+    #[error("the database cannot be relied on now: {0}")]
+    Unreachable(String),
+    /// What was asked for may have been done, or not.
+    #[error("it is not known whether this was done: {0}")]
+    Unknown(String),
     /// The data is not what this program made, or is used otherwise than it was made for.
     #[error("{0}")]
     Data(String),
@@ -81,6 +96,40 @@ pub enum Refused {
     Refusal(Refusal),
     /// The store's fault.
     Store(Error),
+}
+
+/// What the server said, or why nothing was heard of it.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        use tokio_postgres::error::SqlState;
+        let code = error.code();
+        // It ended before it was done, or there was nobody to do it.
+        let out_of_time = [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE];
+        let away = [
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::TOO_MANY_CONNECTIONS,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+        ];
+        match code {
+            None => Error::Unreachable(told(&error)),
+            Some(code) if out_of_time.contains(code) || away.contains(code) => {
+                Error::Unreachable(told(&error))
+            }
+            Some(_) => Error::Postgres(error),
+        }
+    }
 }
 
 impl From<MoneyFault> for Error {
@@ -116,12 +165,22 @@ pub enum WhenAbsent {
     Refuse,
 }
 
+/// Where the data is.
+#[derive(Clone, Copy, Debug)]
+pub enum StorePlace<'a> {
+    /// In a file of this folder.
+    Folder(&'a Path),
+    /// In a PostgreSQL: `postgres://…`, which may name several hosts; the one that takes writes is
+    /// meant.
+    Postgres(&'a str),
+}
+
 /// How to open a store.
 #[derive(Clone, Debug)]
 pub struct Opening<'a> {
-    /// The folder that holds the data.
-    pub folder: &'a Path,
-    /// What to do when it holds none.
+    /// Where the data is.
+    pub place: StorePlace<'a>,
+    /// What to do when there is none.
     pub when_absent: WhenAbsent,
     /// The platform's time zone; `None`: the recorded one, UTC for new data.
     pub zone: Option<&'a Zone>,
@@ -129,6 +188,8 @@ pub struct Opening<'a> {
     pub shape: Arc<dyn RecordShape>,
     /// How long a request waits for its turn.
     pub wait: Duration,
+    /// How long answers about sessions may be relied on; of no matter for a folder.
+    pub lease: SessionLease,
     /// The time now.
     pub now: UnixMs,
 }
@@ -136,10 +197,11 @@ pub struct Opening<'a> {
 /// The data of one platform. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    db: Arc<Db>,
+    db: Db,
     zone: Zone,
     shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
+    group_hints: Arc<GroupHints>,
 }
 
 impl Store {
@@ -148,18 +210,39 @@ impl Store {
     /// # Errors
     /// No data where some was expected, data of a newer program, another time zone than the
     /// recorded one, or an engine that fails.
-    pub fn open(opening: &Opening<'_>) -> Result<Store, Error> {
-        let db = Db::open(opening.folder, opening.when_absent, opening.wait)?;
-        let zone = db.write_here(|write| {
-            let done = migrate::up(write, opening.now)?;
-            let zone = house::settle_zone(write, opening.zone)?;
-            if done.contains(&migrate::SUMS) {
-                renew::orders(write, &zone, &*opening.shape)?;
-            }
-            Ok::<_, Error>(zone)
-        })?;
-        let shape = Arc::clone(&opening.shape);
-        Ok(Store { db: Arc::new(db), zone, shape, activity: Arc::default() })
+    pub async fn open(opening: &Opening<'_>) -> Result<Store, Error> {
+        let store = Store::open_unsettled(opening).await?;
+        store.db.write(Length::Short, async |write| transfer::settled(write).await).await?;
+        store.db.begin_answering().await?;
+        Ok(store)
+    }
+
+    /// The same for a move, of which one end may be data that is not complete yet, and the other
+    /// data that has moved away.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn open_unsettled(opening: &Opening<'_>) -> Result<Store, Error> {
+        let db = Db::open(opening).await?;
+        let (when_absent, now) = (opening.when_absent, opening.now);
+        let (wanted, shape) = (opening.zone.cloned(), Arc::clone(&opening.shape));
+        let zone = db
+            .write(Length::Long, async move |write| {
+                let done = migrate::up(write, when_absent, now).await?;
+                let zone = house::settle_zone(write, wanted.as_ref()).await?;
+                if done.contains(&migrate::SUMS) {
+                    renew::orders(write, &zone, &*shape).await?;
+                }
+                Ok::<_, Error>(zone)
+            })
+            .await?;
+        Ok(Store {
+            db,
+            zone,
+            shape: Arc::clone(&opening.shape),
+            activity: Arc::default(),
+            group_hints: Arc::default(),
+        })
     }
 
     /// The platform's time zone.
@@ -172,46 +255,62 @@ impl Store {
     ///
     /// # Errors
     /// It does not.
-    pub fn answers(&self) -> Result<(), Error> {
-        self.db.read(|read| house::fleet_version(read).map(|_| ()))
+    pub async fn answers(&self) -> Result<(), Error> {
+        house::fleet_version_now(&self.db).await.map(|_| ())
     }
 
-    /// How large the store's files are.
+    /// How large the store's files are, if it has some of its own.
     #[must_use]
-    pub fn file_sizes(&self) -> FileSizes {
+    pub fn file_sizes(&self) -> Option<FileSizes> {
         self.db.file_sizes()
+    }
+
+    /// Holds this node's clock against the database's. While it is further off than the lease
+    /// allows, no session is answered for. `None`: there is no other clock.
+    pub fn hold_clock(&self, now: UnixMs) -> Option<ClockHeld> {
+        self.db.hold_clock(now)
     }
 
     /// Compiles every statement that this crate has, for a test to hold against the engine.
     ///
     /// # Errors
     /// The name of the first statement that does not compile, and why.
-    pub fn prepare_all(&self) -> Result<usize, Error> {
-        let groups = [
-            accounts::ALL,
-            activity::ALL,
-            archive::ALL,
-            backup::ALL,
-            audit::ALL,
-            devices::ALL,
-            house::ALL,
-            keys::ALL,
-            known_sources::ALL,
-            migrate::ALL,
-            orders::ALL,
-            owners::ALL,
-            rates::ALL,
-            receive::ALL,
-            renew::ALL,
-            sessions::ALL,
-            sums::ALL,
-        ];
-        let mut count = 0;
-        let parts = fleet::all().chain(dashboard::all()).chain(verify::all());
-        for sql in groups.into_iter().flatten().copied().chain(parts) {
-            self.db.read(|read| read.compile(sql))?;
-            count += 1;
-        }
-        Ok(count)
+    pub async fn prepare_all(&self) -> Result<usize, Error> {
+        self.db.read(Length::Long, prepare_all).await
     }
+}
+
+async fn prepare_all(read: &db::Read<'_>) -> Result<usize, Error> {
+    let mut count = 0;
+    for sql in all_statements().chain(transfer::statements()) {
+        read.compile(sql).await?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Every statement that asks or changes something in the course of a day.
+fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
+    let groups = [
+        accounts::ALL,
+        activity::ALL,
+        archive::ALL,
+        backup::ALL,
+        audit::ALL,
+        devices::ALL,
+        house::ALL,
+        keys::ALL,
+        known_sources::ALL,
+        migrate::ALL,
+        orders::ALL,
+        owners::ALL,
+        question::ALL,
+        rates::ALL,
+        receive::ALL,
+        renew::ALL,
+        sessions::ALL,
+        sums::ALL,
+    ];
+    let parts = fleet::all().chain(dashboard::all()).chain(verify::all());
+    groups.into_iter().flatten().copied().chain(parts)
 }

@@ -4,9 +4,9 @@
 use kiosque_model::UnixMs;
 use sha2::{Digest, Sha256};
 
-use crate::Error;
 use crate::db::Write;
 use crate::sql::statements;
+use crate::{Error, WhenAbsent};
 
 struct Migration {
     number: i64,
@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "operator",
         text: include_str!("../migrations/0003_operator.sql"),
     },
+    Migration { number: 4, name: "nodes", text: include_str!("../migrations/0004_nodes.sql") },
 ];
 
 statements! {
@@ -40,10 +41,24 @@ const REGISTER: &str = "create table if not exists migrations (
 /// The migration after which the sums of orders that are kept must be counted.
 pub(crate) const SUMS: i64 = 2;
 
+/// Every migration's text, for tests of the layout.
+#[cfg(test)]
+pub(crate) fn texts() -> String {
+    MIGRATIONS.iter().map(|migration| migration.text).collect()
+}
+
 /// Runs what has not run yet, all or nothing, and says which that was.
-pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<Vec<i64>, Error> {
-    write.script(REGISTER)?;
-    let done = write.all(&RECORDED, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned())))?;
+pub(crate) async fn up(
+    write: &Write<'_>,
+    when_absent: WhenAbsent,
+    now: UnixMs,
+) -> Result<Vec<i64>, Error> {
+    write.alone().await?;
+    write.script(REGISTER).await?;
+    let done = write.all(&RECORDED, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned()))).await?;
+    if done.is_empty() && when_absent == WhenAbsent::Refuse {
+        return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
+    }
     for (number, checksum) in &done {
         let known = MIGRATIONS.iter().find(|migration| migration.number == *number);
         match known {
@@ -63,7 +78,7 @@ pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<Vec<i64>, Error> {
     }
     let new = MIGRATIONS.get(done.len()..).unwrap_or_default();
     for migration in new {
-        write.script(&for_sqlite(migration.text))?;
+        write.script(migration.text).await?;
         let checksum = checksum_of(migration.text);
         let params = [
             migration.number.into(),
@@ -71,17 +86,9 @@ pub(crate) fn up(write: &Write<'_>, now: UnixMs) -> Result<Vec<i64>, Error> {
             checksum.as_str().into(),
             now.0.into(),
         ];
-        write.execute(&RECORD, &params)?;
+        write.execute(&RECORD, &params).await?;
     }
     Ok(new.iter().map(|migration| migration.number).collect())
-}
-
-/// SQLite looks a row up twice by a key of any type but this one, which it takes as the row's own
-/// number; both spellings mean the same 64 bits there. Small rows that are read by ranges of their
-/// key lie in its order.
-fn for_sqlite(text: &str) -> String {
-    let text = text.replace("bigint primary key", "integer primary key");
-    text.replace("/* kept in the order of its key */", "without rowid")
 }
 
 fn checksum_of(text: &str) -> String {

@@ -1,29 +1,50 @@
 //! Order pages and details. Pages cost the same at any depth: the ledger gives the total and turns
 //! a page into a range of sequence numbers.
 
-use kiosque_model::{DeviceCode, PageAsk, Presented, Refusal, Scope, UnixMs};
+use std::marker::PhantomData;
 
-use crate::db::Read;
+use kiosque_model::{DeviceCode, GroupNo, PageAsk, Presented, Refusal, Scope, UnixMs};
+
+use crate::db::{Ask, Length};
+use crate::question::Question;
 use crate::record::Ready;
-use crate::sql::{Value, statements};
+use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store, receive};
 
 statements! {
-    LEDGER = "select device_no, first_seq, archived_seq, last_seq from ledger
-        where group_no = $1 and device_code = $2 and since_ms <= $3";
-    PAGE = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from orders
-        where group_no = $1 and device_no = $2 and seq > $3 and seq <= $4
-        order by seq";
-    COUNT_IN_SPAN = "select count(*) from orders
-        where group_no = $1 and device_no = $2 and seq > $3
-            and trade_start_ms >= $4 and trade_start_ms < $5";
+    /// The ledger's row and the orders of a page beside it; without an order on the page, the
+    /// ledger's row alone. `$4` orders are skipped, and `$5` is where the page ends.
+    PAGE = "select l.archived_seq, l.last_seq, o.shape, o.head, o.lines, o.errors, o.trade_no,
+            o.trade_no_in, o.order_id
+        from ledger l left join orders o on o.group_no = $1 and o.device_no = l.device_no
+            and o.seq <= l.last_seq - $4
+            and o.seq > case when l.last_seq - $5 > l.archived_seq
+                then l.last_seq - $5 else l.archived_seq end
+        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
+        order by o.seq";
+    PAGE_WITH_HISTORY = "select l.first_seq - 1, l.last_seq, o.shape, o.head, o.lines, o.errors,
+            o.trade_no, o.trade_no_in, o.order_id
+        from ledger l left join orders o on o.group_no = $1 and o.device_no = l.device_no
+            and o.seq <= l.last_seq - $4
+            and o.seq > case when l.last_seq - $5 >= l.first_seq
+                then l.last_seq - $5 else l.first_seq - 1 end
+        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
+        order by o.seq";
+    COUNT_IN_SPAN = "select (
+            select count(*) from orders o
+            where o.group_no = $1 and o.device_no = l.device_no
+                and o.seq > case when $6 then l.first_seq - 1 else l.archived_seq end
+                and o.trade_start_ms >= $4 and o.trade_start_ms < $5
+        ) from ledger l
+        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3";
     PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
         from (
-            select seq, shape, head, lines, errors, trade_no, trade_no_in, order_id from orders
-            where group_no = $1 and device_no = $2 and seq > $3
-                and trade_start_ms >= $4 and trade_start_ms < $5
-            order by seq desc limit $6 offset $7
+            select o.seq, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+            from ledger l join orders o on o.group_no = $1 and o.device_no = l.device_no
+                and o.seq > case when $6 then l.first_seq - 1 else l.archived_seq end
+            where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
+                and o.trade_start_ms >= $4 and o.trade_start_ms < $5
+            order by o.seq desc limit $7 offset $8
         ) page order by seq";
     BY_TRADE_NO = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
         from orders
@@ -36,6 +57,9 @@ statements! {
         from orders
         where group_no = $1 and order_id = $2 and trade_no_in is null";
 }
+
+/// Further than any sequence number reaches; what is asked for behind it is asked for there.
+const FAR: i64 = i64::MAX / 4;
 
 /// Whether archived orders are listed, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,136 +101,212 @@ pub struct TradeNumbers {
     pub inner: Option<String>,
 }
 
-/// The sequence numbers in scope: above `low`, up to `high`.
-struct Range {
-    device_no: i64,
-    low: i64,
-    high: i64,
-}
-
 impl Store {
     /// Visits the orders of a page, the oldest of them first, and returns the total. Rows that were
     /// stored one after the other are found without a search for each in that direction alone.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn order_page<A: Default + Send + 'static>(
+    pub async fn order_page<A, V>(
         &self,
         presented: &Presented,
         now: UnixMs,
         ask: OrderAsk,
-        visit: impl Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Result<(i64, A), Refused> {
-        let Some(span) = ask.span else {
-            return self.scoped(presented, now, |read, scope| page(read, scope, now, &ask, &visit));
-        };
-        let in_span =
-            move |read: &Read<'_>, scope: Scope| page_in_span(read, scope, now, &ask, span, &visit);
-        self.scoped_long(presented, now, in_span).await
+        visit: V,
+    ) -> Result<(i64, A), Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        let orders = PhantomData;
+        match ask.span {
+            None => self.ask(presented, now, Page { ask, now, visit, orders }).await,
+            Some(span) => {
+                self.ask(presented, now, PageInSpan { ask, span, now, visit, orders }).await
+            }
+        }
     }
 
     /// The order of a trade number.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OrderUnknown`, or the store failed.
-    pub fn order_detail<A>(
+    pub async fn order_detail<A: Send + 'static>(
         &self,
         presented: &Presented,
         now: UnixMs,
-        numbers: &TradeNumbers,
-        show: impl FnOnce(Ready<'_>) -> A,
+        numbers: TradeNumbers,
+        show: impl Fn(Ready<'_>) -> A + Send + Sync + 'static,
     ) -> Result<A, Refused> {
-        self.scoped(presented, now, |read, scope| detail(read, scope, numbers, show))
+        self.ask(presented, now, Detail { numbers, show, shown: PhantomData }).await
     }
 }
 
-fn range(read: &Read<'_>, scope: Scope, now: UnixMs, ask: &OrderAsk) -> Result<Range, Refused> {
-    let device = ask.device.as_ref().ok_or(Refusal::OutOfScope)?;
-    let params = [scope.group().0.into(), device.as_str().into(), now.0.into()];
-    let range = read.one(&LEDGER, &params, |row| {
-        let low = match ask.history {
-            History::Included => row.int(1)? - 1,
-            History::Left => row.int(2)?,
+/// A page of a device's orders: a key range, and a total that follows from the ledger.
+struct Page<A, V> {
+    ask: OrderAsk,
+    now: UnixMs,
+    visit: V,
+    orders: PhantomData<fn() -> A>,
+}
+
+#[derive(Default)]
+struct FoundPage<A> {
+    /// The sequence numbers in scope: above the first, up to the second.
+    in_scope: Option<(i64, i64)>,
+    rows: i64,
+    orders: A,
+}
+
+impl<A, V> Question for Page<A, V>
+where
+    A: Default + Send + 'static,
+    V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
+{
+    type Found = FoundPage<A>;
+    type Answer = (i64, A);
+
+    fn length(&self) -> Length {
+        Length::Short
+    }
+
+    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+        let Some(device) = &self.ask.device else { return Vec::new() };
+        let page = match self.ask.history {
+            History::Left => &PAGE,
+            History::Included => &PAGE_WITH_HISTORY,
         };
-        Ok(Range { device_no: row.int(0)?, low, high: row.int(3)? })
-    })?;
-    Ok(range.ok_or(Refusal::OutOfScope)?)
-}
+        let skip = self.ask.page.skip().min(FAR);
+        let params = [
+            group.0.into(),
+            device.as_str().into(),
+            self.now.0.into(),
+            skip.into(),
+            (skip + self.ask.page.size().min(FAR)).into(),
+        ];
+        vec![Ask::new(page, params)]
+    }
 
-fn page<A: Default>(
-    read: &Read<'_>,
-    scope: Scope,
-    now: UnixMs,
-    ask: &OrderAsk,
-    visit: &impl Fn(&mut A, Ready<'_>) -> Result<(), Error>,
-) -> Result<(i64, A), Refused> {
-    let Range { device_no, low, high } = range(read, scope, now, ask)?;
-    let newest = high - ask.page.skip();
-    let oldest = newest.saturating_sub(ask.page.size()).max(low);
-    let mut page = A::default();
-    if newest > low {
-        let params = [scope.group().0.into(), device_no.into(), oldest.into(), newest.into()];
-        let mut rows = 0;
-        read.each(&PAGE, &params, |row| {
-            rows += 1;
-            visit(&mut page, Ready::of(row, 0)?)
-        })?;
-        if rows != newest - oldest {
-            let gap = format!("device {device_no}: {rows} orders in ({oldest}, {newest}]");
-            return Err(Error::Data(gap).into());
+    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
+        if found.in_scope.is_none() {
+            found.in_scope = Some((row.int(0)?, row.int(1)?));
         }
+        if row.maybe_int(2)?.is_some() {
+            found.rows += 1;
+            (self.visit)(&mut found.orders, Ready::of(row, 2)?)?;
+        }
+        Ok(())
     }
-    Ok((high - low, page))
+
+    fn answer(self, found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
+        let (low, high) = found.in_scope.ok_or(Refusal::OutOfScope)?;
+        let newest = high - self.ask.page.skip().min(FAR);
+        let oldest = (newest - self.ask.page.size().min(FAR)).max(low);
+        let expected = (newest - oldest).max(0);
+        if found.rows != expected {
+            let (rows, group) = (found.rows, scope.group().0);
+            return Err(Error::Data(format!(
+                "group {group}, device {:?}: {rows} orders in ({oldest}, {newest}]",
+                self.ask.device
+            ))
+            .into());
+        }
+        Ok((high - low, found.orders))
+    }
 }
 
-fn page_in_span<A: Default>(
-    read: &Read<'_>,
-    scope: Scope,
-    now: UnixMs,
-    ask: &OrderAsk,
+/// A page of those orders whose trades started in a span; they are counted.
+struct PageInSpan<A, V> {
+    ask: OrderAsk,
     span: Span,
-    visit: &impl Fn(&mut A, Ready<'_>) -> Result<(), Error>,
-) -> Result<(i64, A), Refused> {
-    let Range { device_no, low, .. } = range(read, scope, now, ask)?;
-    let params: [Value<'_>; 7] = [
-        scope.group().0.into(),
-        device_no.into(),
-        low.into(),
-        span.start.0.into(),
-        span.end.0.into(),
-        ask.page.size().into(),
-        ask.page.skip().into(),
-    ];
-    let total = read.one(&COUNT_IN_SPAN, &params[..5], |row| row.int(0))?.unwrap_or(0);
-    let mut page = A::default();
-    read.each(&PAGE_IN_SPAN, &params, |row| visit(&mut page, Ready::of(row, 0)?))?;
-    Ok((total, page))
+    now: UnixMs,
+    visit: V,
+    orders: PhantomData<fn() -> A>,
 }
 
-fn detail<A>(
-    read: &Read<'_>,
-    scope: Scope,
-    numbers: &TradeNumbers,
-    show: impl FnOnce(Ready<'_>) -> A,
-) -> Result<A, Refused> {
-    let group = Value::Int(scope.group().0);
-    let (out, inner) = (numbers.out.as_deref(), numbers.inner.as_deref());
-    // Text with a NUL exists nowhere; one engine cannot even be asked for it.
-    if [out, inner].into_iter().flatten().any(|number| number.contains('\0')) {
-        return Err(Refusal::OrderUnknown.into());
+impl<A, V> Question for PageInSpan<A, V>
+where
+    A: Default + Send + 'static,
+    V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
+{
+    type Found = (Option<i64>, A);
+    type Answer = (i64, A);
+
+    fn length(&self) -> Length {
+        Length::Long
     }
-    let (sql, number) = match (out, inner) {
-        (_, Some(inner)) => match receive::order_id_of(inner) {
-            Some(order_id) => (&BY_ORDER_ID, order_id),
-            None => (&BY_TRADE_NO_IN, inner),
-        },
-        (Some(out), None) => (&BY_TRADE_NO, out),
-        (None, None) => return Err(Refusal::OrderUnknown.into()),
-    };
-    let found = read.one(sql, &[group, number.into()], |row| {
+
+    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+        let Some(device) = &self.ask.device else { return Vec::new() };
+        let params: [Value<'_>; 8] = [
+            group.0.into(),
+            device.as_str().into(),
+            self.now.0.into(),
+            self.span.start.0.into(),
+            self.span.end.0.into(),
+            (self.ask.history == History::Included).into(),
+            self.ask.page.size().into(),
+            self.ask.page.skip().into(),
+        ];
+        vec![Ask::new(&COUNT_IN_SPAN, &params[..6]), Ask::new(&PAGE_IN_SPAN, params)]
+    }
+
+    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+        match ask {
+            0 => found.0 = Some(row.int(0)?),
+            _ => (self.visit)(&mut found.1, Ready::of(row, 0)?)?,
+        }
+        Ok(())
+    }
+
+    fn answer(self, (total, orders): Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
+        Ok((total.ok_or(Refusal::OutOfScope)?, orders))
+    }
+}
+
+struct Detail<A, S> {
+    numbers: TradeNumbers,
+    show: S,
+    shown: PhantomData<fn() -> A>,
+}
+
+impl<A, S> Question for Detail<A, S>
+where
+    A: Send + 'static,
+    S: Fn(Ready<'_>) -> A + Send + Sync + 'static,
+{
+    type Found = Option<A>;
+    type Answer = A;
+
+    fn length(&self) -> Length {
+        Length::Short
+    }
+
+    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+        let (out, inner) = (self.numbers.out.as_deref(), self.numbers.inner.as_deref());
+        // Text with a NUL exists nowhere; one engine cannot even be asked for it.
+        if [out, inner].into_iter().flatten().any(|number| number.contains('\0')) {
+            return Vec::new();
+        }
+        let (sql, number) = match (out, inner) {
+            (_, Some(inner)) => match receive::order_id_of(inner) {
+                Some(order_id) => (&BY_ORDER_ID, order_id),
+                None => (&BY_TRADE_NO_IN, inner),
+            },
+            (Some(out), None) => (&BY_TRADE_NO, out),
+            (None, None) => return Vec::new(),
+        };
+        vec![Ask::new(sql, [group.0.into(), number.into()])]
+    }
+
+    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
         let ready = Ready::of(row, 0)?;
-        let named = out.is_none_or(|out| ready.trade_no == Some(out));
-        Ok(named.then(|| show(ready)))
-    })?;
-    Ok(found.flatten().ok_or(Refusal::OrderUnknown)?)
+        let named = self.numbers.out.as_deref().is_none_or(|out| ready.trade_no == Some(out));
+        *found = named.then(|| (self.show)(ready));
+        Ok(())
+    }
+
+    fn answer(self, found: Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
+        Ok(found.ok_or(Refusal::OrderUnknown)?)
+    }
 }

@@ -6,13 +6,23 @@ use std::collections::HashMap;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Read, Write};
-use crate::sql::statements;
+use crate::sql::{Value, statements};
 use crate::{Error, house};
 
 statements! {
-    PERIODS = "select o.group_no, o.since_ms, o.device_no
-        from devices d join device_owners o on o.device_no = d.device_no
-        where d.device_code = $1 order by o.since_ms";
+    PERIODS = "select d.device_code, o.group_no, o.since_ms, o.device_no
+        from {rows r: code text} cross join devices d
+        cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
+    LOCK_GROUP = "update group_changes set last_change_no = last_change_no where group_no = $1";
+    MOVES = "select g.group_no, o.group_no
+        from {rows r: code text, id text} cross join groups g
+        cross join devices d cross join device_owners o
+        where g.group_id = r.id and d.device_code = r.code and o.device_no = d.device_no
+            and o.until_ms = $3 and o.group_no <> g.group_no";
+    FIRST_OWNERS = "select g.group_no
+        from {rows r: code text, id text} cross join groups g
+        where g.group_id = r.id
+            and not exists (select 1 from devices d where d.device_code = r.code)";
     LAST_PERIOD = "select o.group_no, o.since_ms, g.group_id
         from device_owners o join groups g on g.group_no = o.group_no
         where o.device_no = $1 order by o.since_ms desc limit 1";
@@ -64,8 +74,8 @@ pub struct Owners {
 
 impl Owners {
     /// Forgets everything if the fleet has changed since.
-    pub(crate) fn refresh(&mut self, read: &Read<'_>) -> Result<(), Error> {
-        let version = house::fleet_version(read)?;
+    pub(crate) async fn refresh(&mut self, read: &Read<'_>) -> Result<(), Error> {
+        let version = house::fleet_version(read).await?;
         if version != self.fleet_version {
             self.known.clear();
             self.fleet_version = version;
@@ -73,24 +83,83 @@ impl Owners {
         Ok(())
     }
 
-    pub(crate) fn of(&mut self, read: &Read<'_>, code: &str) -> Result<Option<Ownership>, Error> {
-        if let Some(known) = self.known.get(code) {
-            return Ok(known.clone());
+    /// Whether the fleet is still the one that was read.
+    pub(crate) async fn are_fresh(&self, read: &Read<'_>) -> Result<bool, Error> {
+        Ok(house::fleet_version(read).await? == self.fleet_version)
+    }
+
+    /// Reads the owners of those devices that are not known yet.
+    pub(crate) async fn learn<'c>(
+        &mut self,
+        read: &Read<'_>,
+        codes: impl Iterator<Item = &'c str>,
+    ) -> Result<(), Error> {
+        let mut new: Vec<&str> = codes.filter(|code| !self.known.contains_key(*code)).collect();
+        if new.is_empty() {
+            return Ok(());
         }
-        let mut device = None;
-        let periods = read.all(&PERIODS, &[code.into()], |row| {
-            device = Some(DeviceNo(row.int(2)?));
-            Ok((GroupNo(row.int(0)?), UnixMs(row.int(1)?)))
-        })?;
-        let ownership = device.map(|device| Ownership { device, periods });
-        self.known.insert(code.to_owned(), ownership.clone());
-        Ok(ownership)
+        new.sort_unstable();
+        new.dedup();
+        let rows: Vec<[Value<'_>; 1]> = new.iter().map(|code| [(*code).into()]).collect();
+        self.known.extend(new.iter().map(|code| ((*code).to_owned(), None)));
+        let known = &mut self.known;
+        read.each_of(&PERIODS, &rows, &[], |row| {
+            let Some(entry) = known.get_mut(row.text(0)?) else { return Ok(()) };
+            let new = || Ownership { device: DeviceNo(0), periods: Vec::new() };
+            let owned = entry.get_or_insert_with(new);
+            owned.device = DeviceNo(row.int(3)?);
+            owned.periods.push((GroupNo(row.int(1)?), UnixMs(row.int(2)?)));
+            Ok(())
+        })
+        .await?;
+        for code in new {
+            if let Some(Some(owned)) = self.known.get_mut(code) {
+                owned.periods.sort_unstable_by_key(|(_, since)| *since);
+            }
+        }
+        Ok(())
+    }
+
+    /// The owners of a device, if they have been read and there is one.
+    pub(crate) fn known(&self, code: &str) -> Option<&Ownership> {
+        self.known.get(code)?.as_ref()
     }
 
     /// Forgets one device.
     pub(crate) fn forget(&mut self, code: &str) {
         self.known.remove(code);
     }
+}
+
+/// Keeps others from the ledgers of these groups, from their orders, and from taking a device away
+/// from them, until the transaction ends. They come in order, so that no two wait for each other.
+pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
+    for group in groups {
+        write.execute(&LOCK_GROUP, &[group.0.into()]).await?;
+    }
+    Ok(())
+}
+
+/// Locks all groups between which devices will move: codes, and ids of the groups that get them.
+/// Each apply does so once, since it comes upon them in any order.
+pub(crate) async fn lock_moves(write: &Write<'_>, moves: &[[Value<'_>; 2]]) -> Result<(), Error> {
+    let mut groups = Vec::new();
+    let last = [i64::MAX.into()];
+    write
+        .each_of(&MOVES, moves, &last, |row| {
+            groups.extend([GroupNo(row.int(0)?), GroupNo(row.int(1)?)]);
+            Ok(())
+        })
+        .await?;
+    write
+        .each_of(&FIRST_OWNERS, moves, &[], |row| {
+            groups.push(GroupNo(row.int(0)?));
+            Ok(())
+        })
+        .await?;
+    groups.sort_unstable();
+    groups.dedup();
+    lock_groups(write, &groups).await
 }
 
 /// A device as far as its owners are concerned.
@@ -108,35 +177,42 @@ pub(crate) enum Handover {
 }
 
 /// The device's first owner.
-pub(crate) fn start(write: &Write<'_>, owned: &Owned<'_>, group: GroupNo) -> Result<(), Error> {
-    add_period(write, owned, group, UnixMs(0))
+pub(crate) async fn start(
+    write: &Write<'_>,
+    owned: &Owned<'_>,
+    group: GroupNo,
+) -> Result<(), Error> {
+    add_period(write, owned, group, UnixMs(0)).await
 }
 
-/// Gives a device to `group` at `since`, or now. `Err` inside says why it cannot be.
-pub(crate) fn give(
+/// Gives a device to `group` at `since`, or now. `Err` inside says why it cannot be. The groups are
+/// locked (see [`lock_moves`]), so that the owner's orders stay as they are.
+pub(crate) async fn give(
     write: &Write<'_>,
     owned: &Owned<'_>,
     group: GroupNo,
     since: Option<UnixMs>,
     now: UnixMs,
 ) -> Result<Result<Handover, String>, Error> {
-    let last = write.one(&LAST_PERIOD, &[owned.device.0.into()], |row| {
-        Ok((GroupNo(row.int(0)?), UnixMs(row.int(1)?), row.text(2)?.to_owned()))
-    })?;
+    let last = write
+        .one(&LAST_PERIOD, &[owned.device.0.into()], |row| {
+            Ok((GroupNo(row.int(0)?), UnixMs(row.int(1)?), row.text(2)?.to_owned()))
+        })
+        .await?;
     let Some((owner, owner_since, owner_id)) = last else {
-        start(write, owned, group)?;
+        start(write, owned, group).await?;
         return Ok(Ok(Handover::Moved));
     };
     if owner == group {
         return Ok(stays(owner_since, since, &owner_id));
     }
-    let latest_from = |from: UnixMs| {
+    let latest_from = async |from: UnixMs| {
         let params = [owner.0.into(), owned.device.0.into(), from.0.into()];
-        write.one(&LATEST_TRADE, &params, |row| row.int(0))
+        write.one(&LATEST_TRADE, &params, |row| row.int(0)).await
     };
     let since = match since {
-        None => latest_from(now)?.map_or(now, |latest| UnixMs(latest).plus_ms(1)),
-        Some(since) if latest_from(since)?.is_some() => {
+        None => latest_from(now).await?.map_or(now, |latest| UnixMs(latest).plus_ms(1)),
+        Some(since) if latest_from(since).await?.is_some() => {
             return Ok(Err(format!(
                 "since: orders that started at or after it are kept for group {owner_id}; \
                  a move takes effect after them"
@@ -148,8 +224,8 @@ pub(crate) fn give(
         return Ok(Err(format!("since: is not after the move to group {owner_id}")));
     }
     let end = [owner.0.into(), owned.code.into(), owner_since.0.into(), since.0.into()];
-    write.execute(&END_PERIOD, &end)?;
-    add_period(write, owned, group, since)?;
+    write.execute(&END_PERIOD, &end).await?;
+    add_period(write, owned, group, since).await?;
     Ok(Ok(Handover::Moved))
 }
 
@@ -163,7 +239,7 @@ fn stays(owner_since: UnixMs, since: Option<UnixMs>, owner_id: &str) -> Result<H
     }
 }
 
-fn add_period(
+async fn add_period(
     write: &Write<'_>,
     owned: &Owned<'_>,
     group: GroupNo,
@@ -177,9 +253,9 @@ fn add_period(
         owned.listed.into(),
         owned.device.0.into(),
     ];
-    write.execute(&ADD_PERIOD, &period)?;
+    write.execute(&ADD_PERIOD, &period).await?;
     let account = [group.0.into(), owned.code.into(), owned.device.0.into(), since.0.into()];
-    write.execute(&OPEN_LEDGER, &account)?;
-    write.execute(&OPEN_CHANGES, &[group.0.into()])?;
+    write.execute(&OPEN_LEDGER, &account).await?;
+    write.execute(&OPEN_CHANGES, &[group.0.into()]).await?;
     Ok(())
 }

@@ -1,18 +1,14 @@
 //! Dated exchange rates: what one unit of a currency is worth in US dollars from a day on.
 
-use kiosque_model::sales::{Rate, Rates};
+use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
-use crate::db::{Read, Write};
+use crate::db::{Length, Write};
 use crate::fleet::{Made, Tally};
 use crate::sql::statements;
 use crate::{Error, Store};
 
 statements! {
-    BETWEEN = "select day, usd_per_unit_e12 from rates
-        where currency = $1 and day <= $3 and day >= coalesce(
-            (select max(day) from rates where currency = $1 and day <= $2), $2)
-        order by day";
     KEPT = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
     SET = "insert into rates (currency, day, usd_per_unit_e12) values ($1, $2, $3)
         on conflict (currency, day) do update set usd_per_unit_e12 = excluded.usd_per_unit_e12";
@@ -29,40 +25,22 @@ pub struct DatedRate {
     pub rate: Rate,
 }
 
-/// Adds the rates that hold from `first` to `last`: the latest on or before `first`, too.
-pub(crate) fn read(
-    read: &Read<'_>,
-    currency: Currency,
-    first: Day,
-    last: Day,
-    rates: &mut Rates,
-) -> Result<(), Error> {
-    let params = [currency.code().into(), first.0.into(), last.0.into()];
-    read.each(&BETWEEN, &params, |row| {
-        let (day, parts) = (Day(row.int(0)?), row.int(1)?);
-        let rate = Rate::from_parts(parts);
-        let rate = rate.ok_or_else(|| Error::Data(format!("{currency} on {day}: rate {parts}")))?;
-        rates.add(currency, day, rate);
-        Ok(())
-    })
-}
-
 impl Store {
     /// Takes rates in, all or nothing; one of the same currency and day replaces what was kept.
     ///
     /// # Errors
     /// The store failed.
     pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<Tally, Error> {
-        self.db.write(move |write| set(write, &rates)).await
+        self.db.write(Length::Long, async move |write: &Write<'_>| set(write, &rates).await).await
     }
 }
 
-fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<Tally, Error> {
+async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<Tally, Error> {
     let mut tally = Tally::default();
     for DatedRate { day, currency, rate } in rates {
         let key = [currency.code().into(), day.0.into()];
-        let kept = write.one(&KEPT, &key, |row| row.int(0))?;
-        write.execute(&SET, &[key[0], key[1], rate.parts().into()])?;
+        let kept = write.one(&KEPT, &key, |row| row.int(0)).await?;
+        write.execute(&SET, &[key[0], key[1], rate.parts().into()]).await?;
         tally.count(match kept {
             None => Made::Created,
             Some(kept) => Made::changed_if_different(&kept, &rate.parts()),

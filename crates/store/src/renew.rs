@@ -39,23 +39,27 @@ struct Renewal<'a> {
 }
 
 /// Renews every order, all or nothing.
-pub(crate) fn orders(write: &Write<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<(), Error> {
-    let products = write.all(&PRODUCT_IDS, &[], |row| Ok(row.text(0)?.to_owned()))?;
+pub(crate) async fn orders(
+    write: &Write<'_>,
+    zone: &Zone,
+    shape: &dyn RecordShape,
+) -> Result<(), Error> {
+    let products = write.all(&PRODUCT_IDS, &[], |row| Ok(row.text(0)?.to_owned())).await?;
     let renewal = Renewal { zone, shape, products: products.into_iter().collect() };
     let mut from = [i64::MIN; 3];
     loop {
         let mut sums = Sums::default();
         let [group, device, seq] = from.map(Value::Int);
         let params = [group, device, seq, AT_A_TIME.into()];
-        let some = write.all(&OLD, &params, |row| renewal.renew(row, &mut sums))?;
+        let some = write.all(&OLD, &params, |row| renewal.renew(row, &mut sums)).await?;
         for order in &some {
             let [group, device, seq] = order.key.map(Value::Int);
             let sale_at = order.sale_at.map(|at| at.0).into();
             let params =
                 [group, device, seq, order.shape.into(), order.head.as_str().into(), sale_at];
-            write.execute(&RENEW, &params)?;
+            write.execute(&RENEW, &params).await?;
         }
-        sums.write(write)?;
+        sums.write(write).await?;
         match some.last() {
             Some(last) => from = last.key,
             None => return Ok(()),

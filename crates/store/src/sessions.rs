@@ -4,12 +4,11 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::scope::GroupStanding;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, GroupId, GroupNo, Origin, Presented, Refusal, Scope, Session, SessionRow, Token,
-    UnixMs,
+    AccountNo, GroupId, GroupNo, Origin, Presented, Refusal, Session, SessionRow, Token, UnixMs,
 };
 
-use crate::db::{Read, Write};
-use crate::sql::statements;
+use crate::db::{Ask, Batch, Length, Write};
+use crate::sql::{Row, Sql, statements};
 use crate::{Credentials, Error, Refused, Store, accounts, audit, known_sources};
 
 statements! {
@@ -21,6 +20,9 @@ statements! {
         from sessions s where s.account_no = $1";
     STANDING_OF_ACCOUNT = "select password_hash, enabled, third_party_api
         from accounts where account_no = $1";
+    LOCK = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
+        values ($1, 0, '', 0)
+        on conflict (account_no) do update set group_no = sessions.group_no";
     REPLACE = "insert into sessions (account_no, group_no, token_digest, expires_at_ms,
             source, request_id, opened_at_ms)
         values ($1, $2, $3, $4, $5, $6, $7)
@@ -62,35 +64,65 @@ struct Lease {
     expires_at: UnixMs,
 }
 
+/// Proves a session, for a request that will be refused for what it asks.
+struct Proof {
+    account: AccountNo,
+    presented: Presented,
+    now: UnixMs,
+}
+
+impl Batch for Proof {
+    type Found = Option<(Session, GroupStanding)>;
+
+    fn asks(&self) -> Vec<Ask<'_>> {
+        vec![ask(self.account)]
+    }
+
+    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
+        *found = proven(row, &self.presented, self.now)?;
+        Ok(())
+    }
+
+    fn proven(&self, found: &Self::Found) -> Result<(), Refused> {
+        found.as_ref().map(|_| ()).ok_or(Refusal::TokenInvalid.into())
+    }
+}
+
+/// The statement that asks for a session.
+pub(crate) fn proof() -> &'static Sql {
+    &SESSION
+}
+
+/// Asks for the session of an account.
+pub(crate) fn ask(account: AccountNo) -> Ask<'static> {
+    Ask::new(&SESSION, [account.0.into()])
+}
+
+/// The session that a row of [`ask`] is, for whoever presents its token.
+pub(crate) fn proven(
+    row: &Row<'_>,
+    presented: &Presented,
+    now: UnixMs,
+) -> Result<Option<(Session, GroupStanding)>, Error> {
+    let kept = SessionRow {
+        account: AccountNo(row.int(0)?),
+        group: GroupNo(row.int(1)?),
+        token_digest: row.text(2)?.to_owned(),
+        expires_at: UnixMs(row.int(3)?),
+    };
+    let standing = if row.flag(4)? { GroupStanding::Open } else { GroupStanding::Closed };
+    Ok(Session::prove(presented, Some(&kept), now).map(|session| (session, standing)))
+}
+
 impl Store {
-    /// Proves a session and reads with its scope, from one snapshot, on the calling thread.
-    pub(crate) fn scoped<T>(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        ask: impl FnOnce(&Read<'_>, Scope) -> Result<T, Refused>,
-    ) -> Result<T, Refused> {
-        self.db.read(|read| ask(read, scope(read, presented, now)?))
-    }
-
-    /// The same for work that may take long, on a thread for it.
-    pub(crate) async fn scoped_long<T: Send + 'static>(
-        &self,
-        presented: &Presented,
-        now: UnixMs,
-        ask: impl FnOnce(&Read<'_>, Scope) -> Result<T, Refused> + Send + 'static,
-    ) -> Result<T, Refused> {
-        let presented = presented.clone();
-        self.db.read_long(move |read| ask(read, scope(read, &presented, now)?)).await
-    }
-
     /// Proves a session, for a request that will be refused for what it asks: the token is judged
     /// before the body.
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub fn session(&self, presented: &Presented, now: UnixMs) -> Result<Session, Refused> {
-        self.db.read(|read| Ok(prove(read, presented, now)?.0))
+    pub async fn session(&self, presented: &Presented, now: UnixMs) -> Result<(), Refused> {
+        let (account, presented) = (presented.account_hint(), presented.clone());
+        self.db.batch(Proof { account, presented, now }, Length::Short).await.map(|_| ())
     }
 
     /// Opens a session in the account's default group, replacing any earlier one. The password was
@@ -107,7 +139,8 @@ impl Store {
         origin: Origin,
     ) -> Result<Opened, Refused> {
         let lease = Lease { random, expires_at };
-        self.db.write(move |write| open(write, &credentials, lease, &origin)).await
+        let open = async move |write: &Write<'_>| open(write, &credentials, lease, &origin).await;
+        self.change_session(open).await
     }
 
     /// Selects another group and replaces the token, if the presented one still stands.
@@ -123,8 +156,10 @@ impl Store {
         origin: Origin,
     ) -> Result<Opened, Refused> {
         let lease = Lease { random, expires_at };
-        let swap = move |write: &Write<'_>| swap(write, &presented, group.as_ref(), lease, &origin);
-        self.db.write(swap).await
+        let swap = async move |write: &Write<'_>| {
+            swap(write, &presented, group.as_ref(), lease, &origin).await
+        };
+        self.change_session(swap).await
     }
 
     /// Ends the session that the presented token stands for.
@@ -132,76 +167,80 @@ impl Store {
     /// # Errors
     /// `TokenInvalid`, or the store failed.
     pub async fn log_out(&self, presented: Presented, origin: Origin) -> Result<(), Refused> {
-        let end = move |write: &Write<'_>| {
-            let (session, _) = prove(write, &presented, origin.at)?;
+        let end = async move |write: &Write<'_>| {
+            let session = prove(write, &presented, origin.at).await?;
             let params = [session.account().0.into(), presented.digest().as_str().into()];
-            write.execute(&END, &params)?;
+            if write.execute(&END, &params).await? != 1 {
+                return Err(Refusal::TokenInvalid.into());
+            }
             let whose = (session.account(), session.selected_group());
-            audit::session_changed(write, AuditEvent::Logout, whose, &origin)?;
+            audit::session_changed(write, AuditEvent::Logout, whose, &origin).await?;
             Ok(())
         };
-        self.db.write(end).await
+        self.change_session(end).await
+    }
+
+    /// Changes who has a session. The answer is given only where answers about sessions stand,
+    /// before and after: another primary may have taken the place of this one.
+    async fn change_session<T: Send + 'static>(
+        &self,
+        change: impl AsyncFn(&Write<'_>) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        self.db.sessions_stand()?;
+        let changed = self.db.write(Length::Short, change).await?;
+        self.db.sessions_stand()?;
+        Ok(changed)
     }
 }
 
-fn prove(
-    read: &Read<'_>,
-    presented: &Presented,
-    now: UnixMs,
-) -> Result<(Session, GroupStanding), Refused> {
-    let row = read.one(&SESSION, &[presented.account_hint().0.into()], |row| {
-        let kept = SessionRow {
-            account: AccountNo(row.int(0)?),
-            group: GroupNo(row.int(1)?),
-            token_digest: row.text(2)?.to_owned(),
-            expires_at: UnixMs(row.int(3)?),
-        };
-        let standing = if row.flag(4)? { GroupStanding::Open } else { GroupStanding::Closed };
-        Ok((kept, standing))
-    })?;
-    let session = Session::prove(presented, row.as_ref().map(|(kept, _)| kept), now);
-    let standing = row.map_or(GroupStanding::Closed, |(_, standing)| standing);
-    Ok((session.ok_or(Refusal::TokenInvalid)?, standing))
+async fn prove(write: &Write<'_>, presented: &Presented, now: UnixMs) -> Result<Session, Refused> {
+    let account = [presented.account_hint().0.into()];
+    let found = write.one(&SESSION, &account, |row| proven(row, presented, now)).await?;
+    let (session, _) = found.flatten().ok_or(Refusal::TokenInvalid)?;
+    Ok(session)
 }
 
-fn scope(read: &Read<'_>, presented: &Presented, now: UnixMs) -> Result<Scope, Refused> {
-    let (session, standing) = prove(read, presented, now)?;
-    Ok(Scope::selected(&session, standing).ok_or(Refusal::GroupClosed)?)
+/// Until the transaction ends, no other touches the session of an account: an `apply` that takes
+/// it away and a login that read what stood before would not see each other.
+pub(crate) async fn lock(write: &Write<'_>, account: AccountNo) -> Result<(), Error> {
+    write.execute(&LOCK, &[account.0.into()]).await.map(|_| ())
 }
 
-fn open(
+async fn open(
     write: &Write<'_>,
     credentials: &Credentials,
     lease: Lease,
     origin: &Origin,
 ) -> Result<Opened, Refused> {
     let account = credentials.account;
+    lock(write, account).await?;
     let api_enabled = write
         .one(&STANDING_OF_ACCOUNT, &[account.0.into()], |row| {
             let may_log_in = row.text(0)? == credentials.password_hash && row.flag(1)?;
             Ok(if may_log_in { Some(row.flag(2)?) } else { None })
-        })?
+        })
+        .await?
         .flatten()
         .ok_or(Refusal::Credentials)?;
     if !api_enabled {
         return Err(Refusal::ApiNotEnabled.into());
     }
-    let groups = accounts::switchable(write, account)?;
+    let groups = accounts::switchable(write, account).await?;
     let (group, _) = groups.first().ok_or(Refusal::NoGroup)?;
     let token = Token::mint(account, *group, lease.random);
-    replace(write, (account, *group), &token, lease, origin)?;
+    replace(write, (account, *group), &token, lease, origin).await?;
     opened(token, *group, groups, lease)
 }
 
 /// Makes the one session of an account, and notes what that did.
-fn replace(
+async fn replace(
     write: &Write<'_>,
     (account, group): (AccountNo, GroupNo),
     token: &Token,
     lease: Lease,
     origin: &Origin,
 ) -> Result<(), Error> {
-    let earlier = audit::live_session(write, account, origin.at)?;
+    let earlier = audit::live_session(write, account, origin.at).await?;
     let (digest, source) = (token.digest(), origin.source.to_string());
     let params = [
         account.0.into(),
@@ -212,26 +251,26 @@ fn replace(
         origin.request_id.as_str().into(),
         origin.at.0.into(),
     ];
-    write.execute(&REPLACE, &params)?;
-    audit::session_changed(write, AuditEvent::Login, (account, group), origin)?;
+    write.execute(&REPLACE, &params).await?;
+    audit::session_changed(write, AuditEvent::Login, (account, group), origin).await?;
     if let Some(earlier) = earlier {
-        audit::session_replaced(write, account, earlier, origin)?;
+        audit::session_replaced(write, account, earlier, origin).await?;
     }
-    known_sources::remember(write, account, origin.source.place(), origin.at)
+    known_sources::remember(write, account, origin.source.place(), origin.at).await
 }
 
 /// Compare and swap: the row changes only while the presented token stands.
-fn swap(
+async fn swap(
     write: &Write<'_>,
     presented: &Presented,
     group: Option<&GroupId>,
     lease: Lease,
     origin: &Origin,
 ) -> Result<Opened, Refused> {
-    let (session, _) = prove(write, presented, origin.at)?;
+    let session = prove(write, presented, origin.at).await?;
     let account = session.account();
     let group = match group {
-        Some(group) => accounts::open_group(write, account, group)?,
+        Some(group) => accounts::open_group(write, account, group).await?,
         None => None,
     };
     let group = group.ok_or(Refusal::GroupClosed)?;
@@ -244,11 +283,11 @@ fn swap(
         digest.as_str().into(),
         lease.expires_at.0.into(),
     ];
-    if write.execute(&SWAP, &params)? != 1 {
+    if write.execute(&SWAP, &params).await? != 1 {
         return Err(Refusal::TokenInvalid.into());
     }
-    audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin)?;
-    opened(token, group, accounts::switchable(write, account)?, lease)
+    audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin).await?;
+    opened(token, group, accounts::switchable(write, account).await?, lease)
 }
 
 fn opened(

@@ -14,7 +14,11 @@ use crate::sql::{Value, statements};
 statements! {
     ADD_TO_DAY = "insert into sales_by_day as kept (group_no, day, currency, orders, items, amount,
             refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        select $11, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped, r.failed,
+            r.first_ms, r.last_ms
+        from {rows r: day bigint, currency text, orders bigint, items bigint, amount bigint,
+            refund bigint, shipped bigint, failed bigint, first_ms bigint, last_ms bigint}
+        where true
         on conflict (group_no, day, currency) do update set
             orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
             amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
@@ -25,18 +29,27 @@ statements! {
                 then excluded.last_sale_at_ms else kept.last_sale_at_ms end";
     ADD_TO_DEVICE = "insert into sales_by_device as kept (group_no, day, device_no, currency,
             orders, items, amount, refund, shipped, failed)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        select $10, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
+            r.failed
+        from {rows r: day bigint, device bigint, currency text, orders bigint, items bigint,
+            amount bigint, refund bigint, shipped bigint, failed bigint}
+        where true
         on conflict (group_no, day, device_no, currency) do update set
             orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
             amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
             shipped = kept.shipped + excluded.shipped, failed = kept.failed + excluded.failed";
     ADD_TO_PRODUCT = "insert into sales_by_product as kept (group_no, day, device_no, goods_id,
             currency, items, amount)
-        values ($1, $2, $3, $4, $5, $6, $7)
+        select $7, r.day, r.device, r.goods, r.currency, r.items, r.amount
+        from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
+            amount bigint}
+        where true
         on conflict (group_no, day, device_no, goods_id, currency) do update set
             items = kept.items + excluded.items, amount = kept.amount + excluded.amount";
     NAME_GOODS = "insert into goods_names as kept (group_no, goods_id, goods_name, sale_at_ms)
-        values ($1, $2, $3, $4)
+        select $4, r.goods, r.name, r.sale_ms
+        from {rows r: goods text, name text, sale_ms bigint}
+        where true
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
         where excluded.sale_at_ms > kept.sale_at_ms
@@ -168,35 +181,51 @@ impl Sums {
         self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
-    pub(crate) fn write(&self, write: &Write<'_>) -> Result<(), Error> {
-        let by_day = self.by_day.iter().map(|((group, day, currency), sum)| {
-            let mut params = [Value::Null; 11];
-            params[..3].copy_from_slice(&[group.0.into(), day.0.into(), (*currency).into()]);
-            params[3..9].copy_from_slice(&totals(sum.totals));
-            params[9..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
-            params
+    /// Adds what has been counted to what is kept, group by group.
+    pub(crate) async fn write(&self, write: &Write<'_>) -> Result<(), Error> {
+        let mut groups: Vec<GroupNo> = self.by_day.keys().map(|(group, ..)| *group).collect();
+        groups.extend(self.names.keys().map(|(group, _)| *group));
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            self.write_group(write, group).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_group(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let of = [Value::Int(group.0)];
+        let by_day = self.by_day.iter().filter(|((owner, ..), _)| *owner == group);
+        let by_day = by_day.map(|((_, day, currency), sum)| {
+            let mut row = [Value::Null; 10];
+            row[..2].copy_from_slice(&[day.0.into(), (*currency).into()]);
+            row[2..8].copy_from_slice(&totals(sum.totals));
+            row[8..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
+            row
         });
-        write.execute_each(&ADD_TO_DAY, by_day)?;
-        let by_device = self.by_device.iter().filter(|(_, sum)| !sum.is_zero());
-        let by_device = by_device.map(|((group, day, device, currency), sum)| {
-            let mut params = [Value::Null; 10];
-            params[..3].copy_from_slice(&[group.0.into(), day.0.into(), device.0.into()]);
-            params[3] = (*currency).into();
-            params[4..].copy_from_slice(&totals(*sum));
-            params
+        write.execute_each(&ADD_TO_DAY, by_day, &of).await?;
+        let by_device = self.by_device.iter().filter(|((owner, ..), _)| *owner == group);
+        let by_device = by_device.filter(|(_, sum)| !sum.is_zero());
+        let by_device = by_device.map(|((_, day, device, currency), sum)| {
+            let mut row = [Value::Null; 9];
+            row[..3].copy_from_slice(&[day.0.into(), device.0.into(), (*currency).into()]);
+            row[3..].copy_from_slice(&totals(*sum));
+            row
         });
-        write.execute_each(&ADD_TO_DEVICE, by_device)?;
-        let by_product = self.by_product.iter().filter(|(_, sum)| **sum != (0, 0));
-        let by_product = by_product.map(|((group, day, device, goods_id, currency), sum)| {
-            let [group, day, device] = [group.0, day.0, device.0].map(Value::Int);
+        write.execute_each(&ADD_TO_DEVICE, by_device, &of).await?;
+        let by_product = self.by_product.iter().filter(|((owner, ..), _)| *owner == group);
+        let by_product = by_product.filter(|(_, sum)| **sum != (0, 0));
+        let by_product = by_product.map(|((_, day, device, goods_id, currency), sum)| {
+            let [day, device] = [day.0, device.0].map(Value::Int);
             let (goods_id, currency) = (goods_id.as_str().into(), (*currency).into());
-            [group, day, device, goods_id, currency, sum.0.into(), sum.1.into()]
+            [day, device, goods_id, currency, sum.0.into(), sum.1.into()]
         });
-        write.execute_each(&ADD_TO_PRODUCT, by_product)?;
-        let names = self.names.iter().map(|((group, goods_id), (at, name))| {
-            [group.0.into(), goods_id.as_str().into(), name.as_str().into(), at.0.into()]
+        write.execute_each(&ADD_TO_PRODUCT, by_product, &of).await?;
+        let names = self.names.iter().filter(|((owner, _), _)| *owner == group);
+        let names = names.map(|((_, goods_id), (at, name))| {
+            [goods_id.as_str().into(), name.as_str().into(), at.0.into()]
         });
-        write.execute_each(&NAME_GOODS, names)
+        write.execute_each(&NAME_GOODS, names, &of).await
     }
 }
 

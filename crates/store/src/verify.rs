@@ -4,7 +4,7 @@ mod sums;
 
 use kiosque_model::Zone;
 
-use crate::db::Read;
+use crate::db::{Length, Read};
 use crate::record::RecordShape;
 use crate::sql::{Sql, statements};
 use crate::{Error, Store};
@@ -49,7 +49,9 @@ impl Store {
     /// The store failed.
     pub async fn verify(&self) -> Result<Verified, Error> {
         let (zone, shape) = (self.zone.clone(), std::sync::Arc::clone(&self.shape));
-        self.db.read_long(move |read| verify(read, &zone, &*shape)).await
+        self.db
+            .read(Length::Long, async move |read: &Read<'_>| verify(read, &zone, &*shape).await)
+            .await
     }
 }
 
@@ -58,16 +60,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, sums::ALL].into_iter().flatten().copied()
 }
 
-fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verified, Error> {
+async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verified, Error> {
     let mut verified = Verified::default();
-    let in_ledgers = ledgers(read, &mut verified)?;
-    verified.orders = read.one(&ORDERS, &[], |row| row.int(0))?.unwrap_or(0);
+    let in_ledgers = ledgers(read, &mut verified).await?;
+    verified.orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
     if in_ledgers != verified.orders {
         verified
             .differences
             .push(format!("orders: {} are kept, {in_ledgers} belong to a ledger", verified.orders));
     }
-    changes(read, &mut verified)?;
+    changes(read, &mut verified).await?;
     read.each(&STOCKS, &[], |row| {
         if row.int(1)? != row.int(2)? {
             let (code, kept, counted) = (row.text(0)?, row.int(1)?, row.int(2)?);
@@ -76,26 +78,32 @@ fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verif
                 .push(format!("device {code}: stock {kept} is kept, its aisles hold {counted}"));
         }
         Ok(())
-    })?;
+    })
+    .await?;
     read.each(&UNOWNED, &[], |row| {
         verified.differences.push(format!("device {}: nobody owns it", row.text(0)?));
         Ok(())
-    })?;
-    sums::Recount { read, zone, shape }.run(&mut verified)?;
+    })
+    .await?;
+    sums::Recount { read, zone, shape }.run(&mut verified).await?;
     Ok(verified)
 }
 
-fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
+async fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
     let mut counted = 0;
-    let ledgers = read.all(&LEDGERS, &[], |row| {
-        let name = format!("group {}, device {}", row.text(2)?, row.text(3)?);
-        Ok((name, [row.int(0)?, row.int(1)?], [row.int(4)?, row.int(5)?, row.int(6)?]))
-    })?;
+    let ledgers = read
+        .all(&LEDGERS, &[], |row| {
+            let name = format!("group {}, device {}", row.text(2)?, row.text(3)?);
+            Ok((name, [row.int(0)?, row.int(1)?], [row.int(4)?, row.int(5)?, row.int(6)?]))
+        })
+        .await?;
     for (name, [group, device], [first, archived, last]) in ledgers {
         verified.ledgers += 1;
-        let recount = read.one(&RECOUNT, &[group.into(), device.into()], |row| {
-            Ok((row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?))
-        })?;
+        let recount = read
+            .one(&RECOUNT, &[group.into(), device.into()], |row| {
+                Ok((row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?))
+            })
+            .await?;
         let (count, lowest, highest, distinct) = recount.unwrap_or_default();
         counted += count;
         if count != last - first + 1 {
@@ -120,11 +128,12 @@ fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
     Ok(counted)
 }
 
-fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> {
-    let counters =
-        read.all(&CHANGES, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.int(2)?)))?;
+async fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> {
+    let counters = read
+        .all(&CHANGES, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.int(2)?)))
+        .await?;
     for (group, id, last) in counters {
-        let highest = read.one(&LAST_CHANGE, &[group.into()], |row| row.int(0))?.unwrap_or(0);
+        let highest = read.one(&LAST_CHANGE, &[group.into()], |row| row.int(0)).await?.unwrap_or(0);
         if highest > last {
             verified.differences.push(format!(
                 "group {id}: an order has change number {highest}, the counter stands at {last}"

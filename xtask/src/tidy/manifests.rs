@@ -3,14 +3,15 @@
 use super::Fault;
 
 /// The arrows of the house; there are no others. What a crate uses for its tests alone is free.
-const ARROWS: [(&str, &[&str]); 7] = [
-    ("crates/kiosque", &["kiosque-server", "kiosque-store", "kiosque-model"]),
+const ARROWS: [(&str, &[&str]); 8] = [
+    ("crates/kiosque", &["kiosque-server", "kiosque-store", "kiosque-model", "kiosque-testdb"]),
     ("crates/server", &["kiosque-store", "kiosque-model", "kiosque-wire"]),
     ("crates/store", &["kiosque-model"]),
     ("crates/model", &[]),
     ("crates/wire", &[]),
-    ("bench", &["kiosque-wire"]),
-    ("xtask", &[]),
+    ("bench", &["kiosque-testdb", "kiosque-wire"]),
+    ("testdb", &[]),
+    ("xtask", &["kiosque-testdb"]),
 ];
 
 /// Finds what a manifest says or leaves out.

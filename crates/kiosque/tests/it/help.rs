@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, kiosque};
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["demo"],
     &["serve"],
@@ -18,6 +18,8 @@ const COMMANDS: [&[&str]; 15] = [
     &["operator-key", "list"],
     &["operator-key", "revoke"],
     &["openapi"],
+    &["move"],
+    &["schema"],
 ];
 
 #[test]

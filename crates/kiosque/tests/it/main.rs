@@ -6,6 +6,7 @@ mod backup;
 mod bad_lines;
 mod caller;
 mod commands;
+mod database;
 mod demo;
 mod fleet;
 mod help;

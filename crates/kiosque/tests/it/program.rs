@@ -232,6 +232,13 @@ impl Served {
         self.stderr.text()
     }
 
+    /// What the process has in memory.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
     /// Sends SIGKILL.
     pub(crate) fn kill_9(&mut self) {
         self.child.kill().unwrap();

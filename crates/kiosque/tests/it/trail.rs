@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, Happened};
 use kiosque_server::ingest::record::Records;
-use kiosque_store::{AuditAsk, Opening, Store, WhenAbsent};
+use kiosque_store::{AuditAsk, Opening, SessionLease, Store, StorePlace, WhenAbsent};
 
 use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
@@ -15,17 +15,19 @@ use crate::program::{House, Served};
 
 /// The trail as it stands, the oldest first.
 fn trail(house: &House) -> Vec<Happened> {
-    let store = Store::open(&Opening {
-        folder: &house.data(),
+    let data = house.data();
+    let opening = Opening {
+        place: StorePlace::Folder(&data),
         when_absent: WhenAbsent::Refuse,
         zone: None,
         shape: Arc::new(Records),
         wait: Duration::from_secs(5),
+        lease: SessionLease::default(),
         now: UnixMs(0),
-    });
+    };
     let ask = AuditAsk { account: None, since: None, limit: 1_000, before: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let page = runtime.block_on(store.unwrap().audit(ask)).unwrap();
+    let page = runtime.block_on(async { Store::open(&opening).await?.audit(ask).await }).unwrap();
     page.entries.into_iter().rev().map(|entry| entry.happened).collect()
 }
 

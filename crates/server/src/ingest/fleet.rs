@@ -157,7 +157,7 @@ pub async fn apply(
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = &account.password else { continue };
-        let kept = store.credentials(&account.login_name)?;
+        let kept = store.credentials(&account.login_name).await?;
         let new = new_hash(given, kept.as_ref(), entropy);
         if let Some(hash) = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))? {
             new_hashes.insert(account.login_name.as_str().to_owned(), hash);

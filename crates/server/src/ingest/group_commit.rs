@@ -63,6 +63,8 @@ pub(super) struct GroupCommit {
     clock: Clock,
     hands: Arc<Semaphore>,
     queue: Mutex<Queue>,
+    /// What the writer has read of who owns which device.
+    owners: Arc<tokio::sync::Mutex<Owners>>,
 }
 
 /// What goes into one transaction.
@@ -82,7 +84,7 @@ impl GroupCommit {
     /// A queue of its own; a transaction needs one of `hands` while it is made.
     pub(super) fn new(store: Store, clock: Clock, hands: Arc<Semaphore>) -> GroupCommit {
         let queue = Queue { size: BATCH_START, ..Queue::default() };
-        GroupCommit { store, clock, hands, queue: Mutex::new(queue) }
+        GroupCommit { store, clock, hands, queue: Mutex::new(queue), owners: Arc::default() }
     }
 
     /// Queues orders, which are answered once they are durable. `room` is given back with them.
@@ -110,16 +112,17 @@ impl GroupCommit {
     /// Writes until nothing waits any more.
     async fn write(self: Arc<Self>) {
         let mut writer = Writer { of: &self, finished: false };
-        let (mut owners, mut looked_up) = (Owners::default(), 0);
+        let mut looked_up = 0;
         loop {
             // What queues up while this waits goes in, too.
             let Ok(hand) = self.hands.acquire().await else { return };
             let Some(batch) = writer.next_batch() else { return };
             looked_up += batch.orders.len();
             if looked_up > OWNERS_KEPT_FOR {
-                (owners, looked_up) = (Owners::default(), batch.orders.len());
+                *self.owners.lock().await = Owners::default();
+                looked_up = batch.orders.len();
             }
-            owners = self.commit(batch, owners).await;
+            self.commit(batch).await;
             drop(hand);
             if self.is_crowded() {
                 // Other processes ask for their turn every millisecond.
@@ -135,24 +138,20 @@ impl GroupCommit {
     }
 
     /// One transaction for all.
-    async fn commit(&self, batch: Batch, owners: Owners) -> Owners {
+    async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
-        let received = self.receive(Arc::clone(&batch.orders), owners).await;
+        let received = self.receive(Arc::clone(&batch.orders)).await;
         self.learn(batch.orders.len(), begun.elapsed());
         match received {
-            Ok((outcomes, owners)) => {
+            Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
                 for piece in batch.pieces {
                     let size = piece.place.len();
                     let orders = &batch.orders[piece.place.clone()];
                     self.settle(piece, orders, outcomes.by_ref().take(size));
                 }
-                owners
             }
-            Err(error) => {
-                self.commit_each(batch, Arc::new(error)).await;
-                Owners::default()
-            }
+            Err(error) => self.commit_each(batch, Arc::new(error)).await,
         }
     }
 
@@ -167,8 +166,8 @@ impl GroupCommit {
                 continue;
             }
             let orders: Arc<[Incoming]> = batch.orders[piece.place.clone()].into();
-            match self.receive(Arc::clone(&orders), Owners::default()).await {
-                Ok((outcomes, _)) => self.settle(piece, &orders, outcomes.into_iter()),
+            match self.receive(Arc::clone(&orders)).await {
+                Ok(outcomes) => self.settle(piece, &orders, outcomes.into_iter()),
                 Err(error) => {
                     let error = Arc::new(error);
                     piece.parcel.answer(Err(Arc::clone(&error)));
@@ -184,13 +183,8 @@ impl GroupCommit {
         }
     }
 
-    async fn receive(
-        &self,
-        orders: Arc<[Incoming]>,
-        owners: Owners,
-    ) -> Result<(Vec<Outcome>, Owners), Error> {
-        let (outcomes, _, owners) = self.store.receive(orders, owners, self.clock.now()).await?;
-        Ok((outcomes, owners))
+    async fn receive(&self, orders: Arc<[Incoming]>) -> Result<Vec<Outcome>, Error> {
+        self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
     }
 
     /// A transaction that had all the orders it was allowed, or took too long, says how many the
@@ -231,7 +225,7 @@ impl GroupCommit {
 }
 
 fn is_busy(error: &Error) -> bool {
-    matches!(error, Error::Busy(_))
+    matches!(error, Error::Busy(_) | Error::Unreachable(_))
 }
 
 /// The one writer; when it ends early, nobody waits for it any longer.

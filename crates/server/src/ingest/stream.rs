@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kiosque_model::{Limits, Zone, ids};
-use kiosque_store::{Error, FleetSeen, Store};
+use kiosque_store::{FleetSeen, Store};
 use kiosque_wire::{OrdersReceived, RejectedOrder};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
@@ -116,16 +116,16 @@ impl Intake {
     async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Failure> {
         let hand = Arc::clone(&self.hands).acquire_owned().await;
         let hand = hand.map_err(|closed| Failure::broken(&closed))?;
-        let (store, seen) = (self.store.clone(), Arc::clone(&on(&self.fleet)));
+        let (zone, mut seen) = (self.store.zone().clone(), Arc::clone(&on(&self.fleet)));
+        if let Some(changed) = self.store.fleet_seen(&seen).await? {
+            seen = Arc::new(changed);
+            *on(&self.fleet) = Arc::clone(&seen);
+        }
         let checking = tokio::task::spawn_blocking(move || {
             let _hand = hand;
-            let changed = store.fleet_seen(&seen)?.map(Arc::new);
-            let seen = changed.unwrap_or(seen);
-            Ok::<_, Error>((check(lines, store.zone(), &seen), seen))
+            check(lines, &zone, &seen)
         });
-        let (checked, seen) = checking.await.map_err(|panic| Failure::broken(&panic))??;
-        *on(&self.fleet) = seen;
-        Ok(checked)
+        checking.await.map_err(|panic| Failure::broken(&panic))
     }
 
     /// Room for the text of a chunk: at once or not at all for the first of a stream, which can

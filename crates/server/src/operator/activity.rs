@@ -10,7 +10,7 @@ use crate::ingest::heartbeats::Heartbeats;
 /// Answers once all that was sent is seen by whoever asks this server. What is not valid is told;
 /// the rest is kept.
 pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    call.holder(Right::Activity)?;
+    call.holder(Right::Activity).await?;
     let app = call.app;
     let mut heartbeats = Heartbeats::default();
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);

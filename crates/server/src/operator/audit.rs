@@ -17,7 +17,7 @@ const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 1_000;
 
 pub(super) async fn list(call: &Call<'_>) -> Answer {
-    call.holder(Right::Audit)?;
+    call.holder(Right::Audit).await?;
     let query = call.head.uri.query().unwrap_or_default();
     let ask = asked(query).map_err(Problem::bad_query)?;
     let page = call.app.store.audit(ask).await.map_err(Failure::from)?;

@@ -54,8 +54,8 @@ impl Call<'_> {
     }
 
     /// Whose key the request brings, if it may do this.
-    pub(crate) fn holder(&self, right: Right) -> Result<KeyHolder, Problem> {
-        key::holder(self.app, &self.head, right)
+    pub(crate) async fn holder(&self, right: Right) -> Result<KeyHolder, Problem> {
+        key::holder(self.app, &self.head, right).await
     }
 
     /// Who acts with this call, for the audit trail.

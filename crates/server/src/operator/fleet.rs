@@ -16,7 +16,7 @@ use crate::ingest::fleet::{self, Format};
 
 /// All or nothing: a fault anywhere is told with all others, and nothing is applied.
 pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    let holder = call.holder(Right::Fleet)?;
+    let holder = call.holder(Right::Fleet).await?;
     let (app, limits) = (call.app, &call.app.settings.limits);
     let text = body::read_up_to(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
@@ -44,7 +44,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = account.password.clone() else { continue };
-        let kept = app.store.credentials(&account.login_name)?;
+        let kept = app.store.credentials(&account.login_name).await?;
         let entropy = app.entropy.clone();
         let hashing =
             app.known_hash_slots.work(move || fleet::new_hash(&given, kept.as_ref(), &entropy));

@@ -13,9 +13,9 @@ use crate::app::App;
 const SCHEME: &[u8] = b"bearer";
 
 /// Whose key the request brings, if it may do this.
-pub(crate) fn holder(app: &App, head: &Parts, right: Right) -> Result<KeyHolder, Problem> {
+pub(crate) async fn holder(app: &App, head: &Parts, right: Right) -> Result<KeyHolder, Problem> {
     let digest = presented(head)?;
-    let holder = app.store.key_holder(&digest).map_err(Failure::from)?;
+    let holder = app.store.key_holder(&digest).await.map_err(Failure::from)?;
     // Unknown and revoked are told alike: whoever holds no live key learns nothing.
     let holder = holder.ok_or_else(|| Problem::unauthorized("the key is not known here"))?;
     if !holder.rights.contain(right) {

@@ -8,7 +8,7 @@ use super::{Answer, json};
 
 /// Answers once all that was sent is durable. What is not valid is told; the rest is kept.
 pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    call.holder(Right::Orders)?;
+    call.holder(Right::Orders).await?;
     let mut stream = call.app.intake.admit()?;
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk().await? {

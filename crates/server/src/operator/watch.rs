@@ -19,15 +19,15 @@ pub(super) async fn livez(_: &mut Call<'_>) -> Answer {
 
 /// `GET /readyz`: whether the next request would be served.
 pub(super) async fn readyz(call: &mut Call<'_>) -> Answer {
-    ready(call.app)?;
+    ready(call.app).await?;
     Ok(of_type(TEXT, "ready\n"))
 }
 
-fn ready(app: &App) -> Result<(), Problem> {
+async fn ready(app: &App) -> Result<(), Problem> {
     if app.is_stopping() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"));
     }
-    Ok(app.store.answers().map_err(Failure::from)?)
+    Ok(app.store.answers().await.map_err(Failure::from)?)
 }
 
 /// `GET /metrics`: counters, in Prometheus' text format.
@@ -47,7 +47,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use kiosque_store::{Opening, Store, WhenAbsent};
+    use kiosque_store::{Opening, SessionLease, Store, StorePlace, WhenAbsent};
 
     use super::*;
     use crate::clock::{Clock, Entropy};
@@ -61,25 +61,26 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Clock::System.now();
         let opening = Opening {
-            folder: folder.path(),
+            place: StorePlace::Folder(folder.path()),
             when_absent: WhenAbsent::Create,
             zone: None,
             shape: Arc::new(Records),
             wait: Duration::from_secs(5),
+            lease: SessionLease::default(),
             now,
         };
-        let store = Store::open(&opening).expect("a store");
+        let store = Store::open(&opening).await.expect("a store");
         let settings = Settings::for_cores(1);
         let app = App::new(store, settings, Clock::System, Entropy::system()).expect("an app");
         let app = Arc::new(app);
-        assert!(ready(&app).is_ok());
+        assert!(ready(&app).await.is_ok());
         let identity = tls::self_signed(folder.path(), now).expect("a certificate");
         let certificate = Certificate::open(identity).expect("a certificate");
         let listener = Listener::bind(Door::Gateway, "127.0.0.1:0", certificate).await;
         let stop = Stop::new();
         stop.now();
         listener.expect("a port").serve(Arc::clone(&app), stop).await;
-        let refused = ready(&app).expect_err("it is stopping");
+        let refused = ready(&app).await.expect_err("it is stopping");
         assert!(format!("{refused:?}").contains("the server is stopping"), "{refused:?}");
     }
 }

@@ -52,8 +52,13 @@ impl Reply {
     }
 
     pub(crate) async fn of(response: http::Response<hyper::body::Incoming>) -> Reply {
+        Reply::whole(response).await.unwrap()
+    }
+
+    /// None when it breaks off.
+    async fn whole(response: http::Response<hyper::body::Incoming>) -> Option<Reply> {
         let (head, body) = response.into_parts();
-        let text = body.collect().await.unwrap().to_bytes();
+        let text = body.collect().await.ok()?.to_bytes();
         let text = String::from_utf8(text.to_vec()).unwrap();
         let headers = head
             .headers
@@ -61,7 +66,7 @@ impl Reply {
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
             .collect();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Reply { status: head.status.as_u16(), headers, text, json }
+        Some(Reply { status: head.status.as_u16(), headers, text, json })
     }
 }
 
@@ -106,7 +111,7 @@ impl Caller {
     /// Any request, on a connection that the server may have closed meanwhile.
     pub(crate) async fn try_send(&mut self, request: http::Request<Full<Bytes>>) -> Option<Reply> {
         self.0.ready().await.ok()?;
-        Some(Reply::of(self.0.send_request(request).await.ok()?).await)
+        Reply::whole(self.0.send_request(request).await.ok()?).await
     }
 }
 

@@ -130,14 +130,12 @@ pub(crate) fn whole(reply: &Reply) -> String {
     text
 }
 
-/// The bytes of the data and of its log. A request that only reads leaves each of them alone, and
-/// so does one whose transaction was taken back.
+/// All that is kept: see [`crate::ground::Ground::bytes`].
 #[derive(PartialEq)]
-pub(crate) struct Fingerprint([Vec<u8>; 2]);
+pub(crate) struct Fingerprint(Vec<Vec<u8>>);
 
 impl Fingerprint {
-    pub(crate) fn of(house: &House) -> Fingerprint {
-        let read = |name: &str| std::fs::read(house.folder.path().join(name)).unwrap();
-        Fingerprint(["kiosque.db", "kiosque.db-wal"].map(read))
+    pub(crate) async fn of(house: &House) -> Fingerprint {
+        Fingerprint(house.ground.bytes(house.folder.path()).await)
     }
 }

@@ -1,6 +1,7 @@
-//! A house to test in: a real server on real ports over a real SQLite file, with a clock that
-//! stands until a test moves it.
+//! A house to test in: a real server on real ports over real data, with a clock that stands until a
+//! test moves it.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,12 +21,13 @@ use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
 use kiosque_server::{App, Door, Listener, Settings, Stop};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, Store, WhenAbsent,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, SessionLease,
+    Store, WhenAbsent,
 };
-use rusqlite::Connection;
 use tempfile::TempDir;
 
 pub(crate) use crate::caller::{Caller, LoggedIn, Reply, http2, post};
+use crate::ground::{Ground, Held};
 
 pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
 pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
@@ -48,7 +50,9 @@ pub(crate) const DASHBOARD_PATHS: [&str; 6] =
 pub(crate) const START_MS: i64 = 1_772_445_600_000;
 
 pub(crate) struct House {
+    /// Its certificate, and its data if they are in files.
     pub(crate) folder: TempDir,
+    pub(crate) ground: Ground,
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
     /// Where the operator's calls are.
@@ -83,36 +87,65 @@ impl House {
     ) -> House {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
-        let folder = TempDir::new().unwrap();
-        let house = House::over(folder, Zone::utc(), settings, shape).await;
+        let house = House::over(Ground::of_this_run(), Zone::utc(), settings, shape).await;
         house.apply(fleet).await.unwrap();
         house
     }
 
     /// A house with a time zone of its own.
     pub(crate) async fn in_zone(zone: &str, fleet: &str) -> House {
-        let zone = Zone::named(zone).unwrap();
-        let house = House::open(TempDir::new().unwrap(), zone, Settings::for_cores(2)).await;
+        let (zone, settings) = (Zone::named(zone).unwrap(), Settings::for_cores(2));
+        let house = House::over(Ground::of_this_run(), zone, settings, Arc::new(Records)).await;
         house.apply(fleet).await.unwrap();
         house
     }
 
-    /// A house over what a folder holds.
-    pub(crate) async fn open(folder: TempDir, zone: Zone, settings: Settings) -> House {
-        House::over(folder, zone, settings, Arc::new(Records)).await
+    /// A house for a test of files: of what is in them, or of data of an earlier layout, which
+    /// there is in files alone. It keeps its data in its folder, whichever engine this run is about.
+    pub(crate) async fn of_files(folder: TempDir, zone: Zone, settings: Settings) -> House {
+        let clock_ms = Arc::new(AtomicI64::new(START_MS));
+        House::build(folder, Ground::Files, zone, settings, Arc::new(Records), clock_ms).await
+    }
+
+    /// A house on a PostgreSQL, whichever engine this run is about.
+    pub(crate) async fn of_postgres(fleet: &str) -> House {
+        let settings = Settings::for_cores(2);
+        let house = House::over(Ground::postgres(), Zone::utc(), settings, Arc::new(Records)).await;
+        house.apply(fleet).await.unwrap();
+        house
+    }
+
+    /// Another node on the same data, with the same clock.
+    pub(crate) async fn another_node(&self) -> House {
+        let (folder, ground) = (TempDir::new().unwrap(), self.ground.clone());
+        let (zone, settings, shape) = (self.zone.clone(), self.settings.clone(), &self.shape);
+        let (shape, clock_ms) = (Arc::clone(shape), Arc::clone(&self.clock_ms));
+        House::build(folder, ground, zone, settings, shape, clock_ms).await
     }
 
     async fn over(
-        folder: TempDir,
+        ground: Ground,
         zone: Zone,
         settings: Settings,
         shape: Arc<dyn RecordShape>,
     ) -> House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
+        House::build(TempDir::new().unwrap(), ground, zone, settings, shape, clock_ms).await
+    }
+
+    async fn build(
+        folder: TempDir,
+        ground: Ground,
+        zone: Zone,
+        settings: Settings,
+        shape: Arc<dyn RecordShape>,
+        clock_ms: Arc<AtomicI64>,
+    ) -> House {
         let Serving { app, store, address, operator, certificate, stop, task } =
-            serve(folder.path(), &settings, &zone, &clock_ms, &shape).await;
+            serve((folder.path(), &ground), &settings, &zone, &clock_ms, &shape).await;
         House {
             folder,
+            ground,
             store,
             address,
             operator,
@@ -131,9 +164,8 @@ impl House {
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let again =
-            serve(self.folder.path(), &self.settings, &self.zone, &self.clock_ms, &self.shape)
-                .await;
+        let place = (self.folder.path(), &self.ground);
+        let again = serve(place, &self.settings, &self.zone, &self.clock_ms, &self.shape).await;
         self.store = again.store;
         self.app = again.app;
         self.address = again.address;
@@ -182,9 +214,17 @@ impl House {
 
     /// The lines of a look at the data, one of `crates/store/tests/sql`.
     pub(crate) fn look(&self, sql: &str) -> Vec<String> {
-        let connection = Connection::open(self.folder.path().join("kiosque.db")).unwrap();
-        let mut statement = connection.prepare(sql).unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        self.ground.look(self.folder.path(), sql)
+    }
+
+    /// Keeps everybody from writing, until dropped.
+    pub(crate) async fn hold_writes(&self) -> Held {
+        self.ground.hold_writes(self.folder.path()).await
+    }
+
+    /// The transactions that wrote orders.
+    pub(crate) async fn commits(&self) -> BTreeSet<String> {
+        self.ground.commits(self.folder.path()).await
     }
 
     /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
@@ -278,7 +318,7 @@ struct Serving {
 }
 
 async fn serve(
-    folder: &Path,
+    (folder, ground): (&Path, &Ground),
     settings: &Settings,
     zone: &Zone,
     clock_ms: &Arc<AtomicI64>,
@@ -286,14 +326,15 @@ async fn serve(
 ) -> Serving {
     let clock = Clock::Manual(Arc::clone(clock_ms));
     let opening = Opening {
-        folder,
+        place: ground.store_place(folder),
         when_absent: WhenAbsent::Create,
         zone: Some(zone),
         shape: Arc::clone(shape),
         wait: settings.limits.store_wait,
+        lease: SessionLease::default(),
         now: clock.now(),
     };
-    let store = Store::open(&opening).unwrap();
+    let store = Store::open(&opening).await.unwrap();
     let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
     let certificate = Certificate::open(identity).unwrap();
     let bind = |door| Listener::bind(door, "127.0.0.1:0", Arc::clone(&certificate));

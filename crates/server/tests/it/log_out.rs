@@ -11,10 +11,10 @@ async fn a_log_out_ends_the_session() {
     let other = house.log_in("new").await.token;
     let reply = Ask::to(LOGOUT_PATH).token(&token).body("").send(&house).await;
     insta::assert_snapshot!("a_log_out", whole(&reply));
-    let after = Fingerprint::of(&house);
+    let after = Fingerprint::of(&house).await;
     assert_eq!(house.code_of(&token).await, -4);
     assert_eq!(house.call(LOGOUT_PATH, Some(&token), "").await.code(), -4);
-    assert!(Fingerprint::of(&house) == after, "a second log out changes nothing");
+    assert!(Fingerprint::of(&house).await == after, "a second log out changes nothing");
     assert_eq!(house.code_of(&other).await, 200, "another account's session is its own");
 }
 

@@ -140,7 +140,7 @@ async fn the_same_password_again_ends_no_session() {
     let applied = house.apply(shop::FLEET).await.unwrap();
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
-    let hash = house.store.credentials(&name).unwrap().unwrap().password_hash;
+    let hash = house.store.credentials(&name).await.unwrap().unwrap().password_hash;
     let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
     assert_eq!(house.apply(&same).await.unwrap().accounts.unchanged, 1);
     assert_eq!(house.code_of(&session.token).await, 200);

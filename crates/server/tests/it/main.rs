@@ -1,4 +1,4 @@
-//! The service from outside: real TLS, real SQLite files, one module for each part of the contract.
+//! The service from outside: real TLS, real data, one module for each part of the contract.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 
@@ -11,6 +11,7 @@ mod dashboard;
 mod devices;
 mod dial;
 mod fixture;
+mod ground;
 mod harness;
 mod limits;
 mod log_out;
@@ -23,6 +24,7 @@ mod paths;
 mod refusals;
 mod scope;
 mod sessions;
+mod several_nodes;
 mod shop;
 mod simulation;
 mod switch_group;

@@ -120,7 +120,7 @@ impl Row {
     /// Sends the call in both languages, and says what was not as it should be.
     async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
         let mut faults = Vec::new();
-        let before = Fingerprint::of(&world.house);
+        let before = Fingerprint::of(&world.house).await;
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
             for value in world.values(self.token) {
@@ -132,7 +132,7 @@ impl Row {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
         }
-        if Fingerprint::of(&world.house) != before {
+        if Fingerprint::of(&world.house).await != before {
             faults.push(format!("{}\n  the data was written to", self.holds));
         }
         if !world.stands(line).await {

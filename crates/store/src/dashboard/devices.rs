@@ -1,16 +1,20 @@
 //! The devices of a dashboard: those that the group owns now, with their aisles.
 
-use kiosque_model::{DeviceNo, Minor, Presented, UnixMs};
+use std::marker::PhantomData;
 
-use super::{DashboardAsk, View};
-use crate::devices::{Device, Listing, OnlineSince};
-use crate::sql::{Row, statements};
+use kiosque_model::{DeviceNo, GroupNo, Minor, Presented, Scope, UnixMs};
+
+use super::range::Range;
+use super::{DashboardAsk, Figures, Grain, Seen, View};
+use crate::db::Ask;
+use crate::devices::{Device, OnlineSince, Owner, ask_listed, ask_owner};
+use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
     LISTED = "select device_no from device_owners
-        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
-    ACTIVE = "select device_no, last_active_ms from ledger where group_no = $1";
+        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed order by device_no";
+    ACTIVE = "select device_no, last_active_ms, group_no from ledger where group_no = $1";
     AISLES = "select o.device_no, o.device_code, d.device_name, a.cabinet_code, a.layer,
             a.aisle_code, a.goods_id, p.goods_name, p.currency, a.price, a.show_price,
             a.max_stock, a.curr_stock, a.enabled, a.broken
@@ -67,68 +71,147 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_profile<A: Default + Send + 'static>(
+    pub async fn device_profile<A, V>(
         &self,
         presented: &Presented,
         now: UnixMs,
         ask: DashboardAsk,
-        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Result<A, Refused> {
-        self.viewed(presented, now, ask, move |view, _| {
-            let listing = Listing::of(view.read, view.scope, view.activity)?;
-            let mut found = A::default();
-            listing.each(view.read, view.now, None, |number, device| {
-                if view.shows(number) { visit(&mut found, device) } else { Ok(()) }
-            })?;
-            Ok(found)
-        })
-        .await
+        visit: V,
+    ) -> Result<A, Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        self.dashboard(presented, now, ask, Profile { visit, found: PhantomData }).await
     }
 
     /// Visits the aisles of every device that the group owns now.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_aisles<A: Default + Send + 'static>(
+    pub async fn device_aisles<A, V>(
         &self,
         presented: &Presented,
         now: UnixMs,
         ask: DashboardAsk,
-        visit: impl Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Result<A, Refused> {
-        self.viewed(presented, now, ask, move |view, _| {
-            let mut found = A::default();
-            view.read.each(&AISLES, &[view.group(), view.now.0.into()], |row| {
-                if view.shows(DeviceNo(row.int(0)?)) {
-                    visit(&mut found, line(row)?)?;
-                }
-                Ok(())
-            })?;
-            Ok(found)
-        })
-        .await
+        visit: V,
+    ) -> Result<A, Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        self.dashboard(presented, now, ask, Aisles { visit, found: PhantomData }).await
+    }
+}
+
+struct Profile<A, V> {
+    visit: V,
+    found: PhantomData<fn() -> A>,
+}
+
+impl<A, V> Figures for Profile<A, V>
+where
+    A: Default + Send + 'static,
+    V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
+{
+    type Found = (Option<Owner>, A);
+    type Answer = A;
+    const GRAIN: Grain = Grain::None;
+
+    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+        vec![ask_owner(group, view.now), ask_listed(group, view.now, None)]
+    }
+
+    fn row(
+        &self,
+        seen: &Seen<'_>,
+        (owner, found): &mut Self::Found,
+        ask: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        let shown = ask > 0 && seen.shows(DeviceNo(row.int(7)?));
+        if ask == 0 {
+            *owner = Some(Owner::of(row)?);
+        } else if let Some(owner) = owner.as_ref().filter(|_| shown) {
+            (self.visit)(found, owner.device(row, &seen.view.activity)?)?;
+        }
+        Ok(())
+    }
+
+    fn answer(self, _: &View, _: &Range, (_, found): Self::Found, _: Scope) -> Result<A, Refused> {
+        Ok(found)
+    }
+}
+
+struct Aisles<A, V> {
+    visit: V,
+    found: PhantomData<fn() -> A>,
+}
+
+impl<A, V> Figures for Aisles<A, V>
+where
+    A: Default + Send + 'static,
+    V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
+{
+    type Found = A;
+    type Answer = A;
+    const GRAIN: Grain = Grain::None;
+
+    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+        vec![Ask::new(&AISLES, [group.0.into(), view.now.0.into()])]
+    }
+
+    fn row(&self, seen: &Seen<'_>, found: &mut A, _: usize, row: &Row<'_>) -> Result<(), Error> {
+        if seen.shows(DeviceNo(row.int(0)?)) {
+            (self.visit)(found, line(row)?)?;
+        }
+        Ok(())
+    }
+
+    fn answer(self, _: &View, _: &Range, found: A, _: Scope) -> Result<A, Refused> {
+        Ok(found)
     }
 }
 
 /// How many devices there are now, and how many of them are online.
-pub(super) fn count(view: &View<'_>, online: OnlineSince) -> Result<(i64, i64), Error> {
-    // Two scans and no search: a join would look every device up in the ledger.
-    let mut devices = view
-        .read
-        .all(&LISTED, &[view.group(), view.now.0.into()], |row| Ok(DeviceNo(row.int(0)?)))?;
-    devices.retain(|device| view.shows(*device));
-    devices.sort_unstable();
-    let mut online_devices = 0;
-    view.read.each(&ACTIVE, &[view.group()], |row| {
+#[derive(Default)]
+pub(super) struct Count {
+    listed: Vec<DeviceNo>,
+    pub(super) online: i64,
+}
+
+/// Asks for the devices that are counted. Two scans and no search: a join would look every device
+/// up in the ledger.
+pub(super) fn ask_count<'a>(view: &View, group: GroupNo) -> Vec<Ask<'a>> {
+    let number = Value::Int(group.0);
+    vec![Ask::new(&LISTED, [number, view.now.0.into()]), Ask::new(&ACTIVE, [number])]
+}
+
+impl Count {
+    pub(super) fn row(
+        &mut self,
+        seen: &Seen<'_>,
+        online: OnlineSince,
+        ask: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
         let device = DeviceNo(row.int(0)?);
-        if devices.binary_search(&device).is_ok() {
-            let account = (view.scope.group(), device);
-            let last_active = view.activity.merged(account, row.maybe_int(1)?.map(UnixMs));
-            online_devices += i64::from(online.holds(last_active));
+        if ask == 0 {
+            if seen.shows(device) {
+                self.listed.push(device);
+            }
+        } else if self.listed.binary_search(&device).is_ok() {
+            let account = (GroupNo(row.int(2)?), device);
+            let last_active = row.maybe_int(1)?.map(UnixMs);
+            let last_active = seen.view.activity.merged(account, last_active);
+            self.online += i64::from(online.holds(last_active));
         }
         Ok(())
-    })?;
-    Ok((i64::try_from(devices.len()).unwrap_or(i64::MAX), online_devices))
+    }
+
+    pub(super) fn devices(&self) -> i64 {
+        i64::try_from(self.listed.len()).unwrap_or(i64::MAX)
+    }
 }
 
 fn line<'a>(row: &'a Row<'_>) -> Result<DeviceLine<'a>, Error> {

@@ -1,25 +1,55 @@
 //! A range of sales: which of its days are taken as they are kept, and which stretches are counted
 //! from their orders.
 
-use kiosque_model::sales::{Rates, Sale, Totals, Turnover};
-use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
+use kiosque_model::sales::{Rate, Rates, Sold as SoldGoods, Totals};
+use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
-use super::View;
+use super::{Grain, View};
 use crate::Error;
-use crate::sql::{Row, statements};
+use crate::db::{Ask, Length};
+use crate::sql::{Row, Value, statements};
 
 statements! {
-    DAYS = "select orders, items, amount, refund, shipped, failed, currency, day
+    DAYS = "select orders, items, amount, refund, shipped, failed, currency, day,
+            first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $1 and day >= $2 and day <= $3 order by day";
-    BOUNDS = "select min(first_sale_at_ms), max(last_sale_at_ms) from sales_by_day
-        where group_no = $1 and day = $2";
+    /// Of every currency that something was sold in: what holds from the first day to the last.
+    RATES = "select r.currency, r.day, r.usd_per_unit_e12 from (
+            select distinct currency from sales_by_day
+            where group_no = $1 and day >= $2 and day <= $3
+        ) sold join rates r on r.currency = sold.currency
+        where r.day <= $3 and r.day >= coalesce(
+            (select max(day) from rates where currency = sold.currency and day <= $2), $2)
+        order by r.currency, r.day";
     DEVICE_DAYS = "select orders, items, amount, refund, shipped, failed, currency, day, device_no
         from sales_by_device where group_no = $1 and day >= $2 and day <= $3";
-    DAY_OF_DEVICE = "select orders, items, amount, refund, shipped, failed, currency, day, device_no
-        from sales_by_device where group_no = $1 and day = $2 and device_no = $3";
-    SALES = "select device_no, sale_at_ms, head, lines from orders
-        where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
+    DAYS_OF_DEVICES = "select s.orders, s.items, s.amount, s.refund, s.shipped, s.failed,
+            s.currency, s.day, s.device_no
+        from {rows r: day bigint, code text}
+        cross join ledger l cross join sales_by_device s
+        where l.group_no = $3 and l.device_code = r.code
+            and s.group_no = $3 and s.day = r.day and s.device_no = l.device_no";
+    PRODUCT_DAYS = "select items, amount, goods_id, currency, day, device_no
+        from sales_by_product where group_no = $1 and day >= $2 and day <= $3";
+    PRODUCTS_OF_DEVICES = "select s.items, s.amount, s.goods_id, s.currency, s.day, s.device_no
+        from {rows r: day bigint, code text}
+        cross join ledger l cross join sales_by_product s
+        where l.group_no = $3 and l.device_code = r.code
+            and s.group_no = $3 and s.day = r.day and s.device_no = l.device_no";
+    /// The sales of part of a day, unless the whole of the day's sales lie in the range.
+    SALES = "select o.device_no, o.sale_at_ms, o.head, o.lines
+        from (
+            select 1 as cut from sales_by_day
+            where group_no = $1 and day = $2 and (first_sale_at_ms < $3 or last_sale_at_ms >= $4)
+            limit 1
+        ) c cross join orders o
+        where o.group_no = $1 and o.sale_at_ms >= $5 and o.sale_at_ms < $6";
 }
+
+/// Days that are read where they are asked for; more go to a thread for long work.
+const DAYS_IN_PLACE_MAX: i64 = 100;
+/// Days of devices that are looked up one by one; above that, all devices of the days are read.
+const LOOKED_UP_MAX: usize = 4_000;
 
 /// The sums of a day in one currency, as they are kept.
 struct KeptDay {
@@ -30,20 +60,47 @@ struct KeptDay {
 
 /// Part of a day, to be counted from its orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
-    pub(super) day: Day,
+struct Stretch {
+    day: Day,
     start: UnixMs,
     end: UnixMs,
 }
 
-/// What a range of sales is made of.
+/// What a range of sales is made of, as far as it has been read.
+#[derive(Default)]
 pub(super) struct Range {
     kept: Vec<KeptDay>,
-    /// At most its first and its last day.
-    pub(super) stretches: Vec<Stretch>,
+    /// Those that are not taken as they are kept: at most the first and the last.
+    cut: Vec<Day>,
+    currencies: Vec<Currency>,
     /// Of every currency in it.
     pub(super) rates: Rates,
 }
+
+/// What was sold on a day.
+#[derive(Clone, Copy)]
+pub(super) struct Sold<'a> {
+    /// By whom; nobody's number where all devices are taken together.
+    pub(super) device: DeviceNo,
+    pub(super) day: Day,
+    pub(super) currency: Currency,
+    /// What; empty where all goods are taken together.
+    pub(super) goods_id: &'a str,
+    /// Of goods, their items and their amount alone.
+    pub(super) totals: Totals,
+}
+
+/// One of the statements that a range is read with.
+pub(super) enum Part {
+    Days(Day, Day),
+    Rates(Day, Day),
+    DeviceDays(Day, Day),
+    ProductDays(Day, Day),
+    Sales(StretchAsked),
+}
+
+/// A stretch that is asked about, in case that the sales of its day lie on both sides.
+pub(super) struct StretchAsked(Stretch);
 
 /// Every day that has an instant in the range. Some zones once left a whole day out.
 pub(super) fn days_touched(zone: &Zone, start: UnixMs, end: UnixMs) -> Vec<Day> {
@@ -62,159 +119,183 @@ pub(super) fn days_touched(zone: &Zone, start: UnixMs, end: UnixMs) -> Vec<Day> 
     days
 }
 
-impl Range {
-    pub(super) fn read(view: &View<'_>, start: UnixMs, end: UnixMs) -> Result<Range, Error> {
-        let mut range = Range { kept: Vec::new(), stretches: Vec::new(), rates: Rates::default() };
-        if start >= end {
-            return Ok(range);
-        }
-        let (first, last) = (view.zone.day_of(start), view.zone.day_of(end.plus_ms(-1)));
-        let params = [view.group(), first.0.into(), last.0.into()];
-        let mut currencies: Vec<Currency> = Vec::new();
-        view.read.each(&DAYS, &params, |row| {
-            let currency = known(&mut currencies, row.text(6)?)?;
-            range.kept.push(KeptDay { day: Day(row.int(7)?), currency, totals: totals(row)? });
-            Ok(())
-        })?;
-        range.cut(view, first, (start, end))?;
-        if last > first {
-            range.cut(view, last, (start, end))?;
-        }
-        range.rates = view.rates(&currencies, first, last)?;
-        Ok(range)
-    }
+/// How long it may take to read sums by day: a range that ends now has nothing to count in its last
+/// day but what is dated ahead.
+pub(super) fn length(view: &View) -> Length {
+    let Some((first, last)) = span(view) else { return Length::Short };
+    let counts =
+        stretches(view).iter().any(|cut| cut.end < view.now || cut.start == view.ask.start);
+    let is_long = last.0 - first.0 >= DAYS_IN_PLACE_MAX || !view.ask.devices.is_empty();
+    if counts || is_long { Length::Long } else { Length::Short }
+}
 
-    /// A day whose sales do not all lie in the range is counted as far as they do.
-    fn cut(
-        &mut self,
-        view: &View<'_>,
-        day: Day,
-        (start, end): (UnixMs, UnixMs),
-    ) -> Result<(), Error> {
+/// The statements that the sales of a view are read with.
+pub(super) fn plan(view: &View, grain: Grain) -> Vec<Part> {
+    let Some((first, last)) = span(view).filter(|_| grain != Grain::None) else {
+        return Vec::new();
+    };
+    let mut plan = vec![Part::Days(first, last), Part::Rates(first, last)];
+    match grain {
+        Grain::Day if view.ask.devices.is_empty() => {}
+        Grain::None => {}
+        Grain::Day | Grain::Device => plan.push(Part::DeviceDays(first, last)),
+        Grain::Product => plan.push(Part::ProductDays(first, last)),
+    }
+    plan.extend(stretches(view).into_iter().map(|cut| Part::Sales(StretchAsked(cut))));
+    plan
+}
+
+fn span(view: &View) -> Option<(Day, Day)> {
+    let (start, end) = (view.ask.start, view.ask.end);
+    (start < end).then(|| (view.zone.day_of(start), view.zone.day_of(end.plus_ms(-1))))
+}
+
+/// The parts of days that the range has only a part of: its first, its last, or both.
+fn stretches(view: &View) -> Vec<Stretch> {
+    let Some((first, last)) = span(view) else { return Vec::new() };
+    let mut days = vec![first, last];
+    days.dedup();
+    let cut = days.into_iter().filter_map(|day| {
         let (begins, ends) = (view.zone.start_of(day), view.zone.start_of(day.next()));
-        if start <= begins && ends <= end {
-            return Ok(());
+        let (start, end) = (view.ask.start.max(begins), view.ask.end.min(ends));
+        (start > begins || end < ends).then_some(Stretch { day, start, end })
+    });
+    cut.collect()
+}
+
+impl Part {
+    pub(super) fn ask<'a>(&self, view: &'a View, group: GroupNo) -> Ask<'a> {
+        let of = |first: &Day, last: &Day| [group.0.into(), first.0.into(), last.0.into()];
+        match self {
+            Part::Days(first, last) => Ask::new(&DAYS, of(first, last)),
+            Part::Rates(first, last) => Ask::new(&RATES, of(first, last)),
+            Part::DeviceDays(first, last) => match looked_up(view, *first, *last) {
+                Some(rows) => Ask::new(&DAYS_OF_DEVICES, [group.0.into()]).of(rows),
+                None => Ask::new(&DEVICE_DAYS, of(first, last)),
+            },
+            Part::ProductDays(first, last) => match looked_up(view, *first, *last) {
+                Some(rows) => Ask::new(&PRODUCTS_OF_DEVICES, [group.0.into()]).of(rows),
+                None => Ask::new(&PRODUCT_DAYS, of(first, last)),
+            },
+            Part::Sales(StretchAsked(cut)) => {
+                let (start, end) = (view.ask.start, view.ask.end);
+                let times = [start, end, cut.start, cut.end].map(|at| Value::Int(at.0));
+                let [start, end, cut_start, cut_end] = times;
+                let day = cut.day.0.into();
+                Ask::new(&SALES, [group.0.into(), day, start, end, cut_start, cut_end])
+            }
         }
-        let bounds = view.read.one(&BOUNDS, &[view.group(), day.0.into()], |row| {
-            Ok(row.maybe_int(0)?.zip(row.maybe_int(1)?))
-        })?;
-        let Some((first_sale, last_sale)) = bounds.flatten() else { return Ok(()) };
-        if UnixMs(first_sale) < start || UnixMs(last_sale) >= end {
-            let (start, end) = (start.max(begins), end.min(ends));
-            self.stretches.push(Stretch { day, start, end });
-        }
-        Ok(())
     }
 
-    fn is_whole(&self, day: Day) -> bool {
-        self.stretches.iter().all(|stretch| stretch.day != day)
-    }
-
-    /// The days that are taken whole and have sums.
-    pub(super) fn whole_days(&self) -> impl Iterator<Item = Day> {
-        let mut last = None;
-        let days = self.kept.iter().map(|kept| kept.day).filter(|day| self.is_whole(*day));
-        days.filter(move |day| last.replace(*day) != Some(*day))
-    }
-
-    /// The first and the last of the days that are taken whole.
-    pub(super) fn whole_span(&self) -> Option<(Day, Day)> {
-        let mut days = self.whole_days();
-        let first = days.next()?;
-        Some((first, days.last().unwrap_or(first)))
-    }
-
-    /// Each day that has sales, when no order has to be looked at for it.
-    pub(super) fn kept_days(&self) -> Result<Option<Vec<(Day, Turnover)>>, Error> {
-        if !self.stretches.is_empty() {
-            return Ok(None);
-        }
-        let mut days = Vec::new();
-        for kept in &self.kept {
-            self.add(&mut days, kept.day, kept.currency, kept.totals)?;
-        }
-        Ok(Some(days))
-    }
-
-    /// Each day that has sales, in order.
-    pub(super) fn days(&self, view: &View<'_>) -> Result<Vec<(Day, Turnover)>, Error> {
-        if view.devices.is_none()
-            && let Some(days) = self.kept_days()?
-        {
-            return Ok(days);
-        }
-        let mut by_day = std::collections::BTreeMap::<Day, Turnover>::new();
-        self.each_device_day(view, |_, day, currency, totals| {
-            Ok(by_day.entry(day).or_default().add(&self.rates, day, currency, totals)?)
-        })?;
-        Ok(by_day.into_iter().collect())
-    }
-
-    fn add(
+    /// Takes a row, and passes on what was sold, if the device is shown.
+    pub(super) fn row(
         &self,
-        days: &mut Vec<(Day, Turnover)>,
-        day: Day,
-        currency: Currency,
-        totals: Totals,
+        view: &View,
+        grain: Grain,
+        range: &mut Range,
+        row: &Row<'_>,
+        shows: impl Fn(DeviceNo) -> bool,
+        mut sold: impl FnMut(&Range, Sold<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        match days.last_mut() {
-            Some((last, turnover)) if *last == day => {
-                turnover.add(&self.rates, day, currency, totals)?;
-            }
-            _ => {
-                let mut turnover = Turnover::default();
-                turnover.add(&self.rates, day, currency, totals)?;
-                days.push((day, turnover));
-            }
-        }
-        Ok(())
-    }
-
-    /// What each device that is asked about sold on each day.
-    pub(super) fn each_device_day(
-        &self,
-        view: &View<'_>,
-        mut visit: impl FnMut(DeviceNo, Day, Currency, Totals) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut each = |row: &Row<'_>| {
-            visit(DeviceNo(row.int(8)?), Day(row.int(7)?), currency(row.text(6)?)?, totals(row)?)
-        };
-        match (&view.devices, self.whole_span()) {
-            (_, None) => {}
-            (None, Some((first, last))) => {
-                let params = [view.group(), first.0.into(), last.0.into()];
-                view.read.each(&DEVICE_DAYS, &params, &mut each)?;
-            }
-            (Some(devices), Some(_)) => {
-                for day in self.whole_days() {
-                    for device in devices {
-                        let params = [view.group(), day.0.into(), device.0.into()];
-                        view.read.each(&DAY_OF_DEVICE, &params, &mut each)?;
-                    }
+        match self {
+            Part::Days(..) => range.keep(view, row),
+            Part::Rates(..) => range.rate(row),
+            Part::DeviceDays(..) => {
+                let (day, device) = (Day(row.int(7)?), DeviceNo(row.int(8)?));
+                if range.is_cut(day) || !shows(device) {
+                    return Ok(());
                 }
+                let (currency, totals) = (range.known(row.text(6)?)?, totals(row)?);
+                sold(range, Sold { device, day, currency, goods_id: "", totals })
             }
-        }
-        self.each_sale(view, |device, day, sale| visit(device, day, sale.currency, sale.totals()))
-    }
-
-    /// The sales of the stretches, from their orders.
-    pub(super) fn each_sale(
-        &self,
-        view: &View<'_>,
-        mut visit: impl FnMut(DeviceNo, Day, &Sale) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for stretch in &self.stretches {
-            let params = [view.group(), stretch.start.0.into(), stretch.end.0.into()];
-            view.read.each(&SALES, &params, |row| {
+            Part::ProductDays(..) => {
+                let (day, device) = (Day(row.int(4)?), DeviceNo(row.int(5)?));
+                if range.is_cut(day) || !shows(device) {
+                    return Ok(());
+                }
+                let (goods_id, currency) = (row.text(2)?, range.known(row.text(3)?)?);
+                let totals = of_goods(row.int(0)?, row.int(1)?);
+                sold(range, Sold { device, day, currency, goods_id, totals })
+            }
+            Part::Sales(StretchAsked(cut)) => {
                 let device = DeviceNo(row.int(0)?);
-                if !view.shows(device) {
+                if !shows(device) {
                     return Ok(());
                 }
                 let sale = view.shape.sale(row.bytes(2)?, row.bytes(3)?, UnixMs(row.int(1)?))?;
-                visit(device, stretch.day, &sale)
-            })?;
+                let (day, currency) = (cut.day, sale.currency);
+                if grain != Grain::Product {
+                    let totals = sale.totals();
+                    return sold(range, Sold { device, day, currency, goods_id: "", totals });
+                }
+                sale.goods.iter().try_for_each(|SoldGoods { goods_id, items, amount, .. }| {
+                    let totals = of_goods(*items, amount.0);
+                    sold(range, Sold { device, day, currency, goods_id, totals })
+                })
+            }
         }
+    }
+}
+
+/// Each day of each device that is asked about, while they are few.
+fn looked_up(view: &View, first: Day, last: Day) -> Option<Vec<Vec<Value<'_>>>> {
+    let days = usize::try_from(last.0 - first.0 + 1).unwrap_or(usize::MAX);
+    let devices = &view.ask.devices;
+    if devices.is_empty() || days.saturating_mul(devices.len()) > LOOKED_UP_MAX {
+        return None;
+    }
+    let mut codes: Vec<&str> =
+        devices.iter().filter_map(|code| code.as_ref().ok()).map(|code| code.as_str()).collect();
+    // A device that is named twice sold once.
+    codes.sort_unstable();
+    codes.dedup();
+    let of_day = |day: i64| codes.iter().map(move |code| vec![day.into(), (*code).into()]);
+    Some((first.0..=last.0).flat_map(of_day).collect())
+}
+
+impl Range {
+    /// A day whose sales do not all lie in the range is counted as far as they do.
+    fn keep(&mut self, view: &View, row: &Row<'_>) -> Result<(), Error> {
+        let (day, currency) = (Day(row.int(7)?), self.known(row.text(6)?)?);
+        let (first_sale, last_sale) = (UnixMs(row.int(8)?), UnixMs(row.int(9)?));
+        if first_sale < view.ask.start || last_sale >= view.ask.end {
+            self.cut.push(day);
+        }
+        self.kept.push(KeptDay { day, currency, totals: totals(row)? });
         Ok(())
+    }
+
+    fn rate(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        let (currency, day, parts) = (self.known(row.text(0)?)?, Day(row.int(1)?), row.int(2)?);
+        let rate = Rate::from_parts(parts);
+        let rate = rate.ok_or_else(|| Error::Data(format!("{currency} on {day}: rate {parts}")))?;
+        self.rates.add(currency, day, rate);
+        Ok(())
+    }
+
+    fn is_cut(&self, day: Day) -> bool {
+        self.cut.contains(&day)
+    }
+
+    /// Each day that is taken as it is kept.
+    pub(super) fn each_kept(
+        &self,
+        mut sold: impl FnMut(&Range, Sold<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.kept.iter().filter(|kept| !self.is_cut(kept.day)).try_for_each(|kept| {
+            let KeptDay { day, currency, totals } = *kept;
+            sold(self, Sold { device: DeviceNo(0), day, currency, goods_id: "", totals })
+        })
+    }
+
+    /// The currency of a code, looked up once: there are few, and most rows have the same.
+    fn known(&mut self, code: &str) -> Result<Currency, Error> {
+        if let Some(known) = self.currencies.iter().find(|known| known.code() == code) {
+            return Ok(*known);
+        }
+        let new = currency(code)?;
+        self.currencies.push(new);
+        Ok(new)
     }
 }
 
@@ -229,14 +310,8 @@ fn totals(row: &Row<'_>) -> Result<Totals, Error> {
     })
 }
 
-/// The currency of a code, looked up once: there are few, and most rows have the same.
-fn known(currencies: &mut Vec<Currency>, code: &str) -> Result<Currency, Error> {
-    if let Some(known) = currencies.iter().find(|known| known.code() == code) {
-        return Ok(*known);
-    }
-    let new = currency(code)?;
-    currencies.push(new);
-    Ok(new)
+fn of_goods(items: i64, amount: i64) -> Totals {
+    Totals { items, amount, ..Totals::default() }
 }
 
 pub(super) fn currency(code: &str) -> Result<Currency, Error> {

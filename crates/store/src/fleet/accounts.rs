@@ -5,9 +5,9 @@ use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::AccountEntry;
 use kiosque_model::{AccountNo, GroupId, GroupNo};
 
-use super::{Applying, Made};
+use super::{Applying, Ended, Made};
 use crate::sql::statements;
-use crate::{Error, audit};
+use crate::{Error, audit, sessions};
 
 statements! {
     ACCOUNT = "select account_no, display_name, password_hash, third_party_api, enabled
@@ -36,29 +36,32 @@ struct Kept {
 
 impl Applying<'_> {
     /// Makes or changes an account; also says how many sessions that ended.
-    pub(super) fn account(
+    pub(super) async fn account(
         &mut self,
         entry: &AccountEntry,
         new_hash: Option<&str>,
-    ) -> Result<(Made, usize), Error> {
+    ) -> Result<Made, Error> {
         let name = entry.login_name.as_str();
-        let known = self.write.one(&ACCOUNT, &[name.into()], |row| {
-            let kept = Kept {
-                display_name: row.text(1)?.to_owned(),
-                password_hash: row.text(2)?.to_owned(),
-                third_party_api: row.flag(3)?,
-                enabled: row.flag(4)?,
-            };
-            Ok((row.int(0)?, kept))
-        })?;
+        let known = self
+            .write
+            .one(&ACCOUNT, &[name.into()], |row| {
+                let kept = Kept {
+                    display_name: row.text(1)?.to_owned(),
+                    password_hash: row.text(2)?.to_owned(),
+                    third_party_api: row.flag(3)?,
+                    enabled: row.flag(4)?,
+                };
+                Ok((row.int(0)?, kept))
+            })
+            .await?;
         let was = known.as_ref().map(|(_, kept)| kept.clone());
         let number = match &known {
             Some((number, _)) => *number,
-            None => self.next(&NEXT)?,
+            None => self.next(&NEXT).await?,
         };
         let Some(hash) = new_hash.or(was.as_ref().map(|kept| kept.password_hash.as_str())) else {
             let needed = "password or password_hash: needed for a new account";
-            return Ok((self.fault(format!("account {name}: {needed}")), 0));
+            return Ok(self.fault(format!("account {name}: {needed}")));
         };
         let former = was.as_ref();
         let becomes = Kept {
@@ -71,18 +74,17 @@ impl Applying<'_> {
                 .unwrap_or_else(|| former.is_some_and(|kept| kept.third_party_api)),
             enabled: entry.enabled.unwrap_or_else(|| former.is_none_or(|kept| kept.enabled)),
         };
-        self.set_account(number, name, &becomes)?;
-        let groups = self.account_groups(number, name, entry.groups.as_deref())?;
-        let ended = self.end_session_if_less((number, name), was.as_ref(), &becomes)?;
-        let made = match was {
+        self.set_account(number, name, &becomes).await?;
+        let groups = self.account_groups(number, name, entry.groups.as_deref()).await?;
+        self.end_session_if_less((number, name), was.as_ref(), &becomes).await?;
+        Ok(match was {
             None => Made::Created,
             Some(was) if was == becomes => groups,
             Some(_) => Made::Changed,
-        };
-        Ok((made, ended))
+        })
     }
 
-    fn set_account(&self, number: i64, name: &str, becomes: &Kept) -> Result<(), Error> {
+    async fn set_account(&self, number: i64, name: &str, becomes: &Kept) -> Result<(), Error> {
         let params = [
             number.into(),
             name.into(),
@@ -91,21 +93,21 @@ impl Applying<'_> {
             becomes.third_party_api.into(),
             becomes.enabled.into(),
         ];
-        self.write.execute(&SET, &params)?;
+        self.write.execute(&SET, &params).await?;
         Ok(())
     }
 
-    fn account_groups(
+    async fn account_groups(
         &mut self,
         number: i64,
         name: &str,
         groups: Option<&[GroupId]>,
     ) -> Result<Made, Error> {
         let Some(groups) = groups else { return Ok(Made::Unchanged) };
-        let was = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?)))?;
+        let was = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?))).await?;
         let mut becomes = Vec::with_capacity(groups.len());
         for group in groups {
-            match self.group_no(group)? {
+            match self.group_no(group).await? {
                 Some(known) => becomes.push(known),
                 None => {
                     self.fault(format!("account {name}: groups: no group {group} is known"));
@@ -113,26 +115,27 @@ impl Applying<'_> {
             }
         }
         if was != becomes {
-            self.write.execute(&DROP_GROUPS, &[number.into()])?;
+            self.write.execute(&DROP_GROUPS, &[number.into()]).await?;
             for (position, group) in (0_i64..).zip(&becomes) {
                 let params = [number.into(), group.0.into(), position.into()];
-                self.write.execute(&ADD_GROUP, &params)?;
+                self.write.execute(&ADD_GROUP, &params).await?;
             }
         }
         Ok(Made::changed_if_different(&was, &becomes))
     }
 
-    fn end_session_if_less(
-        &self,
+    async fn end_session_if_less(
+        &mut self,
         (number, name): (i64, &str),
         was: Option<&Kept>,
         becomes: &Kept,
-    ) -> Result<usize, Error> {
-        let Some(taken) = was.and_then(|was| taken_away(was, becomes)) else { return Ok(0) };
-        if let Some(live) = audit::live_session(self.write, AccountNo(number), self.by.at)? {
-            audit::session_ended(self.write, (name, taken), live, self.by)?;
-        }
-        self.write.execute(&END_SESSION, &[number.into()])
+    ) -> Result<(), Error> {
+        let Some(why) = was.and_then(|was| taken_away(was, becomes)) else { return Ok(()) };
+        sessions::lock(self.write, AccountNo(number)).await?;
+        let live = audit::live_session(self.write, AccountNo(number), self.by.at).await?;
+        self.ended.extend(live.map(|live| Ended { account: name.to_owned(), why, live }));
+        self.write.execute(&END_SESSION, &[number.into()]).await?;
+        Ok(())
     }
 }
 

@@ -40,22 +40,32 @@ struct Kept {
 }
 
 impl Applying<'_> {
-    pub(super) fn device(&mut self, entry: &DeviceEntry) -> Result<Made, Error> {
+    pub(super) async fn lock_moves(&self, entries: &[DeviceEntry]) -> Result<(), Error> {
+        let moves = entries.iter().filter_map(|entry| {
+            Some([entry.code.as_str().into(), entry.group.as_ref()?.as_str().into()])
+        });
+        owners::lock_moves(self.write, &moves.collect::<Vec<_>>()).await
+    }
+
+    pub(super) async fn device(&mut self, entry: &DeviceEntry) -> Result<Made, Error> {
         let code = entry.code.as_str();
-        let known = self.write.one(&DEVICE, &[code.into()], |row| {
-            let kept = Kept {
-                name: row.text(1)?.to_owned(),
-                model: row.text(2)?.to_owned(),
-                address: row.text(3)?.to_owned(),
-                enabled: row.flag(4)?,
-                created_at: row.int(5)?,
-                stock: row.int(6)?,
-            };
-            Ok((DeviceNo(row.int(0)?), kept))
-        })?;
+        let known = self
+            .write
+            .one(&DEVICE, &[code.into()], |row| {
+                let kept = Kept {
+                    name: row.text(1)?.to_owned(),
+                    model: row.text(2)?.to_owned(),
+                    address: row.text(3)?.to_owned(),
+                    enabled: row.flag(4)?,
+                    created_at: row.int(5)?,
+                    stock: row.int(6)?,
+                };
+                Ok((DeviceNo(row.int(0)?), kept))
+            })
+            .await?;
         let number = match &known {
             Some((number, _)) => *number,
-            None => DeviceNo(self.next(&NEXT)?),
+            None => DeviceNo(self.next(&NEXT).await?),
         };
         let was = known.map(|(_, kept)| kept);
         if was.is_none() && (entry.name.is_none() || entry.group.is_none()) {
@@ -63,11 +73,11 @@ impl Applying<'_> {
             return Ok(self.fault(format!("device {code}: {missing}: needed for a new device")));
         }
         let becomes = self.becomes(entry, was.as_ref());
-        self.set_device(number, code, &becomes)?;
+        self.set_device(number, code, &becomes).await?;
         let owned = Owned { device: number, code, listed: becomes.enabled };
-        let handover = self.hand_over(entry, &owned)?;
-        self.write.execute(&LIST, &[number.0.into(), becomes.enabled.into()])?;
-        let aisles = self.aisles(number, code, entry.aisles.as_deref())?;
+        let handover = self.hand_over(entry, &owned).await?;
+        self.write.execute(&LIST, &[number.0.into(), becomes.enabled.into()]).await?;
+        let aisles = self.aisles(number, code, entry.aisles.as_deref()).await?;
         Ok(match was {
             None => Made::Created,
             Some(was) if was == becomes && handover == Handover::Stayed => aisles,
@@ -91,7 +101,7 @@ impl Applying<'_> {
         }
     }
 
-    fn set_device(&self, number: DeviceNo, code: &str, becomes: &Kept) -> Result<(), Error> {
+    async fn set_device(&self, number: DeviceNo, code: &str, becomes: &Kept) -> Result<(), Error> {
         let params = [
             number.0.into(),
             code.into(),
@@ -102,17 +112,21 @@ impl Applying<'_> {
             becomes.created_at.into(),
             becomes.stock.into(),
         ];
-        self.write.execute(&SET, &params)?;
+        self.write.execute(&SET, &params).await?;
         Ok(())
     }
 
-    fn hand_over(&mut self, entry: &DeviceEntry, owned: &Owned<'_>) -> Result<Handover, Error> {
+    async fn hand_over(
+        &mut self,
+        entry: &DeviceEntry,
+        owned: &Owned<'_>,
+    ) -> Result<Handover, Error> {
         let Some(group) = &entry.group else { return Ok(Handover::Stayed) };
-        let Some(number) = self.group_no(group)? else {
+        let Some(number) = self.group_no(group).await? else {
             self.fault(format!("device {}: group: no group {group} is known", owned.code));
             return Ok(Handover::Stayed);
         };
-        match owners::give(self.write, owned, number, entry.since, self.by.at)? {
+        match owners::give(self.write, owned, number, entry.since, self.by.at).await? {
             Ok(handover) => Ok(handover),
             Err(reason) => {
                 self.fault(format!("device {}: {reason}", owned.code));
@@ -121,7 +135,7 @@ impl Applying<'_> {
         }
     }
 
-    fn aisles(
+    async fn aisles(
         &mut self,
         number: DeviceNo,
         code: &str,
@@ -130,24 +144,24 @@ impl Applying<'_> {
         let Some(aisles) = aisles else { return Ok(Made::Unchanged) };
         for aisle in aisles {
             let product = [aisle.goods_id.as_str().into()];
-            if self.write.one(&PRODUCT_KNOWN, &product, |row| row.int(0))?.is_none() {
+            if self.write.one(&PRODUCT_KNOWN, &product, |row| row.int(0)).await?.is_none() {
                 self.fault(format!(
                     "device {code}: aisle {}: product: no product {} is known",
                     aisle.code, aisle.goods_id
                 ));
             }
         }
-        let was = self.write.all(&AISLES, &[number.0.into()], aisle)?;
+        let was = self.write.all(&AISLES, &[number.0.into()], aisle).await?;
         if was != aisles {
-            self.write.execute(&DROP_AISLES, &[number.0.into()])?;
+            self.write.execute(&DROP_AISLES, &[number.0.into()]).await?;
             for (position, aisle) in (0_i64..).zip(aisles) {
-                self.add_aisle(number, position, aisle)?;
+                self.add_aisle(number, position, aisle).await?;
             }
         }
         Ok(if was == aisles { Made::Unchanged } else { Made::Changed })
     }
 
-    fn add_aisle(&self, number: DeviceNo, position: i64, aisle: &Aisle) -> Result<(), Error> {
+    async fn add_aisle(&self, number: DeviceNo, position: i64, aisle: &Aisle) -> Result<(), Error> {
         let params: [Value<'_>; 12] = [
             number.0.into(),
             aisle.code.as_str().into(),
@@ -162,7 +176,7 @@ impl Applying<'_> {
             aisle.enabled.into(),
             aisle.broken.into(),
         ];
-        self.write.execute(&ADD_AISLE, &params)?;
+        self.write.execute(&ADD_AISLE, &params).await?;
         Ok(())
     }
 }

@@ -50,45 +50,50 @@ pub(super) struct Recount<'a> {
 }
 
 impl Recount<'_> {
-    pub(super) fn run(&self, verified: &mut Verified) -> Result<(), Error> {
-        self.no_sales(verified)?;
+    pub(super) async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
+        self.no_sales(verified).await?;
         let codes = self
             .read
-            .all(&DEVICE_CODES, &[], |row| Ok((DeviceNo(row.int(0)?), row.text(1)?.to_owned())))?;
+            .all(&DEVICE_CODES, &[], |row| Ok((DeviceNo(row.int(0)?), row.text(1)?.to_owned())))
+            .await?;
         let codes: Codes = codes.into_iter().collect();
         let groups = self
             .read
-            .all(&GROUPS, &[], |row| Ok((GroupNo(row.int(0)?), row.text(1)?.to_owned())))?;
+            .all(&GROUPS, &[], |row| Ok((GroupNo(row.int(0)?), row.text(1)?.to_owned())))
+            .await?;
         for (group, id) in groups {
-            let kept = self.read.all(&KEPT_DAYS, &[group.0.into()], |row| Ok(Day(row.int(0)?)))?;
+            let kept =
+                self.read.all(&KEPT_DAYS, &[group.0.into()], |row| Ok(Day(row.int(0)?))).await?;
             let mut days: BTreeSet<Day> = kept.into_iter().collect();
-            self.days_with_sales(group, &mut days)?;
+            self.days_with_sales(group, &mut days).await?;
             for day in days {
-                self.day(group, &id, day, &codes, verified)?;
+                self.day(group, &id, day, &codes, verified).await?;
             }
         }
         Ok(())
     }
 
     /// An order that is no sale by its columns must be none by its record.
-    fn no_sales(&self, verified: &mut Verified) -> Result<(), Error> {
-        self.read.each(&NO_SALES, &[], |row| {
-            if let Some(time) = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)? {
-                let (group, order) = (row.text(0)?, row.text(1)?);
-                verified.differences.push(format!(
-                    "group {group}, order {order}: was paid at {time} and counts as no sale"
-                ));
-            }
-            Ok(())
-        })
+    async fn no_sales(&self, verified: &mut Verified) -> Result<(), Error> {
+        self.read
+            .each(&NO_SALES, &[], |row| {
+                if let Some(time) = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)? {
+                    let (group, order) = (row.text(0)?, row.text(1)?);
+                    verified.differences.push(format!(
+                        "group {group}, order {order}: was paid at {time} and counts as no sale"
+                    ));
+                }
+                Ok(())
+            })
+            .await
     }
 
-    fn days_with_sales(&self, group: GroupNo, days: &mut BTreeSet<Day>) -> Result<(), Error> {
+    async fn days_with_sales(&self, group: GroupNo, days: &mut BTreeSet<Day>) -> Result<(), Error> {
         let mut from = UnixMs(i64::MIN);
-        let next = |from: UnixMs| {
-            self.read.one(&NEXT_SALE, &[group.0.into(), from.0.into()], |row| row.int(0))
+        let next = async |from: UnixMs| {
+            self.read.one(&NEXT_SALE, &[group.0.into(), from.0.into()], |row| row.int(0)).await
         };
-        while let Some(at) = next(from)? {
+        while let Some(at) = next(from).await? {
             let day = self.zone.day_of(UnixMs(at));
             days.insert(day);
             from = self.zone.start_of(day.next());
@@ -96,7 +101,7 @@ impl Recount<'_> {
         Ok(())
     }
 
-    fn day(
+    async fn day(
         &self,
         group: GroupNo,
         group_id: &str,
@@ -104,27 +109,30 @@ impl Recount<'_> {
         codes: &Codes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
-        let sums = self.counted(group, group_id, day, verified)?;
+        let sums = self.counted(group, group_id, day, verified).await?;
         let name = format!("group {group_id}, {day}");
         let params = [group.0.into(), day.0.into()];
         for ((sql, figures), counted) in GRAINS.into_iter().zip(sums.figures()) {
             verified.sums += counted.len();
-            let kept = self.read.all(sql, &params, |row| {
-                let of = SumOf {
-                    device: row.maybe_int(0)?.map(DeviceNo),
-                    goods_id: row.maybe_text(1)?.map(str::to_owned),
-                    currency: row.text(2)?.to_owned(),
-                };
-                let figures = (3..3 + figures).map(|column| row.int(column));
-                Ok((of, figures.collect::<Result<Vec<i64>, Error>>()?))
-            })?;
+            let kept = self
+                .read
+                .all(sql, &params, |row| {
+                    let of = SumOf {
+                        device: row.maybe_int(0)?.map(DeviceNo),
+                        goods_id: row.maybe_text(1)?.map(str::to_owned),
+                        currency: row.text(2)?.to_owned(),
+                    };
+                    let figures = (3..3 + figures).map(|column| row.int(column));
+                    Ok((of, figures.collect::<Result<Vec<i64>, Error>>()?))
+                })
+                .await?;
             compare(&name, codes, &kept.into_iter().collect(), &counted, verified);
         }
-        self.bounds(group, day, &name, &sums, verified)
+        self.bounds(group, day, &name, &sums, verified).await
     }
 
     /// The sums of a day's orders, each of which must be a sale at the time that it says.
-    fn counted(
+    async fn counted(
         &self,
         group: GroupNo,
         group_id: &str,
@@ -133,26 +141,28 @@ impl Recount<'_> {
     ) -> Result<Sums, Error> {
         let mut sums = Sums::default();
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        self.read.each(&SALES, &[group.0.into(), start.0.into(), end.0.into()], |row| {
-            let (device, at) = (DeviceNo(row.int(0)?), UnixMs(row.int(1)?));
-            let told = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)?;
-            if told.as_deref() != Some(self.zone.text(at).as_str()) {
-                verified.differences.push(format!(
-                    "group {group_id}, order {}: counts as a sale at {}, its record says {}",
-                    row.text(4)?,
-                    self.zone.text(at),
-                    told.as_deref().unwrap_or("none"),
-                ));
-            }
-            let sale = self.shape.sale(row.bytes(2)?, row.bytes(3)?, at)?;
-            sums.count(self.zone, (group, device), &sale, Change::Comes);
-            Ok(())
-        })?;
+        self.read
+            .each(&SALES, &[group.0.into(), start.0.into(), end.0.into()], |row| {
+                let (device, at) = (DeviceNo(row.int(0)?), UnixMs(row.int(1)?));
+                let told = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)?;
+                if told.as_deref() != Some(self.zone.text(at).as_str()) {
+                    verified.differences.push(format!(
+                        "group {group_id}, order {}: counts as a sale at {}, its record says {}",
+                        row.text(4)?,
+                        self.zone.text(at),
+                        told.as_deref().unwrap_or("none"),
+                    ));
+                }
+                let sale = self.shape.sale(row.bytes(2)?, row.bytes(3)?, at)?;
+                sums.count(self.zone, (group, device), &sale, Change::Comes);
+                Ok(())
+            })
+            .await?;
         Ok(sums)
     }
 
     /// Bounds are loose, but no sale lies outside of them, and they never outside of their day.
-    fn bounds(
+    async fn bounds(
         &self,
         group: GroupNo,
         day: Day,
@@ -162,17 +172,21 @@ impl Recount<'_> {
     ) -> Result<(), Error> {
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         let counted = sums.bounds();
-        self.read.each(&BOUNDS, &[group.0.into(), day.0.into()], |row| {
-            let (currency, first, last) = (row.text(0)?, UnixMs(row.int(1)?), UnixMs(row.int(2)?));
-            let holds = counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
-            if !holds || first < start || last >= end {
-                verified.differences.push(format!(
-                    "{name}: {currency}: {} to {} are no bounds of its sales",
-                    first.0, last.0
-                ));
-            }
-            Ok(())
-        })
+        self.read
+            .each(&BOUNDS, &[group.0.into(), day.0.into()], |row| {
+                let (currency, first, last) =
+                    (row.text(0)?, UnixMs(row.int(1)?), UnixMs(row.int(2)?));
+                let holds =
+                    counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
+                if !holds || first < start || last >= end {
+                    verified.differences.push(format!(
+                        "{name}: {currency}: {} to {} are no bounds of its sales",
+                        first.0, last.0
+                    ));
+                }
+                Ok(())
+            })
+            .await
     }
 }
 

@@ -46,8 +46,8 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         let applied =
             desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
-        assert_eq!(desk.store.session(&session, NOW).is_err(), ended == 1, "{what}");
-        assert!(desk.store.session(&other, NOW).is_ok(), "{what}: another account's session");
+        assert_eq!(desk.store.session(&session, NOW).await.is_err(), ended == 1, "{what}");
+        assert!(desk.store.session(&other, NOW).await.is_ok(), "{what}: another account's session");
         let rows = desk.ask("select count(*) from sessions");
         assert_eq!(rows, [(2 - ended).to_string()], "{what}");
     }
@@ -62,7 +62,7 @@ async fn a_fault_ends_no_session() {
     let disabled = AccountEntry { enabled: Some(false), ..known_account("ops") };
     let faults = desk.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
     assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
-    assert!(desk.store.session(&session, NOW).is_ok());
+    assert!(desk.store.session(&session, NOW).await.is_ok());
 }
 
 /// "What `apply` takes away ends at once": also for a login that had checked its password before.
@@ -85,7 +85,7 @@ async fn what_is_taken_away_during_a_login_counts() {
     for (entry, hashes, refusal) in cases {
         let desk = Desk::furnished().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = desk.store.credentials(&name).unwrap().unwrap();
+        let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
         desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         let end = NOW.plus_ms(1);
         match desk.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
@@ -102,7 +102,7 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let desk = Desk::furnished().await;
     let opened = async || {
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = desk.store.credentials(&name).unwrap().unwrap();
+        let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
         let opened = desk
             .store
             .log_in(credentials, [1; 32], NOW.plus_ms(1), origin("127.0.0.1", NOW))

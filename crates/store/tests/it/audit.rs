@@ -16,7 +16,7 @@ fn at(ms: i64) -> UnixMs {
 
 async fn log_in(desk: &Desk, origin: Origin, lasts_ms: i64) -> Presented {
     let name = LoginName::parse("ops").unwrap();
-    let credentials = desk.store.credentials(&name).unwrap().unwrap();
+    let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
     let end = origin.at.plus_ms(lasts_ms);
     let opened = desk.store.log_in(credentials, [7; 32], end, origin).await.unwrap();
     Presented::read(opened.token.reveal().as_bytes()).unwrap()
@@ -152,7 +152,7 @@ async fn fill(desk: &Desk, count: i64) {
 /// each entry once, also while others are added.
 #[tokio::test]
 async fn pages_of_any_size_are_the_whole_trail() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     fill(&desk, 40).await;
     let all = list(&desk, ask()).await;
     assert_eq!(all.len(), 40);
@@ -200,7 +200,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
 /// What is told late is found by its time, not by its number.
 #[tokio::test]
 async fn a_refusal_that_is_told_late_is_found() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
         let one = Happened::to_account(AuditEvent::LoginRefused, None, &origin);
@@ -215,7 +215,7 @@ async fn a_refusal_that_is_told_late_is_found() {
 /// number is given once.
 #[tokio::test]
 async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     fill(&desk, 1_203).await;
     let all = list(&desk, AuditAsk { limit: 2_000, ..ask() }).await;
     assert_eq!(desk.store.purge_audit(at(0)).await.unwrap(), 0);

@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-use kiosque_store::{BackedUp, BackupError, Copied};
+use kiosque_store::{BackedUp, BackupError, Copied, Error};
 use rusqlite::Connection;
 
-use crate::desk::{Desk, order, record};
+use crate::desk::{Desk, Ground, order, record};
 
 /// A desk with data for several steps of a copy.
 async fn laden() -> Desk {
-    let desk = Desk::furnished().await;
+    let desk = Desk::furnished_on(Ground::folder()).await;
     let head = "x".repeat(20_000);
     let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
     batch.iter_mut().for_each(|order| order.record = record(&head));
@@ -20,7 +20,7 @@ async fn laden() -> Desk {
 }
 
 fn file(desk: &Desk) -> PathBuf {
-    desk.folder.path().join("copy")
+    desk.ground.files().join("copy")
 }
 
 fn orders_in(file: &Path) -> i64 {
@@ -32,7 +32,7 @@ fn orders_in(file: &Path) -> i64 {
 
 /// Files beside the data, but for SQLite's own.
 fn files(desk: &Desk) -> Vec<String> {
-    let entries = std::fs::read_dir(desk.folder.path()).unwrap();
+    let entries = std::fs::read_dir(desk.ground.files()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("copy")).collect()
 }
@@ -71,6 +71,18 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
 }
 
+/// PostgreSQL has tools of its own, and says so before there is a file.
+#[tokio::test]
+async fn postgresql_is_left_to_its_own_tools() {
+    let desk = Desk::on(Ground::postgres()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let refused =
+        desk.store.backup(folder.path().join("copy"), |_| ControlFlow::Continue(())).await;
+    let Err(BackupError::Store(Error::Data(said))) = refused else { panic!("{refused:?}") };
+    assert!(said.contains("pg_basebackup"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[tokio::test]
 async fn a_copy_that_is_stopped_leaves_no_file() {
     let desk = laden().await;
@@ -85,7 +97,7 @@ async fn a_copy_that_is_stopped_leaves_no_file() {
 async fn one_backup_at_a_time_writes_a_file() {
     use std::os::unix::fs::PermissionsExt;
     let desk = laden().await;
-    let partial = desk.folder.path().join("copy.partial");
+    let partial = desk.ground.files().join("copy.partial");
     std::fs::write(&partial, "x".repeat(50_000_000)).unwrap();
     std::fs::set_permissions(&partial, PermissionsExt::from_mode(0o644)).unwrap();
     let held = std::fs::File::open(&partial).unwrap();
@@ -105,10 +117,10 @@ async fn one_backup_at_a_time_writes_a_file() {
 /// A link that somebody laid where the copy would be written leads nowhere.
 #[tokio::test]
 async fn a_link_in_its_place_is_not_followed() {
-    let desk = Desk::furnished().await;
-    let precious = desk.folder.path().join("precious");
+    let desk = Desk::furnished_on(Ground::folder()).await;
+    let precious = desk.ground.files().join("precious");
     std::fs::write(&precious, "kept").unwrap();
-    std::os::unix::fs::symlink(&precious, desk.folder.path().join("copy.partial")).unwrap();
+    std::os::unix::fs::symlink(&precious, desk.ground.files().join("copy.partial")).unwrap();
     desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await.unwrap_err();
     assert_eq!(std::fs::read(&precious).unwrap(), b"kept");
 }

@@ -1,40 +1,49 @@
-//! A desk to test at: a store in a folder, words for fleets and orders, and a look at the rows
-//! behind it.
+//! A desk to test at: a store, words for fleets and orders, and a look at the rows behind it.
+
+mod ground;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::fleet::Fleet;
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, Origin};
-use kiosque_model::{PageAsk, Presented, TradeNo, UnixMs, Zone};
+use kiosque_model::{ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Origin};
+use kiosque_model::{PageAsk, Presented, UnixMs, Zone};
 use kiosque_store::{
     Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, Opening, OrderAsk, Outcome,
-    Owners, Ready, Record, RecordShape, Refused, Store, WhenAbsent,
+    Owners, Ready, Record, RecordShape, Refused, SessionLease, Store, WhenAbsent,
 };
-use rusqlite::Connection;
-use rusqlite::types::Value;
-use tempfile::TempDir;
+
+pub(crate) use ground::Ground;
+pub(crate) use words::*;
 
 pub(crate) const NOW: UnixMs = UnixMs(1_000_000);
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
 
 pub(crate) struct Desk {
-    pub(crate) folder: TempDir,
+    pub(crate) ground: Ground,
     pub(crate) store: Store,
 }
 
 impl Desk {
-    pub(crate) fn new() -> Desk {
-        let folder = TempDir::new().unwrap();
-        let store = open(&folder, None).unwrap();
-        Desk { folder, store }
+    pub(crate) async fn new() -> Desk {
+        Desk::on(Ground::new()).await
+    }
+
+    pub(crate) async fn on(ground: Ground) -> Desk {
+        let store = open(&ground, None).await.unwrap();
+        Desk { ground, store }
+    }
+
+    pub(crate) async fn furnished() -> Desk {
+        Desk::furnished_on(Ground::new()).await
     }
 
     /// With groups `a` and `b`, a product `p`, and an account `ops` of both groups.
-    pub(crate) async fn furnished() -> Desk {
-        let desk = Desk::new();
+    pub(crate) async fn furnished_on(ground: Ground) -> Desk {
+        let desk = Desk::on(ground).await;
         let fleet = Fleet {
             groups: vec![group("a"), group("b")],
             accounts: vec![account("ops", &["a", "b"])],
@@ -52,9 +61,12 @@ impl Desk {
     /// Every account that is not known yet has the hash `hash of NAME`.
     pub(crate) async fn apply_at(&self, fleet: Fleet, now: UnixMs) -> Result<Applied, ApplyError> {
         let new = fleet.accounts.iter().map(|account| &account.login_name);
-        let new = new.filter(|name| self.store.credentials(name).unwrap().is_none());
-        let hashes: NewHashes =
-            new.map(|name| (name.to_string(), format!("hash of {name}"))).collect();
+        let mut hashes = NewHashes::new();
+        for name in new {
+            if self.store.credentials(name).await.unwrap().is_none() {
+                hashes.insert(name.to_string(), format!("hash of {name}"));
+            }
+        }
         self.store.apply(fleet, hashes, ActedBy::command(now)).await
     }
 
@@ -69,7 +81,7 @@ impl Desk {
     }
 
     pub(crate) async fn take(&self, batch: Vec<Incoming>) -> Vec<Outcome> {
-        self.store.receive(batch, Owners::default(), NOW).await.unwrap().0
+        self.store.receive(Arc::new(batch), owners(), NOW).await.unwrap()
     }
 
     /// Takes orders that are all new.
@@ -81,7 +93,7 @@ impl Desk {
 
     pub(crate) async fn log_in(&self, name: &str) -> Result<Presented, Refused> {
         let name = LoginName::parse(name).unwrap();
-        let credentials = self.store.credentials(&name).unwrap().unwrap();
+        let credentials = self.store.credentials(&name).await.unwrap().unwrap();
         let opened =
             self.store.log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW)).await?;
         Ok(Presented::read(opened.token.reveal().as_bytes()).unwrap())
@@ -119,30 +131,25 @@ impl Desk {
         Some(heads)
     }
 
-    pub(crate) fn connection(&self) -> Connection {
-        Connection::open(self.folder.path().join("kiosque.db")).unwrap()
-    }
-
     /// Changes rows behind the store's back.
     pub(crate) fn tamper(&self, sql: &str) {
-        assert!(self.connection().execute(sql, []).unwrap() > 0, "{sql} changes nothing");
+        self.ground.tamper(sql);
     }
 
     /// The rows of a statement, each as text.
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
-        ask(&self.connection(), sql)
+        self.ground.ask(sql)
     }
 
     /// Every row of every table.
     pub(crate) fn rows(&self) -> Vec<String> {
-        let connection = self.connection();
-        let tables = ask(&connection, "select name from sqlite_schema where type = 'table'");
-        let rows = tables.iter().flat_map(|table| {
-            let rows = ask(&connection, &format!("select * from {table}"));
-            rows.into_iter().map(move |row| format!("{table}: {row}"))
-        });
-        rows.collect()
+        self.ground.rows()
     }
+}
+
+/// Owners of which nothing is known yet.
+pub(crate) fn owners() -> Arc<tokio::sync::Mutex<Owners>> {
+    Arc::default()
 }
 
 /// A request from an address.
@@ -150,30 +157,36 @@ pub(crate) fn origin(source: &str, at: UnixMs) -> Origin {
     Origin { source: source.parse().unwrap(), request_id: format!("r-{}", at.0), at }
 }
 
-pub(crate) fn open(folder: &TempDir, zone: Option<&Zone>) -> Result<Store, Error> {
-    open_with(folder, zone, |order, _| Ok(order.record.clone()))
+pub(crate) async fn open(ground: &Ground, zone: Option<&Zone>) -> Result<Store, Error> {
+    Store::open(&Opening { zone, ..opening(ground) }).await
 }
 
-/// With a rule of its own for orders that come in again.
-pub(crate) fn open_with(
-    folder: &TempDir,
-    zone: Option<&Zone>,
-    settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
-) -> Result<Store, Error> {
-    Store::open(&Opening {
-        folder: folder.path(),
+/// Longer than a busy machine takes for anything.
+const LONG: Duration = Duration::from_secs(30);
+
+pub(crate) fn opening(ground: &Ground) -> Opening<'_> {
+    Opening {
+        place: ground.store_place(),
         when_absent: WhenAbsent::Create,
-        zone,
-        shape: Arc::new(TestShape { settle }),
-        wait: Duration::from_secs(1),
+        zone: None,
+        shape: Arc::new(TestShape::default()),
+        wait: LONG,
+        lease: SessionLease { length: LONG, clock_skew: LONG },
         now: NOW,
-    })
+    }
 }
 
 /// The shape of this desk's records: a sale is told by their lines, as [`sold`] writes them.
 #[derive(Debug)]
 pub(crate) struct TestShape {
+    /// What an order that comes in again is kept as.
     pub(crate) settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
+}
+
+impl Default for TestShape {
+    fn default() -> Self {
+        TestShape { settle: |order, _| Ok(order.record.clone()) }
+    }
 }
 
 impl RecordShape for TestShape {
@@ -208,128 +221,4 @@ impl RecordShape for TestShape {
         let paid = text.split('|').next().unwrap().parse().ok();
         Ok(paid.map(|ms| Zone::utc().text(UnixMs(ms))))
     }
-}
-
-/// An order that is a sale, with a record that tells so.
-pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
-    let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
-    let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());
-    let lines = sale
-        .goods
-        .iter()
-        .map(|sold| format!("|{}:{}:{}", sold.goods_id, sold.items, sold.amount.0));
-    let lines = head + &lines.collect::<String>();
-    let record = Record { lines, ..order.record };
-    Incoming { sale: Some(sale), record, ..order }
-}
-
-fn ask(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = connection.prepare(sql).unwrap();
-    let columns = statement.column_count();
-    let row = |row: &rusqlite::Row<'_>| {
-        let cells = (0..columns).map(|column| Ok(text(row.get(column)?)));
-        Ok(cells.collect::<rusqlite::Result<Vec<String>>>()?.join("|"))
-    };
-    statement.query_map([], row).unwrap().map(Result::unwrap).collect()
-}
-
-fn text(value: Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Integer(int) => int.to_string(),
-        Value::Text(text) => text,
-        other => format!("{other:?}"),
-    }
-}
-
-pub(crate) fn group_id(id: &str) -> GroupId {
-    GroupId::parse(id).unwrap()
-}
-
-pub(crate) fn group(id: &str) -> GroupEntry {
-    GroupEntry { id: group_id(id), name: Some(format!("Group {id}")), active: None }
-}
-
-/// An account that may log in.
-pub(crate) fn account(name: &str, groups: &[&str]) -> AccountEntry {
-    let groups = groups.iter().map(|id| group_id(id)).collect();
-    AccountEntry { third_party_api: Some(true), groups: Some(groups), ..known_account(name) }
-}
-
-/// An account of which nothing is told.
-pub(crate) fn known_account(name: &str) -> AccountEntry {
-    AccountEntry {
-        login_name: LoginName::parse(name).unwrap(),
-        display_name: None,
-        password: None,
-        third_party_api: None,
-        enabled: None,
-        groups: None,
-    }
-}
-
-pub(crate) fn product(id: &str) -> ProductEntry {
-    ProductEntry {
-        id: id.to_owned(),
-        name: Some(format!("Product {id}")),
-        category: None,
-        currency: Some(Currency::parse("EUR").unwrap()),
-        default_price: None,
-    }
-}
-
-pub(crate) fn device(code: &str, group: &str) -> DeviceEntry {
-    let name = Some(format!("Device {code}"));
-    DeviceEntry { name, group: Some(group_id(group)), ..known_device(code) }
-}
-
-/// A device of which nothing is told.
-pub(crate) fn known_device(code: &str) -> DeviceEntry {
-    DeviceEntry {
-        code: DeviceCode::parse(code).unwrap(),
-        name: None,
-        group: None,
-        since: None,
-        model: None,
-        address: None,
-        enabled: None,
-        aisles: None,
-    }
-}
-
-pub(crate) fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
-    Aisle {
-        code: code.to_owned(),
-        goods_id: goods_id.to_owned(),
-        price: Minor(100),
-        show_price: Minor(100),
-        stock,
-        capacity: 10,
-        cabinet: "1".to_owned(),
-        layer: 1,
-        enabled: true,
-        broken: false,
-    }
-}
-
-/// An order whose head is its id.
-pub(crate) fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
-    Incoming {
-        device_code: DeviceCode::parse(device).unwrap(),
-        order_id: OrderId::parse(id).unwrap(),
-        trade_start: UnixMs(trade_start),
-        trade_no: None,
-        trade_no_in: None,
-        nameless_lines: Vec::new(),
-        sale: None,
-        record: record(id),
-    }
-}
-
-pub(crate) fn record(head: &str) -> Record {
-    Record { shape: 1, head: head.to_owned(), lines: "[]".to_owned(), errors: None }
-}
-
-pub(crate) fn number(text: &str) -> Option<TradeNo> {
-    Some(TradeNo::parse(text).unwrap())
 }

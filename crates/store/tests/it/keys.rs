@@ -12,28 +12,28 @@ fn holder(name: &str, may: &str) -> KeyHolder {
 
 #[tokio::test]
 async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     let name = || KeyName::parse("till").unwrap();
     let (first, second) = (OperatorKey::mint([1; 32]), OperatorKey::mint([2; 32]));
     let create = async |key: &OperatorKey, may: &str, at: i64| {
         desk.store.create_key(holder("till", may), key.digest(), UnixMs(at)).await.unwrap()
     };
-    let held = |key: &OperatorKey| desk.store.key_holder(&key.digest()).unwrap();
+    let held = async |key: &OperatorKey| desk.store.key_holder(&key.digest()).await.unwrap();
 
-    assert_eq!(held(&first), None);
+    assert_eq!(held(&first).await, None);
     assert_eq!(create(&first, "orders", 5).await, CreatedKey::Created);
-    assert_eq!(held(&first), Some(holder("till", "orders")));
+    assert_eq!(held(&first).await, Some(holder("till", "orders")));
     assert_eq!(create(&second, "fleet", 6).await, CreatedKey::NameTaken(UnixMs(5)));
-    assert_eq!(held(&second), None);
+    assert_eq!(held(&second).await, None);
 
     let revoke = async |at: i64| desk.store.revoke_key(name(), UnixMs(at)).await.unwrap();
     assert_eq!(revoke(7).await, RevokedKey::Revoked);
-    assert_eq!(held(&first), None);
+    assert_eq!(held(&first).await, None);
     assert_eq!(revoke(8).await, RevokedKey::Unknown);
 
     assert_eq!(create(&second, "fleet,audit", 9).await, CreatedKey::Created);
-    assert_eq!(held(&second), Some(holder("till", "fleet,audit")));
-    assert_eq!(held(&first), None, "a revoked key stays revoked");
+    assert_eq!(held(&second).await, Some(holder("till", "fleet,audit")));
+    assert_eq!(held(&first).await, None, "a revoked key stays revoked");
     let told = desk.store.keys().await.unwrap();
     let told: Vec<_> = told.iter().map(|key| (key.created_at.0, key.revoked_at)).collect();
     assert_eq!(told, [(5, Some(UnixMs(7))), (9, None)]);
@@ -42,7 +42,7 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
 /// Of a key nothing stands in the data but its digest.
 #[tokio::test]
 async fn no_key_stands_in_the_data() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     let key = OperatorKey::mint([251; 32]);
     desk.store.create_key(holder("till", "orders"), key.digest(), NOW).await.unwrap();
     let rows = desk.rows().join("\n");

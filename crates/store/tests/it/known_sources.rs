@@ -8,7 +8,7 @@ use crate::desk::{Desk, NOW, origin};
 const DAY_MS: i64 = 86_400_000;
 
 async fn log_in(desk: &Desk, source: &str, now: UnixMs) {
-    let credentials = desk.store.credentials(&name("ops")).unwrap().unwrap();
+    let credentials = desk.store.credentials(&name("ops")).await.unwrap().unwrap();
     let origin = origin(source, now);
     desk.store.log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
 }
@@ -17,9 +17,9 @@ fn name(name: &str) -> LoginName {
     LoginName::parse(name).unwrap()
 }
 
-fn knows(desk: &Desk, source: &str, now: UnixMs) -> bool {
+async fn knows(desk: &Desk, source: &str, now: UnixMs) -> bool {
     let source: Source = source.parse().unwrap();
-    let known = desk.store.credentials_for(&name("ops"), source.place(), now).unwrap();
+    let known = desk.store.credentials_for(&name("ops"), source.place(), now).await.unwrap();
     known.unwrap().1 == Acquaintance::Known
 }
 
@@ -32,7 +32,7 @@ async fn a_login_makes_its_source_known_to_its_account() {
         ..Default::default()
     };
     desk.apply(fleet).await.unwrap();
-    assert!(!knows(&desk, "192.0.2.1", NOW));
+    assert!(!knows(&desk, "192.0.2.1", NOW).await);
     log_in(&desk, "192.0.2.1", NOW).await;
     log_in(&desk, "2001:db8:0:1::5", NOW).await;
     for (source, known) in [
@@ -42,12 +42,12 @@ async fn a_login_makes_its_source_known_to_its_account() {
         ("2001:db8:0:1:ffff::", true),
         ("2001:db8:0:2::5", false),
     ] {
-        assert_eq!(knows(&desk, source, NOW), known, "{source}");
+        assert_eq!(knows(&desk, source, NOW).await, known, "{source}");
     }
     let place = "192.0.2.1".parse::<Source>().unwrap().place();
-    let other = desk.store.credentials_for(&name("other"), place, NOW).unwrap().unwrap();
+    let other = desk.store.credentials_for(&name("other"), place, NOW).await.unwrap().unwrap();
     assert_eq!(other.1, Acquaintance::Stranger);
-    assert!(desk.store.credentials_for(&name("nobody"), place, NOW).unwrap().is_none());
+    assert!(desk.store.credentials_for(&name("nobody"), place, NOW).await.unwrap().is_none());
 }
 
 /// "bounded per account e.g. 32 newest, forgotten after 90 days or so".
@@ -62,13 +62,13 @@ async fn the_newest_are_kept_for_ninety_days() {
     let count = "select count(*) from known_sources";
     assert_eq!(desk.ask(count), ["32"]);
     let now = NOW.plus_ms(39);
-    assert!(knows(&desk, "192.0.2.1", now), "used all the while");
-    assert!(knows(&desk, "198.51.100.39", now) && knows(&desk, "198.51.100.9", now));
-    assert!(!knows(&desk, "198.51.100.8", now));
+    assert!(knows(&desk, "192.0.2.1", now).await, "used all the while");
+    assert!(knows(&desk, "198.51.100.39", now).await && knows(&desk, "198.51.100.9", now).await);
+    assert!(!knows(&desk, "198.51.100.8", now).await);
 
     let last = now.plus_ms(90 * DAY_MS - 1);
-    assert!(knows(&desk, "198.51.100.39", last));
-    assert!(!knows(&desk, "198.51.100.39", last.plus_ms(1)));
+    assert!(knows(&desk, "198.51.100.39", last).await);
+    assert!(!knows(&desk, "198.51.100.39", last.plus_ms(1)).await);
     log_in(&desk, "203.0.113.1", last.plus_ms(1)).await;
     assert_eq!(desk.ask(count), ["1"]);
 }

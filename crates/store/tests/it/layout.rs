@@ -1,20 +1,18 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use kiosque_model::Zone;
 use kiosque_store::{Error, Opening, Store, WhenAbsent};
-use tempfile::TempDir;
 
-use crate::desk::{Desk, NOW, TestShape, open};
+use crate::desk::{Desk, Ground, open, opening};
 
-/// "Every statement is *prepared* on both engines by a test" (the one engine that there is).
-#[test]
-fn every_statement_compiles() {
-    let count = Desk::new().store.prepare_all().unwrap();
-    // Every module's list is in it: no list is shorter than this all together.
-    assert!(count >= 84, "only {count} statements");
+/// "Every statement is *prepared* on both engines by a test".
+#[tokio::test]
+async fn every_statement_compiles() {
+    for ground in [Ground::folder(), Ground::postgres()] {
+        let count = Desk::on(ground).await.store.prepare_all().await.unwrap();
+        // Every module's list is in it: no list is shorter than this all together.
+        assert!(count >= 84, "only {count} statements");
+    }
 }
 
 /// "migrations with checksums": what has run is not run again.
@@ -22,12 +20,12 @@ fn every_statement_compiles() {
 async fn data_that_is_opened_again_is_as_it_was() {
     let desk = Desk::furnished().await;
     let before = desk.rows();
-    let again = open(&desk.folder, None).unwrap();
+    let again = open(&desk.ground, None).await.unwrap();
     assert_eq!(desk.rows(), before);
-    again.prepare_all().unwrap();
+    again.prepare_all().await.unwrap();
     assert_eq!(
         desk.ask("select number, name from migrations"),
-        ["1|first", "2|sums", "3|operator"]
+        ["1|first", "2|sums", "3|operator", "4|nodes"]
     );
 }
 
@@ -47,41 +45,47 @@ async fn data_of_another_program_is_refused() {
         let desk = Desk::furnished().await;
         desk.tamper(tampered);
         let before = desk.rows();
-        assert_eq!(open(&desk.folder, None).unwrap_err().to_string(), said);
+        assert_eq!(open(&desk.ground, None).await.unwrap_err().to_string(), said);
         assert_eq!(desk.rows(), before);
     }
 }
 
 /// "Whichever command makes the data records the time zone (UTC when none is given); later an
 /// absent option means the recorded one, and a different one is refused with both named."
-#[test]
-fn the_time_zone_is_recorded_once() {
+#[tokio::test]
+async fn the_time_zone_is_recorded_once() {
     let paris = Zone::named("Europe/Paris").unwrap();
     let utc = Zone::utc();
-    let folder = TempDir::new().unwrap();
-    assert_eq!(open(&folder, Some(&paris)).unwrap().zone().name(), "Europe/Paris");
-    assert_eq!(open(&folder, None).unwrap().zone().name(), "Europe/Paris");
-    assert_eq!(open(&folder, Some(&paris)).unwrap().zone().name(), "Europe/Paris");
-    let said = open(&folder, Some(&utc)).unwrap_err().to_string();
+    let ground = Ground::new();
+    assert_eq!(open(&ground, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&ground, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
+    let said = open(&ground, Some(&utc)).await.unwrap_err().to_string();
     assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
-    assert_eq!(open(&folder, None).unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "Europe/Paris");
 
-    let folder = TempDir::new().unwrap();
-    assert_eq!(open(&folder, None).unwrap().zone().name(), "UTC");
-    let said = open(&folder, Some(&paris)).unwrap_err().to_string();
+    let ground = Ground::new();
+    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "UTC");
+    let said = open(&ground, Some(&paris)).await.unwrap_err().to_string();
     assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
-    assert!(open(&folder, Some(&utc)).is_ok());
+    assert!(open(&ground, Some(&utc)).await.is_ok());
 }
 
 /// "`kiosque` writes nothing else into the folder": where data is expected, none is made.
-#[test]
-fn absent_data_can_be_refused() {
-    let folder = TempDir::new().unwrap();
-    let shape = Arc::new(TestShape { settle: |order, _| Ok(order.record.clone()) });
-    let (folder_path, wait) = (folder.path(), Duration::from_secs(1));
-    let when_absent = WhenAbsent::Refuse;
-    let opening = Opening { folder: folder_path, when_absent, zone: None, shape, wait, now: NOW };
-    let Err(Error::Data(said)) = Store::open(&opening) else { panic!("opened nothing") };
-    assert!(said.contains("holds no data"), "{said}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+#[tokio::test]
+async fn absent_data_can_be_refused() {
+    for ground in [Ground::folder(), Ground::postgres()] {
+        let opening = Opening { when_absent: WhenAbsent::Refuse, ..opening(&ground) };
+        let Err(Error::Data(said)) = Store::open(&opening).await else { panic!("opened nothing") };
+        assert!(said.contains("holds no data"), "{said}");
+        match &ground {
+            Ground::Folder(folder) => {
+                assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+            }
+            Ground::Postgres(place) => {
+                let tables = "select count(*) from pg_tables where schemaname = current_schema";
+                assert_eq!(place.sql(tables), "0");
+            }
+        }
+    }
 }

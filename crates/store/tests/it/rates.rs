@@ -14,7 +14,7 @@ fn rate(code: &str, day: i64, text: &str) -> DatedRate {
 /// One of the same currency and day replaces what was kept; the same again is nothing.
 #[tokio::test]
 async fn a_rate_is_of_one_currency_and_one_day() {
-    let desk = Desk::new();
+    let desk = Desk::new().await;
     let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
     let tally = |created, changed, unchanged| Tally { created, changed, unchanged };
     assert_eq!(desk.store.set_rates(loaded.clone()).await.unwrap(), tally(3, 0, 0));

@@ -2,11 +2,15 @@
 //! "Each order carries a group-wide, ever growing `change_no`, moved in the same transaction
 //! whenever the order changes".
 
+use std::sync::Arc;
+
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_store::{Error, History, Incoming, Kept, Outcome, Owners, Record};
+use kiosque_store::{Error, History, Incoming, Kept, Opening, Outcome, Record, Store};
 
-use crate::desk::{Desk, NOW, group_id, known_device, number, open_with, order, record};
+use crate::desk::{
+    Desk, NOW, TestShape, group_id, known_device, number, opening, order, owners, record,
+};
 
 fn rejected(reason: &str) -> Outcome {
     Outcome::Rejected(reason.to_owned())
@@ -105,6 +109,24 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
 }
 
+/// A number that an order gave up is free at once, for one that is new as for one that is known.
+#[tokio::test]
+async fn inner_numbers_change_hands_within_a_batch() {
+    let desk = Desk::furnished().await;
+    let numbered =
+        |id: &str, text: &str| Incoming { trade_no_in: number(text), ..order(id, "d1", 10) };
+    desk.sell(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
+    let batch = [("o1", "I-3"), ("o2", "I-1"), ("o1", "I-2"), ("o3", "I-3"), ("o3", "I-4")];
+    let batch = batch.map(|(id, text)| numbered(id, text)).into_iter();
+    let changed = Outcome::Updated;
+    let outcomes = desk.take(batch.chain([numbered("o4", "I-3")]).collect()).await;
+    let want = [&changed, &changed, &changed, &Outcome::Accepted, &changed, &Outcome::Accepted];
+    assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
+    let numbers = desk.ask("select order_id, trade_no_in from orders order by order_id");
+    assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
+    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+}
+
 /// "An update may change neither the device nor the owning group: rejected, naming both."
 #[tokio::test]
 async fn an_update_changes_neither_the_device_nor_the_group() {
@@ -145,16 +167,17 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
     let desk = Desk::furnished().await;
-    let batch = vec![order("o1", "d1", 500), order("o2", "new", 500)];
-    let first = desk.store.receive(batch, Owners::default(), NOW).await.unwrap();
-    assert_eq!(first.0, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
+    let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
+    let owners = owners();
+    let first = desk.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
+    assert_eq!(first, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..known_device("d1") };
     let devices = vec![moved, crate::desk::device("new", "b")];
     desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let batch = vec![order("o3", "d1", 700), order("o4", "new", 500)];
-    let second = desk.store.receive(batch, first.2, NOW).await.unwrap();
-    assert_eq!(second.0, [const { Outcome::Accepted }; 2]);
+    let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
+    let second = desk.store.receive(batch, owners, NOW).await.unwrap();
+    assert_eq!(second, [const { Outcome::Accepted }; 2]);
     assert_eq!(kept(&desk), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
@@ -170,18 +193,20 @@ async fn settling_sees_what_is_kept() {
         let head = format!("{} after {} ({number})", order.record.head, kept.record.head);
         Ok::<_, Error>(Record { head, ..order.record.clone() })
     };
-    let again = vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }];
-    let store = open_with(&desk.folder, None, joined).unwrap();
-    let taken = store.receive(again, Owners::default(), NOW).await.unwrap();
-    assert_eq!(taken.0, [Outcome::Updated]);
+    let again = Arc::new(vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }]);
+    let shape = Arc::new(TestShape { settle: joined });
+    let store = Store::open(&Opening { shape, ..opening(&desk.ground) }).await.unwrap();
+    let taken = store.receive(again, owners(), NOW).await.unwrap();
+    assert_eq!(taken, [Outcome::Updated]);
     let heads = desk.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["new after o1 (I)"]);
 
     let rows = kept(&desk);
     let fails = |_: &Incoming, _: &Kept| Err::<Record, _>(Error::Data("unreadable".to_owned()));
-    let batch = vec![order("o2", "d1", 11), order("o1", "d1", 12)];
-    let store = open_with(&desk.folder, None, fails).unwrap();
-    assert!(store.receive(batch, Owners::default(), NOW).await.is_err());
+    let batch = Arc::new(vec![order("o2", "d1", 11), order("o1", "d1", 12)]);
+    let shape = Arc::new(TestShape { settle: fails });
+    let store = Store::open(&Opening { shape, ..opening(&desk.ground) }).await.unwrap();
+    assert!(store.receive(batch, owners(), NOW).await.is_err());
     assert_eq!(kept(&desk), rows);
     assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
 }

@@ -2,6 +2,7 @@
 //! import pass.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_model::GroupNo;
@@ -30,7 +31,7 @@ pub(super) async fn store(
     let total = count(prepared.len());
     let groups = import.store.groups_by_device().await?;
     let mut orders = in_turn(prepared, &groups).into_iter();
-    let mut owners = Owners::default();
+    let owners = Arc::new(tokio::sync::Mutex::new(Owners::default()));
     let mut size = BATCH_START;
     let mut stored = 0;
     loop {
@@ -41,11 +42,10 @@ pub(super) async fn store(
         }
         let begun = Instant::now();
         let now = import.clock.now();
-        let received = import.store.receive(batch, owners, now).await?;
+        let batch = Arc::new(batch);
+        let outcomes = import.store.receive(Arc::clone(&batch), Arc::clone(&owners), now).await?;
         size = next_size(size, begun.elapsed(), TURN);
-        let (outcomes, batch, known) = received;
-        owners = known;
-        for ((line, incoming), outcome) in lines.into_iter().zip(&batch).zip(outcomes) {
+        for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
             match outcome {
                 Outcome::Accepted => import.done.accepted += 1,
                 Outcome::Updated => import.done.updated += 1,

@@ -102,7 +102,9 @@ async fn told(house: &House) -> Vec<String> {
 #[tokio::test]
 async fn data_without_sums_is_counted_when_it_is_opened() {
     let zone = kiosque_model::Zone::named("Europe/Paris").unwrap();
-    let house = House::in_zone(zone.name(), FLEET).await;
+    let settings = Settings::for_cores(2);
+    let house = House::of_files(TempDir::new().unwrap(), zone.clone(), settings.clone()).await;
+    house.apply(FLEET).await.unwrap();
     house.orders(orders()).await;
     house.rates(&[("EUR", "2025-01-01", "1.1")]).await;
     // Of two instants that clocks showed alike, only the record's text was kept: the first counts.
@@ -113,7 +115,7 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
 
     let folder = TempDir::new().unwrap();
     as_it_was(&house.folder.path().join("kiosque.db"), &folder.path().join("kiosque.db"));
-    let mut opened = House::open(folder, zone, Settings::for_cores(2)).await;
+    let mut opened = House::of_files(folder, zone, settings).await;
     opened.rates(&[("EUR", "2025-01-01", "1.1")]).await;
     assert_eq!(told(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);

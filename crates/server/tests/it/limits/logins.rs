@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, TransactionBehavior};
-
 use crate::abuse::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{House, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash};
 
@@ -137,19 +135,13 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
     house.log_in("ops").await;
 }
 
-/// Takes the turn to write from everyone else, until dropped.
-fn hold(connection: &mut Connection) -> rusqlite::Transaction<'_> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap()
-}
-
 /// "How long a request waits for the store": also when many wait at once. Pages are read meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
     let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
     let token = house.log_in("ops").await.token;
-    let mut elsewhere = Connection::open(house.folder.path().join("kiosque.db")).unwrap();
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
 
     let start = Instant::now();
     let mut logins = tokio::task::JoinSet::new();
@@ -166,18 +158,18 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     while !logins.is_empty() {
         assert_serves(&house, &token).await;
         while let Some(reply) = logins.try_join_next() {
-            assert_busy(&reply.unwrap(), "the store is busy; try again");
+            assert_busy(&reply.unwrap(), house.ground.says_of_held_writes());
             assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
         }
     }
-    assert_busy(&switching.await.unwrap(), "the store is busy; try again");
+    assert_busy(&switching.await.unwrap(), house.ground.says_of_held_writes());
     // Each waited beside the others, not after them.
     assert!(start.elapsed() < wait * 7, "the last was refused after {:?}", start.elapsed());
 
     // What was refused has changed nothing, and a short wait ends well.
     drop(held);
     assert_serves(&house, &token).await;
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let patient = begin(&house, "ops").await;
     drop(held);
     assert_eq!(patient.await.unwrap().code(), 200);

@@ -34,7 +34,7 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
 async fn every_fault_is_told_and_nothing_is_applied() {
     let house = House::with(FLEET).await;
     let key = house.key("fleet").await;
-    let before = crate::fixture::Fingerprint::of(&house);
+    let before = crate::fixture::Fingerprint::of(&house).await;
     // Faults of the entries themselves, then of what they name, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
@@ -55,7 +55,7 @@ async fn every_fault_is_told_and_nothing_is_applied() {
     }
     let reply = house.operate(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is no UTF-8")));
-    assert!(before == crate::fixture::Fingerprint::of(&house), "something was applied");
+    assert!(before == crate::fixture::Fingerprint::of(&house).await, "something was applied");
 }
 
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.

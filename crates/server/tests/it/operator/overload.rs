@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::harness::{House, Reply};
 
-use super::streams::{begin, elsewhere, hold};
+use super::streams::begin;
 use super::{FLEET, FLEET_CALL, ORDERS, Stream, counts, line, lines};
 
 /// Far longer than any test.
@@ -45,8 +45,7 @@ pub(crate) async fn what_waits_is_bounded() {
     })
     .await;
     let key = house.key("orders").await;
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let mut stream = Stream::open(&house, &key).await;
     // More than is ever held for a connection on its way.
     let text = lines("o", 150_000);
@@ -91,8 +90,7 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
         })
         .await;
         let key = house.key("orders").await;
-        let mut elsewhere = elsewhere(&house);
-        let held = hold(&mut elsewhere);
+        let held = house.hold_writes().await;
         let storing = begin(&house, &key, line("o", 1)).await;
         let mut reading = begin(&house, &key, "nonsense\n").await;
         let soon = Duration::from_millis(if read { 20_000 } else { 150 });

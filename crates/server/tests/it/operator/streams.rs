@@ -8,7 +8,6 @@ use kiosque_model::sales::Sale;
 use kiosque_server::Settings;
 use kiosque_server::ingest::record::Records;
 use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::task::JoinHandle;
 
 use crate::harness::{House, Reply};
@@ -28,15 +27,6 @@ async fn house() -> House {
     .await
 }
 
-/// A connection of somebody else, who can keep everybody from writing.
-pub(super) fn elsewhere(house: &House) -> Connection {
-    Connection::open(house.folder.path().join("kiosque.db")).unwrap()
-}
-
-pub(super) fn hold(elsewhere: &mut Connection) -> Transaction<'_> {
-    elsewhere.transaction_with_behavior(TransactionBehavior::Immediate).unwrap()
-}
-
 /// A post that goes on beside the test, and has reached its place.
 pub(super) async fn begin(house: &House, key: &str, body: impl Into<String>) -> JoinHandle<Reply> {
     let mut caller = crate::harness::Caller::connect(house.operator, house.folder.path()).await;
@@ -48,21 +38,12 @@ pub(super) async fn begin(house: &House, key: &str, body: impl Into<String>) -> 
     posting
 }
 
-/// Transactions in the write-ahead log: a frame that ends one says how large the file is now.
-fn commits(house: &House) -> usize {
-    let log = std::fs::read(house.folder.path().join("kiosque.db-wal")).unwrap();
-    let page = u32::from_be_bytes(log[8..12].try_into().unwrap());
-    let frames = log[32..].chunks_exact(24 + usize::try_from(page).unwrap());
-    frames.filter(|frame| frame[4..8] != [0; 4]).count()
-}
-
 /// "answers after the durable commit": not before it, and what is answered is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_comes_after_the_commit() {
     let house = house().await;
     let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let mut posting = begin(&house, &key, lines("o", 3)).await;
     let early = tokio::time::timeout(SOON, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
@@ -79,9 +60,8 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let house = house().await;
     let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     house.operate(ORDERS, Some(&key), line("b1", 100)).await;
-    let before = commits(&house);
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let before = house.commits().await;
+    let held = house.hold_writes().await;
     let first = begin(&house, &key, lines("a", 2)).await;
     let second = begin(&house, &key, [line("b1", 7), line("b2", 1)].concat()).await;
     let unknown = line("c2", 1).replace("D1", "D9");
@@ -96,7 +76,8 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     ]);
     assert_eq!(third.json["rejected"], rejected);
     assert_eq!(kept(&house, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
-    assert_eq!(commits(&house) - before, 2, "the first, and the others together");
+    let new = house.commits().await.difference(&before).count();
+    assert_eq!(new, 2, "the first, and the others together");
     assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -135,8 +116,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     let house = House::shaped(FLEET, limits, Arc::new(Failing)).await;
     let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
     house.operate(ORDERS, Some(&key), line("bad", 1)).await;
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let first = begin(&house, &key, line("a", 1)).await;
     let second = begin(&house, &key, [line("b", 1), line("bad", 2)].concat()).await;
     let third = begin(&house, &key, line("c", 1)).await;
@@ -156,15 +136,14 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
     let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
     let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let begun = Instant::now();
     let posts =
         [begin(&house, &key, lines("a", 9)).await, begin(&house, &key, lines("b", 9)).await];
     for post in posts {
         let reply = post.await.unwrap();
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
-        assert_eq!(reply.json["detail"], "the store is busy; try again");
+        assert_eq!(reply.json["detail"], house.ground.says_of_held_writes());
     }
     assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
     drop(held);
@@ -207,8 +186,7 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
 async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     let house = house().await;
     let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let mut elsewhere = elsewhere(&house);
-    let held = hold(&mut elsewhere);
+    let held = house.hold_writes().await;
     let mut stream = Stream::open(&house, &key).await;
     // An order comes again in the next chunk, and nearer to its beginning.
     let (rounds, orders) = (12, 700);

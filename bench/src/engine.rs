@@ -1,0 +1,86 @@
+//! What keeps the data of the program under measurement: a file, or a PostgreSQL of the bench's own
+//! with every commit really on disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use kiosque_testdb::{Durability, Server};
+
+/// Which engine to measure on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Store {
+    /// The file inside, as the program has it by default.
+    Sqlite,
+    /// A PostgreSQL beside it, whose time counts as the server's.
+    Postgres,
+}
+
+/// The engine of one run. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Engine(Option<Arc<Server>>);
+
+impl Engine {
+    /// Starts what is needed.
+    ///
+    /// # Errors
+    /// When PostgreSQL does not start.
+    pub(crate) fn start(store: Store) -> anyhow::Result<Engine> {
+        Ok(Engine(match store {
+            Store::Sqlite => None,
+            Store::Postgres => Some(Arc::new(Server::start(Durability::Full)?)),
+        }))
+    }
+
+    /// Whether the data lies in files of the program's own.
+    pub(crate) fn has_files(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The address of a database of that name; none when the data is in a file.
+    pub(crate) fn address(&self, name: &str) -> Option<String> {
+        let server = self.0.as_ref()?;
+        Some(format!("postgres://kiosque@127.0.0.1:{}/{name}", server.port()))
+    }
+
+    /// Makes an empty database of that name.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn make_anew(&self, name: &str) -> anyhow::Result<()> {
+        if let Some(server) = &self.0 {
+            server.sql(&format!("drop database if exists {name} with (force)"))?;
+            server.sql(&format!("create database {name}"))?;
+        }
+        Ok(())
+    }
+
+    /// Folds what is only logged into the files, and tells the planner what there is.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn settle(&self) -> anyhow::Result<()> {
+        if let Some(server) = &self.0 {
+            server.sql("checkpoint")?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a database, without its log.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn bytes(&self, name: &str) -> anyhow::Result<Option<u64>> {
+        let Some(server) = &self.0 else { return Ok(None) };
+        Ok(Some(server.sql(&format!("select pg_database_size('{name}')"))?.trim().parse()?))
+    }
+
+    /// What the engine's own processes have used of the processor.
+    ///
+    /// # Errors
+    /// When they are gone.
+    pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
+        self.0.as_ref().map_or(Ok(Duration::ZERO), |server| server.cpu_time())
+    }
+}

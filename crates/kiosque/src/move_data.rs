@@ -1,0 +1,33 @@
+//! `kiosque move`
+
+use anyhow::Context;
+use kiosque_server::clock::Clock;
+use kiosque_store::{Moving, StorePlace, WhenAbsent};
+
+use crate::progress::MoveBar;
+use crate::settings::Settings;
+use crate::{Done, open};
+
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
+    let address = settings.store.as_ref();
+    let address = address.context("--store URL is needed: the database to move to")?;
+    let folder = open::folder(settings)?;
+    let from = open::end_of_move(StorePlace::Folder(&folder), settings, None, WhenAbsent::Refuse);
+    let from = from.await.with_context(|| folder.display().to_string())?;
+    let zone = Some(from.zone().clone());
+    let to = open::end_of_move(address.place(), settings, zone, WhenAbsent::Create).await;
+    let to = to.context("--store")?;
+    let bar = MoveBar::new();
+    let told = move |moving: Moving| bar.show(moving);
+    let moved = from.move_to(&to, Clock::System.now(), told).await?;
+    println!(
+        "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \
+         the same on both sides in each of {} groups",
+        moved.rows, moved.already, moved.orders, moved.sessions, moved.groups
+    );
+    eprintln!(
+        "serve it with --store; {} stays as it is, and is not opened again",
+        folder.display()
+    );
+    Ok(Done::All)
+}

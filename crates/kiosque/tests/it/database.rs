@@ -1,0 +1,124 @@
+//! The program on PostgreSQL: what happens when the database is replaced, goes away, or takes the
+//! place of a folder. Each test has servers of its own, with every commit really on disk.
+
+mod failover;
+mod moving;
+mod old_primary;
+mod outage;
+
+use std::time::{Duration, Instant};
+
+use kiosque_testdb::Server;
+
+use crate::caller::{Caller, DEVICES_PATH, TOKEN_PATH};
+use crate::program::{House, Served};
+
+/// Two accounts, of which one's session nobody ever replaces.
+const FLEET: &str = r#"
+[[group]]
+id = "g"
+name = "Group"
+[[account]]
+login_name = "walker"
+password = "secret"
+third_party_api = true
+groups = ["g"]
+[[account]]
+login_name = "guest"
+password = "secret"
+third_party_api = true
+groups = ["g"]
+[[device]]
+code = "D0"
+name = "D0"
+group = "g"
+[[device]]
+code = "D1"
+name = "D1"
+group = "g"
+"#;
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One of several nodes on a database: a folder for its certificate, and where its data is.
+struct Node {
+    house: House,
+    store: String,
+}
+
+impl Node {
+    fn on(servers: &[&Server]) -> Node {
+        let hosts: Vec<String> =
+            servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+        let store = format!("postgres://kiosque@{}/kiosque", hosts.join(","));
+        Node { house: House::new(), store }
+    }
+
+    fn run(&self, args: &[&str]) -> crate::program::Ran {
+        let mut command = crate::program::kiosque();
+        crate::program::Ran::of(command.args(args).arg("--store").arg(&self.store))
+    }
+
+    /// Makes the data, and a key for the operator's calls.
+    fn furnish(&self) -> String {
+        let fleet = self.house.file("fleet.toml", FLEET);
+        self.run(&["apply", &fleet]).good();
+        self.run(&["operator-key", "create", "tills"]).good().stdout.trim_end().to_owned()
+    }
+
+    fn serve(&self, more: &[&str]) -> Served {
+        let args = [&["--store", self.store.as_str()], more].concat();
+        self.house.serve_with(&args)
+    }
+}
+
+/// The body code of a use of a token, and how long it took.
+fn use_of(caller: &mut Caller, token: &str) -> (i64, Duration) {
+    let begun = Instant::now();
+    let reply = caller.call(DEVICES_PATH, Some(token), "{}");
+    (reply.code(), begun.elapsed())
+}
+
+/// Logs in when that can be done again, and gives the token.
+fn log_in(caller: &mut Caller, username: &str) -> String {
+    let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
+    let begun = Instant::now();
+    loop {
+        let reply = caller.call(TOKEN_PATH, None, &body);
+        if reply.code() == 200 {
+            return reply.data()["accessToken"].as_str().unwrap().to_owned();
+        }
+        assert_eq!(reply.code(), 500, "{reply:?}");
+        assert!(begun.elapsed() < PATIENCE, "{reply:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until a token is good again, and says how long that took. Until then only 500 is right.
+fn until_good(caller: &mut Caller, token: &str) -> Duration {
+    let begun = Instant::now();
+    loop {
+        match use_of(caller, token).0 {
+            200 => return begun.elapsed(),
+            code => assert_eq!(code, 500),
+        }
+        assert!(begun.elapsed() < PATIENCE, "it does not come back");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// An order that is told apart by its number.
+fn order(name: &str, at: usize) -> String {
+    let (device, minute) = (at % 2, at % 60);
+    let time = |second| format!("2026-01-02 03:{minute:02}:{second}");
+    let order = serde_json::json!({
+        "orderId": format!("{name}-{at}"), "deviceCode": format!("D{device}"), "currency": "USD",
+        "totalAmount": 100 + at, "tradeStartTime": time("00"), "payEndTime": time("30"),
+    });
+    format!("{order}\n")
+}
+
+fn is_soak() -> bool {
+    std::env::var_os("KIOSQUE_SOAK").is_some()
+}

@@ -1,0 +1,135 @@
+//! A primary dies under load and its synchronous standby takes its place.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kiosque_testdb::{Durability, Server};
+
+use super::{Node, is_soak, log_in, order, until_good, use_of};
+use crate::caller::Caller;
+use crate::program::Served;
+
+const ORDERS_CALL: &str = "/operator/v1/orders";
+/// "Service back within 3 s of the promotion."
+const BACK_WITHIN: Duration = Duration::from_secs(3);
+
+/// What one who posts orders saw.
+#[derive(Default)]
+struct Posted {
+    answered: String,
+    failures: usize,
+}
+
+/// Posts orders, a few at a time. What is not answered with success is sent again, as it was.
+fn post(mut caller: Caller, key: &str, name: &str, stop: &AtomicBool) -> Posted {
+    let (mut posted, mut at) = (Posted::default(), 0);
+    while !stop.load(Ordering::Relaxed) {
+        let body: String = (at..at + 20).map(|at| order(name, at)).collect();
+        let reply = caller.operate(ORDERS_CALL, key, &body).unwrap();
+        if reply.status == 200 {
+            assert_eq!(reply.json["rejectedCount"], 0, "{:?}", reply.json);
+            posted.answered.push_str(&body);
+            at += 20;
+        } else {
+            assert!([500, 503].contains(&reply.status), "{reply:?}");
+            posted.failures += 1;
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    posted
+}
+
+/// Uses one token all the while: nobody replaces it, so that any -4 is a false one.
+fn use_all_the_while(mut caller: Caller, token: &str, stop: &AtomicBool) -> (usize, usize) {
+    let (mut good, mut failed) = (0, 0);
+    while !stop.load(Ordering::Relaxed) {
+        match use_of(&mut caller, token).0 {
+            200 => good += 1,
+            500 => failed += 1,
+            code => panic!("a good token was answered {code}"),
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    (good, failed)
+}
+
+/// One failover under load; returns what was answered and how long the service was away.
+fn fail_over(
+    nodes: &[Served; 2],
+    key: &str,
+    round: usize,
+    primary: &mut Server,
+    standby: &Server,
+) -> (String, Duration) {
+    let guest = log_in(&mut nodes[0].caller(), "guest");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let posters = [0, 1].map(|at| {
+            let (caller, name) = (nodes[at].operator_caller(), format!("r{round}n{at}"));
+            let stop = &stop;
+            scope.spawn(move || post(caller, key, &name, stop))
+        });
+        let users = [0, 1].map(|at| {
+            let (caller, token, stop) = (nodes[at].caller(), guest.as_str(), &stop);
+            scope.spawn(move || use_all_the_while(caller, token, stop))
+        });
+        let logins = scope.spawn(|| {
+            let mut caller = nodes[1].caller();
+            while !stop.load(Ordering::Relaxed) {
+                let token = log_in(&mut caller, "walker");
+                assert_ne!(use_of(&mut caller, &token).0, -4, "its own login was not the last");
+            }
+        });
+        thread::sleep(Duration::from_millis(700 + 37 * (round as u64 % 10)));
+        primary.kill_9().unwrap();
+        standby.promote().unwrap();
+        let promoted = Instant::now();
+        for node in nodes {
+            until_good(&mut node.caller(), &guest);
+        }
+        let away = promoted.elapsed();
+        thread::sleep(Duration::from_millis(500));
+        stop.store(true, Ordering::Relaxed);
+        logins.join().unwrap();
+        let uses = users.map(|user| user.join().unwrap());
+        let posted = posters.map(|poster| poster.join().unwrap());
+        let failures: usize = posted.iter().map(|posted| posted.failures).sum();
+        println!(
+            "round {round}: {} orders answered, {failures} posts failed, uses (good, failed) \
+             {uses:?}, back {away:?} after the promotion",
+            posted.iter().map(|posted| posted.answered.lines().count()).sum::<usize>()
+        );
+        (posted.map(|posted| posted.answered).concat(), away)
+    })
+}
+
+/// "0 acknowledged orders lost, 0 twice, `verify` clean, 0 false -4, service back within 3 s of the
+/// promotion."
+#[test]
+fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
+    let rounds = if is_soak() { 20 } else { 2 };
+    let mut primary = Server::start(Durability::Full).unwrap();
+    let mut standby = primary.standby().unwrap();
+    let key = Node::on(&[&primary, &standby]).furnish();
+    let (mut total, mut longest) = (0, Duration::ZERO);
+    for round in 0..rounds {
+        let nodes = [Node::on(&[&primary, &standby]), Node::on(&[&primary, &standby])];
+        let served = nodes.each_ref().map(|node| node.serve(&[]));
+        let (answered, away) = fail_over(&served, &key, round, &mut primary, &standby);
+        longest = longest.max(away);
+        let sent = answered.lines().count();
+        assert!(sent > 0);
+        let mut operator = served[0].operator_caller();
+        let again = operator.operate(ORDERS_CALL, &key, &answered).unwrap();
+        assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
+        drop(served);
+        let verified = nodes[0].run(&["verify"]).good().stdout;
+        assert!(verified.contains("no difference"), "{verified}");
+        total += sent;
+        primary = standby;
+        standby = primary.standby().unwrap();
+    }
+    println!("{rounds} failovers, {total} orders answered, none lost; away {longest:?} at most");
+    assert!(longest < BACK_WITHIN, "{longest:?}");
+}

@@ -1,0 +1,83 @@
+//! `kiosque move`: a folder is taken over, also by a move that is killed in the middle.
+
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use kiosque_testdb::{Durability, Server};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{FLEET, Node, is_soak, log_in, order};
+use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
+use crate::program::{House, Served};
+use crate::walk;
+
+fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
+    let mut caller = served.caller();
+    let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
+    let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
+        .map(|path| caller.call(path, Some(token), range).data().clone());
+    (walk::all_orders(&mut caller, token), sums)
+}
+
+/// "`move` verified; interrupted by kill -9 and resumed", sessions included.
+#[test]
+fn a_move_that_is_killed_goes_on_where_it_was() {
+    let orders = if is_soak() { 1_000_000 } else { 20_000 };
+    let house = House::with(FLEET, "UTC");
+    let mut file = String::new();
+    for at in 0..orders {
+        write!(file, "{}", order("m", at)).unwrap();
+    }
+    let file = house.file("orders.ndjson", file);
+    house.run(&["import", "orders", &file]).good();
+    let served = house.serve();
+    let token = log_in(&mut served.caller(), "guest");
+    let before = (orders <= 20_000).then(|| told(&served, &token));
+    drop(served);
+
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    let move_it = || house.command(&["move", "--store", &node.store]);
+    let mut kills = 0;
+    for time_ms in [150, 400] {
+        let mut moving = move_it().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(time_ms));
+        kills += usize::from(moving.try_wait().unwrap().is_none());
+        moving.kill().unwrap();
+        moving.wait().unwrap();
+    }
+    let half = node.run(&["verify"]);
+    let moved = crate::program::Ran::of(&mut move_it()).good().stdout;
+    println!("{kills} kills; {moved}");
+    assert!(kills > 0, "no move was met at work");
+    assert!(half.bad().stderr.contains("repeat `kiosque move`"));
+    assert!(moved.contains(&format!(": {orders} orders and 1 sessions, ")), "{moved}");
+    assert!(!moved.contains("had copied 0:"), "{moved}");
+
+    let refused = house.run(&["verify"]).bad().stderr;
+    assert!(refused.contains("this data has moved to a database"), "{refused}");
+    let verified = node.run(&["verify"]).good().stdout;
+    assert!(verified.contains("no difference"), "{verified}");
+    // The session goes on, and everything looks as it did.
+    let served = node.serve(&[]);
+    if let Some(before) = before {
+        assert!(told(&served, &token) == before);
+    }
+}
+
+/// A database that is somebody's is left alone.
+#[test]
+fn a_move_goes_into_an_empty_database_only() {
+    let house = House::with(FLEET, "UTC");
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    node.furnish();
+    let refused = house.run(&["move", "--store", &node.store]).bad().stderr;
+    assert!(refused.contains("the database holds data already"), "{refused}");
+    house.run(&["verify"]).good();
+    node.run(&["verify"]).good();
+}

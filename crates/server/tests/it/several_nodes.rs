@@ -1,0 +1,4 @@
+//! Several nodes on one PostgreSQL.
+
+mod histories;
+mod linear;

@@ -1,0 +1,214 @@
+//! "Once the answer to a login, switch or log out is sent, no request that starts later is accepted
+//! with an older token, on any node; and a token that stands is not refused": many short histories
+//! of clients that share accounts on three nodes, each checked for an order that explains it.
+
+mod client;
+mod copy;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use client::{Client, Heard};
+use copy::Copy;
+use tokio::task::JoinSet;
+
+use super::linear::{Answer, Op, Recorder, Violation, check};
+use crate::chance::{self, Chance};
+use crate::harness::{Caller, House, cheap_hash, size};
+
+const NODES: usize = 3;
+const CLIENTS: usize = 8;
+const ACCOUNTS: usize = 2;
+const GROUPS: usize = 3;
+/// What each client asks in a history.
+const CALLS: usize = 5;
+/// The device that each group had once, and sold an order with: `o0`, `o1`, `o2`.
+const WANDERER: &str = "W";
+
+/// The accounts have the same groups; each begins its own with another.
+fn fleet() -> String {
+    let hash = cheap_hash("secret");
+    let mut fleet = String::new();
+    for group in 0..GROUPS {
+        fleet += &format!(
+            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
+             [[device]]\ncode = \"D{group}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n"
+        );
+    }
+    for account in 0..ACCOUNTS {
+        let groups: Vec<_> =
+            (0..GROUPS).map(|at| format!("g{}", (account + at) % GROUPS)).collect();
+        fleet += &format!(
+            "[[account]]\nlogin_name = \"ops{account}\"\npassword_hash = \"{hash}\"\n\
+             third_party_api = true\ngroups = {groups:?}\n"
+        );
+    }
+    fleet
+}
+
+/// Nodes with one database and one clock.
+pub(super) struct Nodes {
+    houses: Vec<House>,
+    /// What stands before the last node, if a bug is planted there.
+    copy: Option<Copy>,
+    /// One client at a time moves the clock.
+    moving: tokio::sync::Mutex<()>,
+}
+
+impl Nodes {
+    async fn start(copy: Option<Copy>) -> Nodes {
+        let first = House::of_postgres(&fleet()).await;
+        wander(&first).await;
+        let mut houses = vec![first];
+        while houses.len() < NODES {
+            houses.push(houses[0].another_node().await);
+        }
+        Nodes { houses, copy, moving: tokio::sync::Mutex::default() }
+    }
+
+    async fn connect(&self, node: usize) -> Caller {
+        self.houses[node].caller().await
+    }
+
+    /// What stands before a node.
+    fn copy_before(&self, node: usize) -> Option<&Copy> {
+        self.copy.as_ref().filter(|_| node == NODES - 1)
+    }
+}
+
+async fn wander(house: &House) {
+    let minute = Duration::from_secs(60);
+    for group in 0..GROUPS {
+        let name = format!("name = \"Wanderer\"\ngroup = \"g{group}\"");
+        house.apply(&format!("[[device]]\ncode = \"{WANDERER}\"\n{name}\n")).await.unwrap();
+        house.pass(minute);
+        let order = serde_json::json!({
+            "orderId": format!("o{group}"), "deviceCode": WANDERER, "currency": "EUR",
+            "totalAmount": 100, "tradeStartTime": format!("2026-03-02 10:0{group}:30"),
+        });
+        house.orders(order.to_string()).await;
+    }
+}
+
+/// What clients of one history share.
+pub(super) struct History {
+    nodes: Arc<Nodes>,
+    recorder: Recorder,
+    heard: Mutex<Heard>,
+}
+
+/// Clients that make one history after the other.
+struct Run {
+    seed: u64,
+    nodes: Arc<Nodes>,
+    clients: Vec<Client>,
+    tally: Tally,
+}
+
+/// How much was done.
+#[derive(Debug, Default)]
+struct Tally {
+    histories: usize,
+    opened: usize,
+    ended: usize,
+    seen: usize,
+    refused: usize,
+    clock_moved: usize,
+    unknown: usize,
+    asking: Duration,
+    checking: Duration,
+}
+
+impl Run {
+    async fn start(copy: Option<Copy>) -> Run {
+        let (seed, nodes) = (chance::seed(), Arc::new(Nodes::start(copy).await));
+        let mut clients = Vec::new();
+        for (number, seed) in (0..CLIENTS).zip(seed..) {
+            let mut lines = Vec::new();
+            for node in 0..NODES {
+                lines.push(nodes.connect(node).await);
+            }
+            clients.push(Client::new(number, Chance::seeded(seed), lines));
+        }
+        Run { seed, nodes, clients, tally: Tally::default() }
+    }
+
+    /// One more history, and whether an order explains it.
+    async fn history(&mut self) -> Result<(), Violation> {
+        let begun = Instant::now();
+        let (recorder, heard) = (Recorder::start(), Mutex::new(Heard::default()));
+        let history = Arc::new(History { nodes: Arc::clone(&self.nodes), recorder, heard });
+        // What an earlier history has left ends.
+        for account in 0..ACCOUNTS {
+            self.clients[account].log_in(&history, account).await;
+        }
+        let mut asking = JoinSet::new();
+        for mut client in self.clients.drain(..) {
+            let history = Arc::clone(&history);
+            asking.spawn(async move {
+                for _ in 0..CALLS {
+                    client.ask(&history).await;
+                }
+                client
+            });
+        }
+        self.clients = asking.join_all().await;
+        self.clients.sort_by_key(Client::number);
+        self.tally.asking += begun.elapsed();
+        let (ops, begun) = (history.recorder.ops(), Instant::now());
+        let checked = check(&ops);
+        self.tally.checking += begun.elapsed();
+        self.tally.count(&ops);
+        checked
+    }
+
+    fn print(&self) {
+        println!("seed {}: {:?}", self.seed, self.tally);
+    }
+}
+
+impl Tally {
+    fn count(&mut self, ops: &[Op]) {
+        self.histories += 1;
+        for op in ops {
+            let count = match op.reply.map_or(Answer::Unknown, |reply| reply.answer) {
+                Answer::Opened(_) => &mut self.opened,
+                Answer::Ended => &mut self.ended,
+                Answer::Seen { .. } => &mut self.seen,
+                Answer::Refused => &mut self.refused,
+                Answer::Advanced => &mut self.clock_moved,
+                Answer::Unknown => &mut self.unknown,
+            };
+            *count += 1;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_of_three_nodes_are_those_of_one_session() {
+    let mut run = Run::start(None).await;
+    for number in 0..size(200, 2_000) {
+        if let Err(violation) = run.history().await {
+            panic!("seed {}, history {number}: {violation}", run.seed);
+        }
+    }
+    run.print();
+    let Tally { opened, ended, seen, refused, clock_moved, .. } = run.tally;
+    let least = [opened, ended, seen, refused, clock_moved].into_iter().min();
+    assert!(least > Some(20), "{:?}", run.tally);
+}
+
+/// A planted bug: a copy of what a node answered, no older than five milliseconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_of_a_node_that_answers_from_a_copy_are_found_out() {
+    let mut run = Run::start(Some(Copy::lasting(Duration::from_millis(5)))).await;
+    for number in 0..size(200, 2_000) {
+        if let Err(violation) = run.history().await {
+            run.print();
+            println!("history {number}: {violation}");
+            return;
+        }
+    }
+    run.print();
+    panic!("seed {}: it was not found", run.seed);
+}

@@ -1,0 +1,193 @@
+//! One of the clients: what it asks, by chance, and what it makes of the answer.
+
+use std::time::Duration;
+
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+use super::super::linear::{Answer, Ask, Call, Session};
+use super::{ACCOUNTS, GROUPS, History, NODES, Nodes, WANDERER};
+use crate::chance::Chance;
+use crate::harness::{
+    Caller, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH, post,
+};
+
+/// As long as a session is good, and a part of it.
+const CLOCK_MOVES: [Duration; 2] = [Duration::from_secs(7_200), Duration::from_secs(2_400)];
+
+/// The tokens that were answered so far.
+#[derive(Default)]
+pub(super) struct Heard(Vec<Token>);
+
+struct Token {
+    number: u64,
+    account: usize,
+    text: String,
+}
+
+impl Heard {
+    /// The number of a token; the same text has the same.
+    fn number(&mut self, account: usize, text: String) -> u64 {
+        if let Some(known) = self.0.iter().find(|token| token.text == text) {
+            return known.number;
+        }
+        let number = u64::try_from(self.0.len()).unwrap();
+        self.0.push(Token { number, account, text });
+        number
+    }
+
+    /// What a reply comes to.
+    fn answer(&mut self, account: usize, ask: Ask, reply: &Reply) -> Answer {
+        match (reply.code(), ask) {
+            (200, Ask::LogIn { .. } | Ask::Switch { .. }) => {
+                let LoggedIn { token, group, expires_in } = LoggedIn::of(reply);
+                let (token, group) = (self.number(account, token), group[1..].parse().unwrap());
+                Answer::Opened(Session { token, group, expires_at_ms: expires_in })
+            }
+            (200, Ask::LogOut { .. }) => Answer::Ended,
+            (200, Ask::Use { .. }) => Answer::Seen { group: group_of(reply.data()) },
+            (-4, _) => Answer::Refused,
+            (500, _) => Answer::Unknown,
+            _ => panic!("{ask:?}: {reply:?}"),
+        }
+    }
+
+    fn text(&self, number: u64) -> String {
+        self.0[usize::try_from(number).unwrap()].text.clone()
+    }
+
+    /// The latest of an account, the newest first.
+    fn latest(&self, account: usize) -> Vec<u64> {
+        let of_account = self.0.iter().rev().filter(|token| token.account == account);
+        of_account.map(|token| token.number).take(3).collect()
+    }
+}
+
+/// A request as it is sent.
+struct Request {
+    path: &'static str,
+    token: Option<String>,
+    body: Value,
+}
+
+pub(super) struct Client {
+    number: usize,
+    chance: Chance,
+    /// A connection to each node.
+    lines: Vec<Caller>,
+}
+
+impl Client {
+    pub(super) fn new(number: usize, chance: Chance, lines: Vec<Caller>) -> Client {
+        Client { number, chance, lines }
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Logs in, whatever chance says.
+    pub(super) async fn log_in(&mut self, history: &History, account: usize) {
+        let node = self.chance.below(NODES);
+        self.call(history, (node, account), Ask::LogIn { default_group: account }).await;
+    }
+
+    /// Asks something.
+    pub(super) async fn ask(&mut self, history: &History) {
+        if self.chance.once_in(80) {
+            return self.move_clock(history).await;
+        }
+        let (node, account) = (self.chance.below(NODES), self.chance.below(ACCOUNTS));
+        let ask = self.ask_of(history, account);
+        self.call(history, (node, account), ask).await;
+    }
+
+    async fn move_clock(&mut self, history: &History) {
+        let by = *self.chance.pick(&CLOCK_MOVES);
+        let nodes = &history.nodes;
+        let _alone = nodes.moving.lock().await;
+        let now_ms = nodes.houses[0].now().0 + i64::try_from(by.as_millis()).unwrap();
+        let asked = history.recorder.asks(self.number, Call::Advance { now_ms });
+        nodes.houses[0].pass(by);
+        history.recorder.answered(asked, Answer::Advanced);
+    }
+
+    fn ask_of(&mut self, history: &History, account: usize) -> Ask {
+        let latest = history.heard.lock().unwrap().latest(account);
+        let log_in = Ask::LogIn { default_group: account };
+        if latest.is_empty() {
+            return log_in;
+        }
+        // The newest most often.
+        let oldest = self.chance.below(latest.len());
+        let token = latest[self.chance.below(oldest + 1)];
+        match self.chance.below(40) {
+            0..=3 => log_in,
+            4..=10 => Ask::Switch { token, group: self.chance.below(GROUPS) },
+            11..=12 => Ask::LogOut { token },
+            _ => Ask::Use { token },
+        }
+    }
+
+    async fn call(&mut self, history: &History, (node, account): (usize, usize), ask: Ask) {
+        let request = self.request(history, account, ask);
+        let copy = history.nodes.copy_before(node).zip(request.token.as_deref());
+        let copy = copy.filter(|_| matches!(ask, Ask::Use { .. }));
+        let asked = history.recorder.asks(self.number, Call::Session { node, account, ask });
+        let now = history.nodes.houses[node].now();
+        if let Some(group) = copy.and_then(|(copy, token)| copy.group_of(token, now)) {
+            return history.recorder.answered(asked, Answer::Seen { group });
+        }
+        let reply = self.send(&history.nodes, node, &request).await;
+        // Nobody else hears of a token before its answer has been taken down.
+        let mut heard = history.heard.lock().unwrap();
+        let answer = reply.map_or(Answer::Unknown, |reply| heard.answer(account, ask, &reply));
+        history.recorder.answered(asked, answer);
+        if let (Some((copy, token)), Answer::Seen { group }) = (copy, answer) {
+            copy.keep(token, group, now);
+        }
+    }
+
+    fn request(&mut self, history: &History, account: usize, ask: Ask) -> Request {
+        let (path, token, body) = match ask {
+            Ask::LogIn { .. } => {
+                let body = json!({"username": format!("ops{account}"), "password": "secret"});
+                (TOKEN_PATH, None, body)
+            }
+            Ask::Switch { token, group } => {
+                (SWITCH_PATH, Some(token), json!({"groupId": format!("g{group}")}))
+            }
+            Ask::LogOut { token } => (LOGOUT_PATH, Some(token), Value::Null),
+            Ask::Use { token } if self.chance.once_in(2) => (DEVICES_PATH, Some(token), json!({})),
+            Ask::Use { token } => (ORDERS_PATH, Some(token), json!({"deviceCode": WANDERER})),
+        };
+        let token = token.map(|number| history.heard.lock().unwrap().text(number));
+        Request { path, token, body }
+    }
+
+    /// Without an answer, there is another connection.
+    async fn send(&mut self, nodes: &Nodes, node: usize, request: &Request) -> Option<Reply> {
+        let mut parts = post(&format!("/v8/{}", request.path));
+        if let Some(token) = &request.token {
+            parts = parts.header("third-api-token", token);
+        }
+        let body = Full::from(request.body.to_string());
+        let reply = self.lines[node].try_send(parts.body(body).unwrap()).await;
+        if reply.is_none() {
+            self.lines[node] = nodes.connect(node).await;
+        }
+        reply
+    }
+}
+
+/// The group that a page of devices or of the wanderer's orders tells of.
+fn group_of(data: &Value) -> usize {
+    let number = |record: &Value| {
+        let name = record["groupId"].as_str().or(record["orderId"].as_str());
+        name.and_then(|name| name[1..].parse().ok()).unwrap()
+    };
+    let mut groups: Vec<usize> = data["records"].as_array().unwrap().iter().map(number).collect();
+    groups.dedup();
+    let [group] = groups[..] else { panic!("one group is shown: {data}") };
+    group
+}

@@ -1,0 +1,112 @@
+//! What a person is shown of a history that no order explains.
+
+use std::fmt;
+
+use super::search::Step;
+use super::{Answer, Ask, Call, End, Op, Timing};
+
+/// The shortest beginning of an account's history, by its answers, that no order explains.
+#[derive(Clone, Debug)]
+pub(crate) struct Violation {
+    account: usize,
+    /// In order of when they were asked. Calls that say nothing of the session are left out.
+    ops: Vec<(Op, Timing)>,
+    last: usize,
+}
+
+impl Violation {
+    pub(super) fn new(account: usize, ops: &[Op], end: End) -> Violation {
+        let mut violation = Violation { account, ops: Vec::new(), last: 0 };
+        for (at, op) in (0..).zip(ops) {
+            let timing = end.timing(at, op);
+            if at == end.op {
+                violation.last = violation.ops.len();
+            }
+            if Step::of(op, timing).is_some() {
+                violation.ops.push((*op, timing));
+            }
+        }
+        violation
+    }
+
+    /// The op whose answer completes it: without this answer there is an order.
+    pub(crate) fn last(&self) -> &Op {
+        &self.ops[self.last].0
+    }
+
+    /// The ops of the beginning.
+    pub(crate) fn ops(&self) -> impl Iterator<Item = &Op> {
+        self.ops.iter().map(|(op, _)| op)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let account = self.account;
+        writeln!(f, "account {account}: the answers until the one marked > fit no order of calls")?;
+        let head = ["asked us", "answered us", "client", "node", "call", "answer"];
+        writeln!(f, "{}", row(" ", head))?;
+        for (at, (op, timing)) in self.ops.iter().enumerate() {
+            let (node, call) = match op.call {
+                Call::Session { node, ask, .. } => (node.to_string(), ask.to_string()),
+                Call::Advance { now_ms } => (String::new(), format!("clock to {now_ms} ms")),
+            };
+            let (asked, client) = (Micros(op.asked_ns).to_string(), op.client.to_string());
+            let (answered, answer) = answer_of(op, *timing);
+            let mark = if at == self.last { ">" } else { " " };
+            writeln!(f, "{}", row(mark, [&asked, &answered, &client, &node, &call, &answer]))?;
+        }
+        Ok(())
+    }
+}
+
+fn row(mark: &str, [asked, answered, client, node, call, answer]: [&str; 6]) -> String {
+    format!("{mark} {asked:>11} {answered:>11} {client:>6} {node:>4}  {call:26} {answer}")
+}
+
+/// When it was answered and what, as far as the beginning knows.
+fn answer_of(op: &Op, timing: Timing) -> (String, String) {
+    let known = matches!(timing, Timing::Answered { .. }) || op.answer() == Answer::Unknown;
+    match op.reply {
+        Some(reply) if known => (Micros(reply.at_ns).to_string(), reply.answer.to_string()),
+        Some(reply) => (String::new(), format!("later: {}", reply.answer)),
+        None => (String::new(), Answer::Unknown.to_string()),
+    }
+}
+
+/// Nanoseconds, told in microseconds.
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ask::LogIn { default_group } => write!(f, "login, group {default_group}"),
+            Ask::Switch { token, group } => write!(f, "switch token {token}, group {group}"),
+            Ask::LogOut { token } => write!(f, "log out token {token}"),
+            Ask::Use { token } => write!(f, "use token {token}"),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Opened(session) => write!(
+                f,
+                "token {}, group {}, until {} ms",
+                session.token, session.group, session.expires_at_ms
+            ),
+            Answer::Ended => f.write_str("ended"),
+            Answer::Seen { group } => write!(f, "accepted, group {group}"),
+            Answer::Refused => f.write_str("-4"),
+            Answer::Advanced => f.write_str("moved"),
+            Answer::Unknown => f.write_str("unknown"),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What sales come to: together, by day, and by device.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Day, DeviceNo, GroupNo, Presented, Scope, UnixMs};
+
+use super::range::{self, Range, Sold};
+use super::{DashboardAsk, Figures, Grain, Seen, View, devices};
+use crate::db::Ask;
+use crate::devices::OnlineSince;
+use crate::sql::{Row, statements};
+use crate::{Error, Refused, Store};
+
+statements! {
+    NAMES = "select l.device_no, l.device_code, d.device_name
+        from ledger l join devices d on d.device_no = l.device_no where l.group_no = $1";
+}
+
+/// What the summary tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Every sale of the range.
+    pub turnover: Turnover,
+    /// Devices that the group owns now.
+    pub devices: i64,
+    /// Those of them that are online.
+    pub online_devices: i64,
+}
+
+/// The sales of one device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSales {
+    /// `deviceCode`.
+    pub code: String,
+    /// `deviceName`, as it is now.
+    pub name: String,
+    /// What it sold.
+    pub turnover: Turnover,
+}
+
+impl Store {
+    /// What all sales of the range come to, and how many devices there are now.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn summary(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        online: OnlineSince,
+        ask: DashboardAsk,
+    ) -> Result<Summary, Refused> {
+        self.dashboard(presented, now, ask, SummaryFigures(online)).await
+    }
+
+    /// What the sales of each day come to, for every day that the range touches.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn sales_trend(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: DashboardAsk,
+    ) -> Result<Vec<(Day, Turnover)>, Refused> {
+        self.dashboard(presented, now, ask, TrendFigures).await
+    }
+
+    /// What each device sold, for those that sold something.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn sales_by_device(
+        &self,
+        presented: &Presented,
+        now: UnixMs,
+        ask: DashboardAsk,
+    ) -> Result<Vec<DeviceSales>, Refused> {
+        self.dashboard(presented, now, ask, DeviceFigures).await
+    }
+}
+
+struct SummaryFigures(OnlineSince);
+
+impl Figures for SummaryFigures {
+    type Found = (Turnover, devices::Count);
+    type Answer = Summary;
+    const GRAIN: Grain = Grain::Day;
+
+    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+        devices::ask_count(view, group)
+    }
+
+    fn row(
+        &self,
+        seen: &Seen<'_>,
+        found: &mut Self::Found,
+        ask: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        found.1.row(seen, self.0, ask, row)
+    }
+
+    fn sold(&self, found: &mut Self::Found, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
+        Ok(found.0.add(&range.rates, sold.day, sold.currency, sold.totals)?)
+    }
+
+    fn answer(
+        self,
+        _: &View,
+        _: &Range,
+        (turnover, count): Self::Found,
+        _: Scope,
+    ) -> Result<Summary, Refused> {
+        Ok(Summary { turnover, devices: count.devices(), online_devices: count.online })
+    }
+}
+
+struct TrendFigures;
+
+impl Figures for TrendFigures {
+    type Found = BTreeMap<Day, Turnover>;
+    type Answer = Vec<(Day, Turnover)>;
+    const GRAIN: Grain = Grain::Day;
+
+    fn asks<'a>(&'a self, _: &'a View, _: GroupNo) -> Vec<Ask<'a>> {
+        Vec::new()
+    }
+
+    fn row(&self, _: &Seen<'_>, _: &mut Self::Found, _: usize, _: &Row<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn sold(&self, found: &mut Self::Found, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
+        let turnover = found.entry(sold.day).or_default();
+        Ok(turnover.add(&range.rates, sold.day, sold.currency, sold.totals)?)
+    }
+
+    fn answer(
+        self,
+        view: &View,
+        _: &Range,
+        mut found: Self::Found,
+        _: Scope,
+    ) -> Result<Self::Answer, Refused> {
+        let days = range::days_touched(&view.zone, view.ask.start, view.ask.end);
+        Ok(days.into_iter().map(|day| (day, found.remove(&day).unwrap_or_default())).collect())
+    }
+}
+
+struct DeviceFigures;
+
+#[derive(Default)]
+struct DevicesSold {
+    sold: BTreeMap<DeviceNo, Turnover>,
+    names: HashMap<DeviceNo, (String, String)>,
+}
+
+impl Figures for DeviceFigures {
+    type Found = DevicesSold;
+    type Answer = Vec<DeviceSales>;
+    const GRAIN: Grain = Grain::Device;
+
+    fn asks<'a>(&'a self, _: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+        vec![Ask::new(&NAMES, [group.0.into()])]
+    }
+
+    fn row(
+        &self,
+        _: &Seen<'_>,
+        found: &mut Self::Found,
+        _: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        let device = DeviceNo(row.int(0)?);
+        if found.sold.contains_key(&device) {
+            found.names.insert(device, (row.text(1)?.to_owned(), row.text(2)?.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn sold(&self, found: &mut Self::Found, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
+        let turnover = found.sold.entry(sold.device).or_default();
+        Ok(turnover.add(&range.rates, sold.day, sold.currency, sold.totals)?)
+    }
+
+    fn answer(
+        self,
+        _: &View,
+        _: &Range,
+        mut found: Self::Found,
+        _: Scope,
+    ) -> Result<Self::Answer, Refused> {
+        let sold = found.sold.into_iter().filter(|(_, turnover)| turnover.orders != 0);
+        let named = sold.map(|(device, turnover)| {
+            let unknown = || Error::Data(format!("device {} sold and is not known", device.0));
+            let (code, name) = found.names.remove(&device).ok_or_else(unknown)?;
+            Ok(DeviceSales { code, name, turnover })
+        });
+        Ok(named.collect::<Result<_, Error>>()?)
+    }
+}

@@ -1,0 +1,339 @@
+//! PostgreSQL: connections that many requests share, each sending what it asks in one go, and a few
+//! of which each transaction has one alone.
+
+mod address;
+mod batch;
+mod connection;
+pub(super) mod lease;
+mod params;
+pub(super) mod transaction;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Batch, Length, Read, Write};
+use crate::sql::{Row, Sql, Value};
+use crate::{Error, Opening, Refused};
+use address::Address;
+use connection::{Connection, until};
+use lease::Lease;
+use transaction::Transaction;
+
+/// Connections that requests share: a slow one keeps only its neighbours waiting.
+const SHARED_FOR_SHORT: usize = 4;
+/// The same for what may take long.
+const SHARED_FOR_LONG: usize = 4;
+/// Connections that transactions have alone.
+const ALONE_MAX: usize = 12;
+/// A transaction that reads.
+const SNAPSHOT: &str = "begin isolation level repeatable read read only";
+/// How long a transaction that came to nothing is waited for.
+const ROLLBACK_WAIT: Duration = Duration::from_secs(1);
+/// How often a change is done again that others were in the way of.
+const TRIES_MAX: u32 = 10;
+/// How long the first of them waits before it tries again; each waits twice as long as the one
+/// before it.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    address: Arc<Address>,
+    wait: Duration,
+    short: Vec<Slot>,
+    long: Vec<Slot>,
+    next: AtomicUsize,
+    /// Whose turn it is to have a connection alone.
+    turns: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+    pub(super) lease: Arc<Lease>,
+}
+
+/// A place for a shared connection, made when it is needed and made anew when it broke.
+#[derive(Debug, Default)]
+struct Slot {
+    connection: RwLock<Option<Arc<Connection>>>,
+    connecting: tokio::sync::Mutex<()>,
+}
+
+impl Postgres {
+    pub(super) async fn open(address: &str, opening: &Opening<'_>) -> Result<Postgres, Error> {
+        let address = Arc::new(Address::parse(address)?);
+        let slots = |count| std::iter::repeat_with(Slot::default).take(count).collect();
+        Ok(Postgres {
+            lease: Arc::new(Lease::new(Arc::clone(&address), opening.lease)),
+            address,
+            wait: opening.wait,
+            short: slots(SHARED_FOR_SHORT),
+            long: slots(SHARED_FOR_LONG),
+            next: AtomicUsize::new(0),
+            turns: Arc::new(Semaphore::new(ALONE_MAX)),
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Asks a batch in one round trip.
+    pub(super) async fn batch<B: Batch>(
+        &self,
+        batch: B,
+        length: Length,
+    ) -> Result<(B, B::Found), Refused> {
+        let asked = async {
+            let connection = self.shared(length).await?;
+            let found = batch::ask(&connection, &batch).await?;
+            self.lease.stands_for(&connection)?;
+            Ok::<_, Refused>(found)
+        };
+        let found = match tokio::time::timeout(self.wait, asked).await {
+            Ok(found) => found?,
+            Err(_) => return Err(self.late().into()),
+        };
+        Ok((batch, found))
+    }
+
+    /// The first row of one statement.
+    pub(super) async fn one<T>(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let connection = until(Instant::now() + self.wait, self.shared(Length::Short)).await?;
+        let ends = Some(Instant::now() + self.wait);
+        Transaction { connection: &connection, ends }.one(sql, params, read).await
+    }
+
+    /// Reads from one snapshot.
+    pub(super) async fn read<T, E>(
+        self: &Arc<Self>,
+        length: Length,
+        ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let turn = self.turn().await.map_err(E::from)?;
+        let (postgres, here) = (Arc::clone(self), Handle::current());
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            here.block_on(async {
+                let begun = postgres.begin(SNAPSHOT, length).await;
+                let (connection, ends) = begun.map_err(E::from)?;
+                let transaction = Transaction { connection: &connection, ends };
+                let answer = ask(&Read::Postgres(transaction)).await;
+                postgres.roll_back(connection).await;
+                answer
+            })
+        });
+        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+    }
+
+    /// Writes in one transaction. It runs on a thread of its own: a caller that hangs up cannot
+    /// leave it open.
+    pub(super) async fn write<T, E>(
+        self: &Arc<Self>,
+        length: Length,
+        change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let turn = self.turn().await.map_err(E::from)?;
+        let (postgres, here) = (Arc::clone(self), Handle::current());
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            here.block_on(postgres.write_until_done(length, change))
+        });
+        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+    }
+
+    async fn write_until_done<T, E: From<Error>>(
+        &self,
+        length: Length,
+        change: impl AsyncFn(&Write<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut pause = FIRST_PAUSE;
+        let patience_ends = Instant::now() + self.wait;
+        for _ in 1..TRIES_MAX {
+            match self.try_write(length, &change).await {
+                Tried::Done(done) => return done,
+                Tried::InTheWay(error) if Instant::now() + pause >= patience_ends => {
+                    return Err(error);
+                }
+                Tried::InTheWay(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
+        match self.try_write(length, &change).await {
+            Tried::Done(done) => done,
+            Tried::InTheWay(error) => Err(error),
+        }
+    }
+
+    async fn try_write<T, E: From<Error>>(
+        &self,
+        length: Length,
+        change: &impl AsyncFn(&Write<'_>) -> Result<T, E>,
+    ) -> Tried<T, E> {
+        let (connection, ends) = match self.begin("begin", length).await {
+            Ok(begun) => begun,
+            Err(error) => return Tried::Done(Err(error.into())),
+        };
+        let transaction = Transaction { connection: &connection, ends };
+        let done = match change(&Write(Read::Postgres(transaction))).await {
+            Ok(done) if !connection.has_failed() => done,
+            Ok(_) => {
+                let swallowed = Error::Data("a statement failed and was passed over".to_owned());
+                return Tried::Done(Err(swallowed.into()));
+            }
+            Err(error) => {
+                let again = connection.was_in_the_way();
+                self.roll_back(connection).await;
+                return if again { Tried::InTheWay(error) } else { Tried::Done(Err(error)) };
+            }
+        };
+        match commit(&connection, Instant::now() + self.wait).await {
+            Ok(()) => {
+                self.keep(connection);
+                Tried::Done(Ok(done))
+            }
+            Err(error) if connection::is_in_the_way(&error) => Tried::InTheWay(error.into()),
+            Err(error) => Tried::Done(Err(error.into())),
+        }
+    }
+
+    /// Begins a transaction on a connection that nobody else has, and says until when it may take.
+    async fn begin(
+        &self,
+        begin: &str,
+        length: Length,
+    ) -> Result<(Connection, Option<Instant>), Error> {
+        let ends = Instant::now() + self.wait;
+        let connection = until(ends, self.alone()).await?;
+        match length {
+            Length::Short => {
+                until(ends, connection.begin(begin)).await?;
+                Ok((connection, Some(ends)))
+            }
+            Length::Long => {
+                let begin = format!("{begin}; set local statement_timeout = 0");
+                until(ends, connection.begin(&begin)).await?;
+                Ok((connection, None))
+            }
+        }
+    }
+
+    /// Takes back what a transaction did. A connection that does not answer is closed, which takes
+    /// it back, too.
+    async fn roll_back(&self, connection: Connection) {
+        let ends = Instant::now() + self.wait.min(ROLLBACK_WAIT);
+        if until(ends, connection.simple("rollback")).await.is_ok() {
+            self.keep(connection);
+        }
+    }
+
+    fn late(&self) -> Error {
+        // What did not answer in time is not asked again: a server that hangs says nothing.
+        for slot in self.short.iter().chain(&self.long) {
+            slot.forget();
+        }
+        Error::Unreachable(format!("no answer within {:?}", self.wait))
+    }
+
+    async fn shared(&self, length: Length) -> Result<Arc<Connection>, Error> {
+        let slots = match length {
+            Length::Short => &self.short,
+            Length::Long => &self.long,
+        };
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % slots.len();
+        let slot = slots.get(at).ok_or(Error::Gone)?;
+        slot.connection(self).await
+    }
+
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        match tokio::time::timeout(self.wait, turn).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) => Err(Error::Gone),
+            Err(_) => Err(Error::Busy(self.wait)),
+        }
+    }
+
+    async fn alone(&self) -> Result<Connection, Error> {
+        loop {
+            let kept = lock(&self.idle).pop();
+            match kept {
+                Some(kept) if kept.is_open() && self.lease.is_of_today(&kept) => return Ok(kept),
+                Some(_) => {}
+                None => return self.connect().await,
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, Error> {
+        Connection::open(&self.address, self.wait).await
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = lock(&self.idle);
+        if idle.len() < ALONE_MAX {
+            idle.push(connection);
+        }
+    }
+}
+
+/// What became of one try of a change.
+enum Tried<T, E> {
+    Done(Result<T, E>),
+    /// Another did something of the kind at the same time.
+    InTheWay(E),
+}
+
+impl Slot {
+    async fn connection(&self, postgres: &Postgres) -> Result<Arc<Connection>, Error> {
+        if let Some(open) = self.open_one(postgres) {
+            return Ok(open);
+        }
+        let _connecting = self.connecting.lock().await;
+        if let Some(open) = self.open_one(postgres) {
+            return Ok(open);
+        }
+        let new = Arc::new(postgres.connect().await?);
+        let mut kept = self.connection.write().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn open_one(&self, postgres: &Postgres) -> Option<Arc<Connection>> {
+        let kept = self.connection.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.as_ref().filter(|kept| kept.is_open());
+        kept.filter(|kept| postgres.lease.is_of_today(kept)).cloned()
+    }
+
+    fn forget(&self) {
+        *self.connection.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// A commit that comes with a warning may not be where it should be, and one that was not answered
+/// may have been done or not.
+async fn commit(connection: &Connection, ends: Instant) -> Result<(), Error> {
+    let warnings = connection.warnings();
+    match until(ends, connection.simple("commit")).await {
+        Ok(()) if connection.warnings() == warnings => Ok(()),
+        Ok(()) => Err(Error::Unknown("the commit came with a warning".to_owned())),
+        // It was refused: nothing was done.
+        Err(Error::Postgres(error)) if error.code().is_some() => Err(error.into()),
+        Err(error) => Err(Error::Unknown(format!("the commit was not answered: {error}"))),
+    }
+}
+
+/// What panicked under a lock has left nothing half done: these hold whole connections.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

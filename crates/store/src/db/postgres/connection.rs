@@ -1,0 +1,265 @@
+//! One connection to PostgreSQL, and the statements that it knows.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Statement};
+
+use crate::Error;
+use crate::sql::Sql;
+
+use super::address::{Address, Encryption, Host};
+
+/// What all connections keep to. A transaction that is left alone gives its locks back.
+const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
+    set client_min_messages = 'warning'";
+
+/// What must be known of a server. The first eight digits of a WAL file's name are its line of
+/// time.
+const WHO: &str = "select case when pg_is_in_recovery() then '' \
+    else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end, \
+    exists (select 1 from pg_extension where extname = 'citus')";
+
+/// How long to wait for another host once one has answered.
+const FOR_A_NEWER_ONE: Duration = Duration::from_millis(150);
+
+/// Which text of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// Its own.
+    Alone,
+    /// Behind a proof; see `Sql::proven`.
+    Proven,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(super) client: Client,
+    statements: Mutex<HashMap<(usize, Form), Statement>>,
+    /// Warnings that the server has sent.
+    warnings: Arc<AtomicU64>,
+    /// Whether a statement failed since the transaction began, and whether it is worth another try.
+    failed: AtomicBool,
+    in_the_way: AtomicBool,
+    /// Keeps what is sent in one go together.
+    pub(super) sending: Mutex<()>,
+    /// Which primary this leads to: each promotion begins another line of time.
+    pub(super) timeline: String,
+    /// Whether rows lie on shards: then a statement asks for those of one alone.
+    pub(super) is_sharded: bool,
+}
+
+impl Connection {
+    /// Connects to the newest primary among the hosts: one that was replaced and lives on takes
+    /// writes, too, and nobody may believe it.
+    pub(super) async fn open(address: &Address, wait: Duration) -> Result<Connection, Error> {
+        let ends = Instant::now() + wait;
+        let hosts = address.hosts.iter().map(|host| async move {
+            let opened = until(ends, Connection::open_host(host, &address.encryption, wait)).await;
+            opened.map_err(|error| match error {
+                Error::Unreachable(why) => format!("{}: {why}", host.name),
+                error => format!("{}: {error}", host.name),
+            })
+        });
+        let mut hosts: FuturesUnordered<_> = hosts.collect();
+        let (mut newest, mut faults) = (None::<Connection>, Vec::new());
+        let mut patience_ends = ends;
+        while let Ok(Some(opened)) =
+            tokio::time::timeout_at(patience_ends.into(), hosts.next()).await
+        {
+            match opened {
+                Ok(opened) => {
+                    patience_ends = patience_ends.min(Instant::now() + FOR_A_NEWER_ONE);
+                    let is_newer = newest.as_ref().is_none_or(|it| it.timeline < opened.timeline);
+                    newest = if is_newer { Some(opened) } else { newest };
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        newest.ok_or_else(|| Error::Unreachable(faults.join("; ")))
+    }
+
+    async fn open_host(
+        host: &Host,
+        encryption: &Encryption,
+        wait: Duration,
+    ) -> Result<Connection, Error> {
+        let warnings = Arc::new(AtomicU64::new(0));
+        let client = match encryption {
+            Encryption::None => {
+                let (client, connection) = host.config.connect(NoTls).await?;
+                tokio::spawn(listen(connection, Arc::clone(&warnings)));
+                client
+            }
+            Encryption::Tls(tls) => {
+                let (client, connection) = host.config.connect(tls.clone()).await?;
+                tokio::spawn(listen(connection, Arc::clone(&warnings)));
+                client
+            }
+        };
+        let settings = format!("{SETTINGS}; set statement_timeout = {}", wait.as_millis());
+        client.batch_execute(&settings).await?;
+        let who = client.query_one(WHO, &[]).await?;
+        Ok(Connection {
+            client,
+            statements: Mutex::default(),
+            warnings,
+            failed: AtomicBool::new(false),
+            in_the_way: AtomicBool::new(false),
+            sending: Mutex::default(),
+            timeline: who.try_get(0)?,
+            is_sharded: who.try_get(1)?,
+        })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.client.is_closed()
+    }
+
+    pub(super) fn warnings(&self) -> u64 {
+        self.warnings.load(Ordering::Acquire)
+    }
+
+    /// A statement of this connection, compiled once.
+    pub(super) async fn statement(
+        &self,
+        sql: &'static Sql,
+        form: Form,
+        text: &str,
+    ) -> Result<Statement, Error> {
+        let key = (std::ptr::from_ref(sql).addr(), form);
+        let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(&key) {
+            return Ok(known.clone());
+        }
+        let statement = self.sent_whole(self.client.prepare(text)).await?;
+        known().insert(key, statement.clone());
+        Ok(statement)
+    }
+
+    /// Asks a statement of its own.
+    pub(super) async fn rows(
+        &self,
+        statement: &Statement,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<RowStream, tokio_postgres::Error> {
+        self.sent_whole(self.rows_together(statement, params)).await
+    }
+
+    /// Asks one of several statements that belong together; whoever polls it has `sending`.
+    pub(super) async fn rows_together(
+        &self,
+        statement: &Statement,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<RowStream, tokio_postgres::Error> {
+        self.client.query_raw(statement, params.iter().copied()).await
+    }
+
+    /// What is sent when `work` is first polled never comes between statements of others that
+    /// belong together.
+    async fn sent_whole<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let mut is_sent = false;
+        poll_fn(|context| {
+            let _alone =
+                (!is_sent).then(|| self.sending.lock().unwrap_or_else(PoisonError::into_inner));
+            is_sent = true;
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// The one row of a statement that is asked now and then.
+    pub(super) async fn first(
+        &self,
+        text: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<tokio_postgres::Row, Error> {
+        Ok(self.client.query_one(text, params).await?)
+    }
+
+    /// A statement that is run now and then.
+    pub(super) async fn run(
+        &self,
+        text: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Error> {
+        self.client.execute(text, params).await?;
+        Ok(())
+    }
+
+    pub(super) async fn simple(&self, text: &str) -> Result<(), Error> {
+        Ok(self.client.batch_execute(text).await?)
+    }
+
+    /// Begins a transaction.
+    pub(super) async fn begin(&self, text: &str) -> Result<(), Error> {
+        self.failed.store(false, Ordering::Release);
+        self.in_the_way.store(false, Ordering::Release);
+        self.simple(text).await
+    }
+
+    /// Whether what failed since the transaction began may do better at another try.
+    pub(super) fn was_in_the_way(&self) -> bool {
+        self.in_the_way.load(Ordering::Acquire)
+    }
+
+    /// Whether a statement failed since the transaction began: then nothing of it will be kept.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn note(&self, error: &Error) {
+        self.failed.store(true, Ordering::Release);
+        if is_in_the_way(error) {
+            self.in_the_way.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Others did the same at the same time: a serialization failure, a deadlock, or a key that was
+/// free a moment ago.
+pub(super) fn is_in_the_way(error: &Error) -> bool {
+    let Error::Postgres(error) = error else { return false };
+    let Some(code) = error.code() else { return false };
+    [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::UNIQUE_VIOLATION,
+    ]
+    .contains(code)
+}
+
+/// Drives a connection until it ends, and counts the warnings of its server: a commit that comes
+/// with one may not be where it should be.
+async fn listen<S, T>(mut connection: tokio_postgres::Connection<S, T>, warnings: Arc<AtomicU64>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if matches!(message, AsyncMessage::Notice(_)) {
+            warnings.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Does what can be done until then.
+pub(super) async fn until<T>(
+    ends: Instant,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    match tokio::time::timeout_at(ends.into(), work).await {
+        Ok(done) => done,
+        Err(_) => Err(Error::Unreachable("no answer in time".to_owned())),
+    }
+}

@@ -1,0 +1,154 @@
+//! The verbs of a transaction on PostgreSQL.
+
+use std::pin::pin;
+use std::time::Instant;
+
+use futures_util::TryStreamExt;
+use tokio_postgres::types::ToSql;
+
+use super::connection::{Connection, Form, until};
+use super::params::{borrowed, columns, together};
+use crate::Error;
+use crate::sql::{Row, Sql, Value};
+
+/// A transaction on a connection, and until when it may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Transaction<'a> {
+    pub(super) connection: &'a Connection,
+    /// `None`: as long as it takes.
+    pub(super) ends: Option<Instant>,
+}
+
+impl Transaction<'_> {
+    async fn within<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let done = match self.ends {
+            None => work.await,
+            Some(ends) => until(ends, work).await,
+        };
+        done.inspect_err(|error| self.connection.note(error))
+    }
+
+    pub(crate) async fn one<T>(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let mut first = None;
+        self.each_raw(sql, &borrowed(params), |row| {
+            first.get_or_insert(row);
+            Ok(())
+        })
+        .await?;
+        first.map(|row| read(&Row::Postgres(&row, 0))).transpose()
+    }
+
+    pub(crate) async fn each(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
+        self.each_raw(sql, &borrowed(params), visit).await
+    }
+
+    pub(crate) async fn each_of<const N: usize>(
+        &self,
+        sql: &'static Sql,
+        rows: &[[Value<'_>; N]],
+        params: &[Value<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let columns = columns(sql, rows.iter().map(<[_; N]>::as_slice));
+        let params = together(&columns, params);
+        let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
+        self.each_raw(sql, &params, visit).await
+    }
+
+    async fn each_raw(
+        &self,
+        sql: &'static Sql,
+        params: &[&(dyn ToSql + Sync)],
+        mut visit: impl FnMut(tokio_postgres::Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.within(async {
+            let statement = self.connection.statement(sql, Form::Alone, sql.for_postgres()).await?;
+            let mut rows = pin!(self.connection.rows(&statement, params).await?);
+            while let Some(row) = rows.try_next().await? {
+                visit(row)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+    ) -> Result<u64, Error> {
+        self.execute_raw(sql, &borrowed(params)).await
+    }
+
+    pub(crate) async fn execute_each<'v>(
+        &self,
+        sql: &'static Sql,
+        rows: Vec<impl AsRef<[Value<'v>]>>,
+        params: &[Value<'_>],
+    ) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let columns = columns(sql, rows.iter().map(AsRef::as_ref));
+        let params = together(&columns, params);
+        self.execute_raw(sql, &params).await.map(|_| ())
+    }
+
+    async fn execute_raw(
+        &self,
+        sql: &'static Sql,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, Error> {
+        self.within(async {
+            let statement = self.connection.statement(sql, Form::Alone, sql.for_postgres()).await?;
+            Ok(self.connection.client.execute(&statement, params).await?)
+        })
+        .await
+    }
+
+    pub(crate) async fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
+        let mut texts = vec![sql.for_postgres()];
+        if texts.iter().any(|text| text.starts_with("select ")) {
+            // It may be asked behind the proof of a session.
+            texts.push(sql.proven(crate::sessions::proof()));
+        }
+        for text in texts {
+            let prepared = self.connection.client.prepare(text).await;
+            let fault = |error| Error::Data(format!("{}: {}", sql.name, Error::from(error)));
+            prepared.map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
+        self.within(self.connection.simple(&in_its_words(text))).await
+    }
+
+    pub(crate) async fn alone(&self) -> Result<(), Error> {
+        // Any number does that nobody else takes: the letters "kios".
+        self.within(self.connection.simple("select pg_advisory_xact_lock(1802071923)")).await
+    }
+}
+
+/// Text is told apart and ordered by its bytes, as it is in SQLite.
+fn in_its_words(migration: &str) -> String {
+    let mut text = migration.to_owned();
+    for behind in [" ", ",", ";", "\n"] {
+        text = text.replace(&format!(" text{behind}"), &format!(" text collate \"C\"{behind}"));
+    }
+    text
+}

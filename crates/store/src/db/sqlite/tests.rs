@@ -1,0 +1,99 @@
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::*;
+
+static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
+
+/// A file with an empty table `notes`.
+async fn noted(folder: &TempDir, wait: Duration) -> Arc<Sqlite> {
+    let sqlite = Sqlite::open(folder.path(), WhenAbsent::Create, wait).expect("a new file");
+    let sqlite = Arc::new(sqlite);
+    note(&sqlite, "create table notes (note text)").await.expect("a table");
+    sqlite
+}
+
+async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
+    sqlite.write(async move |write| write.script(text).await).await
+}
+
+/// A store on which a write is under way until the sender is dropped, and a runtime with few
+/// threads for work that blocks.
+fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(2).build().expect("a runtime");
+    let sqlite = runtime.block_on(noted(&folder, wait));
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let (begin, begun) = tokio::sync::oneshot::channel();
+    let holder = Arc::clone(&sqlite);
+    runtime.spawn(async move {
+        let write = holder.write(async move |_| {
+            let _ = begin.send(());
+            let _ = held.recv();
+            Ok::<_, Error>(())
+        });
+        write.await
+    });
+    runtime.block_on(begun).expect("the write has begun");
+    (folder, runtime, sqlite, hold)
+}
+
+type Hold = std::sync::mpsc::Sender<()>;
+
+/// "a login in the middle of a full ingest waits for one transaction at most": whoever came
+/// first writes first, and those that wait keep no thread from others.
+#[test]
+fn writes_have_their_turns_in_the_order_in_which_they_came() {
+    let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(60));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let write = |number: usize| {
+        let (sqlite, order) = (Arc::clone(&sqlite), Arc::clone(&order));
+        runtime.spawn(async move {
+            let note = sqlite.write(async move |_| {
+                lock(&order).push(number);
+                Ok::<_, Error>(())
+            });
+            note.await
+        })
+    };
+    let writes: Vec<_> = (0..40).map(write).collect();
+    runtime.block_on(async {
+        // Tasks start in the order in which they were spawned.
+        tokio::task::yield_now().await;
+        let read = sqlite.read_long(async |read| read.one(&COUNT, &[], |row| row.int(0)).await);
+        let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+        assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
+        drop(hold);
+        for write in writes {
+            write.await.expect("no panic").expect("a turn");
+        }
+    });
+    assert_eq!(*lock(&order), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_write_waits_for_its_turn_as_long_as_it_may() {
+    let wait = Duration::from_millis(300);
+    let (_folder, runtime, sqlite, hold) = occupied(wait);
+    let write = || sqlite.write(async |_| Ok::<_, Error>(()));
+    let late = runtime.block_on(write());
+    assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
+    drop(hold);
+    runtime.block_on(write()).expect("a turn");
+}
+
+#[tokio::test]
+async fn a_change_that_panics_is_taken_back_and_stops_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sqlite = noted(&folder, Duration::from_millis(100)).await;
+    let panicked = sqlite.write::<(), Error>(async |write| {
+        write.script("insert into notes (note) values ('half')").await?;
+        panic!("in the middle");
+    });
+    assert!(matches!(panicked.await, Err(Error::Gone)));
+    let whole = note(&sqlite, "insert into notes (note) values ('whole')").await;
+    whole.expect("the next change has its turn");
+    let kept = sqlite.one(&COUNT, &[], |row| row.int(0)).expect("a count");
+    assert_eq!(kept, Some(1));
+}

@@ -1,0 +1,282 @@
+//! The tables, and the statements that read and write all of their columns.
+
+use std::sync::LazyLock;
+
+use super::before_all;
+use crate::Error;
+use crate::db::Read;
+use crate::sql::{Row, Sql, Value};
+
+/// A table: its name, the columns of its key, and its others, each with its type. `null` marks what
+/// may be absent.
+type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+
+/// Every table but those that tell of one engine's own history: migrations, primaries, nodes. The
+/// order is that of growing size, so that a fault is found early.
+const LAYOUT: [Layout; 19] = [
+    ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
+    (
+        "accounts",
+        &[("account_no", "bigint")],
+        "login_name text, display_name text, password_hash text, third_party_api boolean, \
+         enabled boolean",
+    ),
+    ("account_groups", &[("account_no", "bigint"), ("group_no", "bigint")], "position bigint"),
+    (
+        "sessions",
+        &[("account_no", "bigint")],
+        "group_no bigint, token_digest text, expires_at_ms bigint, source text, request_id text, \
+         opened_at_ms bigint",
+    ),
+    ("known_sources", &[("account_no", "bigint"), ("source", "text")], "last_login_ms bigint"),
+    (
+        "operator_keys",
+        &[("key_digest", "text")],
+        "key_name text, may text, created_at_ms bigint, revoked_at_ms bigint",
+    ),
+    (
+        "products",
+        &[("goods_id", "text")],
+        "goods_name text, category text, currency text, default_price bigint",
+    ),
+    (
+        "devices",
+        &[("device_no", "bigint")],
+        "device_code text, device_name text, device_model text, address text, enabled boolean, \
+         created_at_ms bigint, total_curr_stock bigint",
+    ),
+    (
+        "aisles",
+        &[("device_no", "bigint"), ("aisle_code", "text")],
+        "position bigint, cabinet_code text, layer bigint, goods_id text, price bigint, \
+         show_price bigint, max_stock bigint, curr_stock bigint, enabled boolean, broken boolean",
+    ),
+    (
+        "device_owners",
+        &[("group_no", "bigint"), ("device_code", "text"), ("since_ms", "bigint")],
+        "until_ms bigint, listed boolean, device_no bigint",
+    ),
+    (
+        "ledger",
+        &[("group_no", "bigint"), ("device_code", "text")],
+        "device_no bigint, since_ms bigint, first_seq bigint, archived_seq bigint, \
+         last_seq bigint, last_active_ms bigint",
+    ),
+    ("group_changes", &[("group_no", "bigint")], "last_change_no bigint"),
+    ("rates", &[("currency", "text"), ("day", "bigint")], "usd_per_unit_e12 bigint"),
+    (
+        "goods_names",
+        &[("group_no", "bigint"), ("goods_id", "text")],
+        "goods_name text, sale_at_ms bigint",
+    ),
+    (
+        "audit",
+        &[("entry_no", "bigint")],
+        "at_ms bigint, event text, account text, actor text, source text, request_id text, \
+         group_id text, count bigint, detail text, other_source text, other_request_id text, \
+         other_at_ms bigint",
+    ),
+    (
+        "sales_by_day",
+        &[("group_no", "bigint"), ("day", "bigint"), ("currency", "text")],
+        "orders bigint, items bigint, amount bigint, refund bigint, shipped bigint, \
+         failed bigint, first_sale_at_ms bigint, last_sale_at_ms bigint",
+    ),
+    (
+        "sales_by_device",
+        &[("group_no", "bigint"), ("day", "bigint"), ("device_no", "bigint"), ("currency", "text")],
+        "orders bigint, items bigint, amount bigint, refund bigint, shipped bigint, failed bigint",
+    ),
+    (
+        "sales_by_product",
+        &[
+            ("group_no", "bigint"),
+            ("day", "bigint"),
+            ("device_no", "bigint"),
+            ("goods_id", "text"),
+            ("currency", "text"),
+        ],
+        "items bigint, amount bigint",
+    ),
+    // Orders have no unique key of their place: what is there is told by their ids.
+    (
+        "orders",
+        &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
+        "trade_start_ms bigint, change_no bigint, order_id text, trade_no text, \
+         trade_no_in text, shape bigint, head text, lines text, errors text, sale_at_ms bigint",
+    ),
+];
+
+/// Those whose copying takes long enough to go on where it was.
+const LARGE: [&str; 4] = ["sales_by_device", "sales_by_product", "orders", "audit"];
+
+static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
+    let mut tables: Vec<Table> = LAYOUT.iter().map(Table::of).collect();
+    tables.push(Table::counters());
+    tables
+});
+
+/// Every table, in the order in which they are copied.
+pub(super) fn all() -> std::slice::Iter<'static, Table> {
+    TABLES.iter()
+}
+
+/// Every statement of this module.
+pub(crate) fn statements() -> impl Iterator<Item = &'static Sql> {
+    all().flat_map(|table| [&table.page, &table.put, &table.any, &table.count, &table.count_to])
+}
+
+/// One table, and its statements.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    key: Vec<&'static str>,
+    columns: Vec<&'static str>,
+    /// Whether how far it is is noted.
+    pub(super) is_large: bool,
+    /// Whether new data has rows in it.
+    pub(super) is_there_at_first: bool,
+    page: Sql,
+    pub(super) put: Sql,
+    pub(super) any: Sql,
+    pub(super) count: Sql,
+    /// How many rows come before a key or have it.
+    pub(super) count_to: Sql,
+}
+
+/// One value of a row that is on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    Int(i64),
+    Text(String),
+    Flag(bool),
+    Null,
+}
+
+impl Table {
+    fn of((name, key, others): &Layout) -> Table {
+        let others = others.split(',').filter_map(|column| column.trim().split_once(' '));
+        let columns: Vec<(&'static str, &'static str)> =
+            key.iter().copied().chain(others).collect();
+        let listed = joined(columns.iter().map(|(column, _)| (*column).to_owned()));
+        let put = joined(columns.iter().map(|(column, _)| format!("r.{column}")));
+        let typed = joined(columns.iter().map(|(column, kind)| format!("{column} {kind}")));
+        let keys = joined(key.iter().map(|(column, _)| (*column).to_owned()));
+        let asked = joined((1..=key.len()).map(|at| format!("${at}")));
+        let limit = key.len() + 1;
+        Table {
+            name,
+            key: key.iter().map(|(_, kind)| *kind).collect(),
+            columns: columns.iter().map(|(_, kind)| *kind).collect(),
+            is_large: LARGE.contains(name),
+            is_there_at_first: false,
+            page: Sql::made(format!(
+                "select {listed} from {name} where ({keys}) > ({asked}) \
+                 order by {keys} limit ${limit}"
+            )),
+            put: Sql::made(format!(
+                "insert into {name} ({listed}) select {put} from {{rows r: {typed}}} \
+                 where true on conflict do nothing"
+            )),
+            any: Sql::made(format!("select 1 from {name} limit 1")),
+            count: Sql::made(format!("select count(*) from {name}")),
+            count_to: Sql::made(format!("select count(*) from {name} where ({keys}) <= ({asked})")),
+        }
+    }
+
+    /// The counters, which new data has as well: they go on from where they were.
+    fn counters() -> Table {
+        let table = Table::of(&("counters", &[("name", "text")], "last bigint"));
+        let put = Sql::made(
+            "insert into counters (name, last) select r.name, r.last \
+             from {rows r: name text, last bigint} where true \
+             on conflict (name) do update set last = excluded.last"
+                .to_owned(),
+        );
+        Table { put, is_there_at_first: true, ..table }
+    }
+
+    /// The rows after a key, in its order.
+    pub(super) async fn page(
+        &self,
+        read: &Read<'_>,
+        after: Option<&[Cell]>,
+        rows: i64,
+    ) -> Result<Vec<Vec<Cell>>, Error>
+    where
+        Self: 'static,
+    {
+        let table = all().find(|table| table.name == self.name);
+        let page = table.map(|table| &table.page);
+        let page = page.ok_or_else(|| Error::Data(format!("no table {}", self.name)))?;
+        let mut params = match after {
+            Some(after) => values(after),
+            None => self.key.iter().map(|kind| before_all(kind)).collect(),
+        };
+        params.push(rows.into());
+        read.all(page, &params, |row| self.cells(row)).await
+    }
+
+    fn cells(&self, row: &Row<'_>) -> Result<Vec<Cell>, Error> {
+        let cell = |(at, kind): (usize, &&str)| {
+            Ok(match *kind {
+                "text" => {
+                    row.maybe_text(at)?.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
+                }
+                "boolean" => Cell::Flag(row.flag(at)?),
+                _ => row.maybe_int(at)?.map_or(Cell::Null, Cell::Int),
+            })
+        };
+        self.columns.iter().enumerate().map(cell).collect()
+    }
+
+    /// The key of a row.
+    pub(super) fn key_of(&self, row: &[Cell]) -> Vec<Cell> {
+        row.iter().take(self.key.len()).cloned().collect()
+    }
+
+    /// Reads what [`text`] wrote of a key.
+    pub(super) fn read_key(&self, text: &str) -> Option<Vec<Cell>> {
+        let parts: Vec<&str> = text.split('\n').collect();
+        let cell = |(kind, part): (&&str, &&str)| match *kind {
+            "text" => Some(Cell::Text((*part).to_owned())),
+            _ => part.parse().ok().map(Cell::Int),
+        };
+        let cells: Option<Vec<Cell>> = self.key.iter().zip(&parts).map(cell).collect();
+        cells.filter(|cells| cells.len() == parts.len())
+    }
+
+    /// The group that a row belongs to, of tables that are kept by group.
+    pub(super) fn group_of(&self, row: &[Cell]) -> Option<i64> {
+        let by_group = LAYOUT.iter().find(|(name, ..)| *name == self.name);
+        let by_group =
+            by_group.is_some_and(|(_, key, _)| key.first().map(|it| it.0) == Some("group_no"));
+        match row.first() {
+            Some(Cell::Int(group)) if by_group => Some(*group),
+            _ => None,
+        }
+    }
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn values(cells: &[Cell]) -> Vec<Value<'_>> {
+    let value = |cell| match cell {
+        &Cell::Int(int) => Value::Int(int),
+        Cell::Text(text) => Value::Text(text),
+        &Cell::Flag(flag) => Value::Bool(flag),
+        Cell::Null => Value::Null,
+    };
+    cells.iter().map(value).collect()
+}
+
+/// A key as text; no key has a line break in it.
+pub(super) fn text(key: &[Cell]) -> String {
+    let part = |cell: &Cell| match cell {
+        Cell::Int(int) => int.to_string(),
+        Cell::Text(text) => text.clone(),
+        Cell::Flag(_) | Cell::Null => String::new(),
+    };
+    key.iter().map(part).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,182 @@
+//! Where a store keeps its data, and a look at its rows behind the store's back.
+
+use std::path::Path;
+
+use kiosque_store::StorePlace;
+use kiosque_testdb::Place;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+
+/// `postgres`: a run is about PostgreSQL. Unset: about SQLite.
+const SETTING: &str = "KIOSQUE_TEST_ENGINE";
+
+/// What a row of PostgreSQL reads like in SQLite, which has no word for truth but numbers.
+const LIKE_SQLITE: &str = "select (
+    select string_agg(case json_typeof(value)
+        when 'boolean' then case value::text when 'true' then '1' else '0' end
+        when 'null' then 'null'
+        else value #>> '{}' end, '|' order by place)
+    from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
+) from";
+
+/// Rows that tell of this run or of this engine, not of what was done to the data.
+const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
+
+/// A folder, or a schema of a PostgreSQL when this run is about that.
+pub(crate) enum Ground {
+    Folder(TempDir),
+    Postgres(Place),
+}
+
+impl Ground {
+    pub(crate) fn new() -> Ground {
+        match std::env::var(SETTING).as_deref() {
+            Ok("postgres") => Ground::postgres(),
+            Ok(other) => panic!("{SETTING} is {other}, which is no engine"),
+            Err(_) => Ground::folder(),
+        }
+    }
+
+    /// SQLite, whatever this run is about: for tests of files (how they are copied, which there
+    /// are), of which PostgreSQL keeps none that are ours.
+    pub(crate) fn folder() -> Ground {
+        Ground::Folder(TempDir::new().unwrap())
+    }
+
+    /// PostgreSQL, whatever this run is about: for tests of what is so there alone.
+    pub(crate) fn postgres() -> Ground {
+        Ground::Postgres(Place::new())
+    }
+
+    /// The folder of the data's files, for a test that asked for [`Ground::folder`].
+    pub(crate) fn files(&self) -> &Path {
+        match self {
+            Ground::Folder(folder) => folder.path(),
+            Ground::Postgres(_) => panic!("PostgreSQL keeps no files that are ours"),
+        }
+    }
+
+    pub(crate) fn store_place(&self) -> StorePlace<'_> {
+        match self {
+            Ground::Folder(folder) => StorePlace::Folder(folder.path()),
+            Ground::Postgres(place) => StorePlace::Postgres(place.url()),
+        }
+    }
+
+    /// The rows of a statement, each as text, its cells between bars.
+    pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
+        match self {
+            Ground::Folder(folder) => ask(&connect(folder.path()), sql),
+            Ground::Postgres(place) => lines(&place.sql(&like_sqlite(sql))),
+        }
+    }
+
+    /// Every row of every table, in an order that does not depend on the engine.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let mut rows = match self {
+            Ground::Folder(folder) => {
+                let connection = connect(folder.path());
+                let asked = self.tables().into_iter().map(|table| every_row(&table));
+                asked.flat_map(|sql| ask(&connection, &sql)).collect()
+            }
+            // All in one: to start `psql` takes longer than all that it does here.
+            Ground::Postgres(place) => {
+                let asked = self.tables().into_iter().map(|table| like_sqlite(&every_row(&table)));
+                lines(&place.sql(&asked.collect::<Vec<_>>().join("; ")))
+            }
+        };
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Changes rows.
+    pub(crate) fn tamper(&self, sql: &str) {
+        let changed = match self {
+            Ground::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
+            Ground::Postgres(place) => lines(&place.sql(&format!("{sql} returning 1"))).len(),
+        };
+        assert!(changed > 0, "{sql} changes nothing");
+    }
+
+    /// Keeps every writer waiting.
+    pub(crate) async fn occupy(&self) -> Occupied {
+        match self {
+            Ground::Folder(folder) => {
+                let holder = connect(folder.path());
+                holder.execute_batch("begin immediate").unwrap();
+                Occupied::Folder(holder)
+            }
+            Ground::Postgres(place) => {
+                let (holder, connection) =
+                    tokio_postgres::connect(place.url(), tokio_postgres::NoTls).await.unwrap();
+                tokio::spawn(connection);
+                holder.batch_execute("begin; lock table group_changes").await.unwrap();
+                Occupied::Postgres(holder)
+            }
+        }
+    }
+
+    fn tables(&self) -> Vec<String> {
+        let mut tables = self.ask(match self {
+            Ground::Folder(_) => "select name from sqlite_schema where type = 'table'",
+            Ground::Postgres(_) => {
+                "select table_name from information_schema.tables
+                where table_schema = current_schema()"
+            }
+        });
+        tables.retain(|table| !ABOUT_NODES.contains(&table.as_str()));
+        tables
+    }
+}
+
+/// A transaction that is in everybody's way.
+pub(crate) enum Occupied {
+    Folder(Connection),
+    Postgres(tokio_postgres::Client),
+}
+
+impl Occupied {
+    pub(crate) async fn end(self) {
+        match self {
+            Occupied::Folder(holder) => holder.execute_batch("rollback").unwrap(),
+            Occupied::Postgres(holder) => holder.batch_execute("rollback").await.unwrap(),
+        }
+    }
+}
+
+/// Another process's look at the data of a folder.
+fn connect(folder: &Path) -> Connection {
+    Connection::open(folder.join("kiosque.db")).unwrap()
+}
+
+fn every_row(table: &str) -> String {
+    format!("select '{table}' as of_table, * from {table}")
+}
+
+fn like_sqlite(sql: &str) -> String {
+    format!("{LIKE_SQLITE} ({sql}) asked")
+}
+
+fn lines(said: &str) -> Vec<String> {
+    said.lines().map(str::to_owned).collect()
+}
+
+fn ask(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let row = |row: &rusqlite::Row<'_>| {
+        let cells = (0..columns).map(|column| Ok(text(row.get(column)?)));
+        Ok(cells.collect::<rusqlite::Result<Vec<String>>>()?.join("|"))
+    };
+    statement.query_map([], row).unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Integer(int) => int.to_string(),
+        Value::Text(text) => text,
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,42 @@
+//! Both engines do the same: the same history leaves the same answers and the same rows.
+
+mod player;
+mod steps;
+mod together;
+
+use player::Player;
+use steps::Teller;
+
+use crate::chance::size;
+use crate::desk::{Desk, Ground};
+
+const STEPS: i64 = 60;
+
+/// "Every operation … answers alike on both engines": what each step of a history came to, and what
+/// is left of all.
+#[tokio::test]
+async fn histories_are_the_same_on_both_engines() {
+    for seed in 0..size(20, 500) {
+        let mut teller = Teller::new(seed);
+        let mut file = Player::new(Desk::on(Ground::folder()).await);
+        let mut server = Player::new(Desk::on(Ground::postgres()).await);
+        for number in 0..STEPS {
+            let now = 500 + 20 * number;
+            let step = if number == 0 { Teller::opening() } else { teller.step(now) };
+            let (in_file, in_server) =
+                (file.play(step.clone(), now).await, server.play(step.clone(), now).await);
+            assert_eq!(in_file, in_server, "seed {seed}, step {number}: {step:?}");
+        }
+        let (in_file, in_server) = (file.desk.rows(), server.desk.rows());
+        let differ = |rows: &[String], others: &[String]| {
+            rows.iter().filter(|row| !others.contains(row)).cloned().collect::<Vec<_>>()
+        };
+        let differences = [differ(&in_file, &in_server), differ(&in_server, &in_file)];
+        assert_eq!(differences, [const { Vec::<String>::new() }; 2], "seed {seed}");
+        assert_eq!(in_file.len(), in_server.len(), "seed {seed}");
+        for player in [file, server] {
+            let verified = player.desk.store.verify().await.unwrap();
+            assert_eq!(verified.differences, [""; 0], "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Plays steps to one store and tells what they came to.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use kiosque_model::{DeviceCode, GroupId, LoginName, PageAsk, Presented, UnixMs};
+use kiosque_store::{
+    ApplyError, AuditAsk, Device, DeviceAsk, Error, History, OnlineSince, Opened, OrderAsk, Owners,
+    Ready, Refused, Span,
+};
+
+use super::steps::{DEVICES, Step};
+use crate::desk::{Desk, origin, owners};
+
+const SESSION_MS: i64 = 300;
+
+pub(crate) struct Player {
+    pub(crate) desk: Desk,
+    owners: Arc<tokio::sync::Mutex<Owners>>,
+    /// The last token of each account, which may have ended.
+    tokens: HashMap<&'static str, Presented>,
+}
+
+impl Player {
+    pub(crate) fn new(desk: Desk) -> Player {
+        Player { desk, owners: owners(), tokens: HashMap::new() }
+    }
+
+    /// A failure of the store is nothing that a step may come to.
+    pub(crate) async fn play(&mut self, step: Step, now: i64) -> String {
+        let (store, at) = (&self.desk.store, UnixMs(now));
+        match step {
+            Step::Apply(fleet) => match self.desk.apply_at(fleet, at).await {
+                Err(ApplyError::Store(error)) => panic!("{error}"),
+                applied => format!("{applied:?}"),
+            },
+            Step::Receive(batch) => {
+                told(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
+            }
+            Step::Archive(before) => told(store.archive(UnixMs(before)).await),
+            Step::Hear(beats) => told(store.hear(beats).await),
+            Step::WriteActivity => told(store.write_activity().await),
+            Step::SetRates(rates) => told(store.set_rates(rates).await),
+            Step::Purge(before) => told(store.purge_audit(UnixMs(before)).await),
+            Step::LogIn(name) => self.log_in(name, at).await,
+            Step::Switch(name, group) => self.switch(name, group, at).await,
+            Step::LogOut(name) => match self.tokens.get(name) {
+                None => String::new(),
+                Some(token) => {
+                    answered(store.log_out(token.clone(), origin("127.0.0.1", at)).await)
+                }
+            },
+            Step::Look(name) => self.look(name, at).await,
+        }
+    }
+
+    async fn log_in(&mut self, name: &'static str, at: UnixMs) -> String {
+        let store = &self.desk.store;
+        let login_name = LoginName::parse(name).unwrap();
+        let Some(credentials) = store.credentials(&login_name).await.unwrap() else {
+            return "unknown".to_owned();
+        };
+        let end = at.plus_ms(SESSION_MS);
+        let opened = store.log_in(credentials, chance(at), end, origin("192.0.2.1", at)).await;
+        self.opened(name, opened)
+    }
+
+    async fn switch(&mut self, name: &'static str, group: &str, at: UnixMs) -> String {
+        let Some(token) = self.tokens.get(name).cloned() else { return String::new() };
+        let (group, end) = (GroupId::parse(group).ok(), at.plus_ms(SESSION_MS));
+        let switch = self.desk.store.switch_group(token, group, chance(at), end, origin("::1", at));
+        let opened = switch.await;
+        self.opened(name, opened)
+    }
+
+    fn opened(&mut self, name: &'static str, opened: Result<Opened, Refused>) -> String {
+        if let Ok(opened) = &opened {
+            let token = Presented::read(opened.token.reveal().as_bytes()).unwrap();
+            self.tokens.insert(name, token);
+        }
+        answered(opened)
+    }
+
+    /// What a session sees, and the trail.
+    async fn look(&self, name: &str, at: UnixMs) -> String {
+        let store = &self.desk.store;
+        let ask = AuditAsk { account: None, since: None, limit: 1_000, before: None };
+        let trail = store.audit(ask).await.unwrap();
+        let trail = format!("{:?} then {:?}", trail.entries, trail.next);
+        let Some(token) = self.tokens.get(name) else { return trail };
+        let page = PageAsk::new(1, 1_000).unwrap();
+        let ask = DeviceAsk { group: None, code: None, name_part: None, is_online: None, page };
+        let line = |lines: &mut Vec<String>, device: Device<'_>| {
+            lines.push(format!("{device:?}"));
+            Ok(())
+        };
+        let since = OnlineSince(at.plus_ms(-100));
+        let devices = answered(store.device_page(token, at, since, ask, line).await);
+        let mut seen = vec![trail, devices];
+        for code in DEVICES {
+            let device = DeviceCode::parse(code).ok();
+            let odd = at.0 % 40 == 0;
+            let history = if odd { History::Left } else { History::Included };
+            let span = Some(Span { start: at.plus_ms(-400), end: at }).filter(|_| odd);
+            let ask = OrderAsk { device, history, span, page };
+            let line = |lines: &mut Vec<String>, ready: Ready<'_>| {
+                lines.push(format!("{ready:?}"));
+                Ok(())
+            };
+            seen.push(answered(store.order_page(token, at, ask, line).await));
+        }
+        seen.join("\n")
+    }
+}
+
+/// The same on both engines.
+fn chance(at: UnixMs) -> [u8; 32] {
+    std::array::from_fn(|place| at.0.to_le_bytes()[place % 8])
+}
+
+fn told<T: Debug>(done: Result<T, Error>) -> String {
+    format!("{:?}", done.unwrap())
+}
+
+fn answered<T: Debug>(done: Result<T, Refused>) -> String {
+    match done {
+        Ok(answer) => format!("{answer:?}"),
+        Err(Refused::Refusal(refusal)) => format!("{refusal:?}"),
+        Err(Refused::Store(error)) => panic!("{error}"),
+    }
+}

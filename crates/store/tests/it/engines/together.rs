@@ -1,0 +1,119 @@
+//! Several nodes at the same data at once.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet};
+use kiosque_model::{ActedBy, LoginName, UnixMs};
+use kiosque_store::{ApplyError, NewHashes, Outcome, Refused, Store};
+
+use super::player::Player;
+use super::steps::{ACCOUNTS, DEVICES, GROUPS, Teller};
+use crate::chance::size;
+use crate::desk::{Desk, Ground, group_id, known_account, known_device, open, origin, owners};
+
+const TASKS: u64 = 6;
+const BEGIN: i64 = 10_000;
+
+/// What is written at once by several, over the same groups, is as if one had come after the other:
+/// nothing fails, nothing is counted twice, and no number is given twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_of_several_nodes_at_once_leave_whole_data() {
+    let mut player = Player::new(Desk::on(Ground::postgres()).await);
+    player.play(Teller::opening(), 500).await;
+    let desk = player.desk;
+    let stores = [desk.store.clone(), open(&desk.ground, None).await.unwrap()];
+    let (began, deadlocks) = (Instant::now(), deadlocks(&desk));
+    let tasks = (0..TASKS).zip(stores.iter().cycle());
+    let tasks: Vec<_> =
+        tasks.map(|(seed, store)| tokio::spawn(work(store.clone(), seed))).collect();
+    let mut accepted = 0;
+    for task in tasks {
+        accepted += task.await.unwrap();
+    }
+    for store in &stores {
+        store.write_activity().await.unwrap();
+    }
+    let verified = desk.store.verify().await.unwrap();
+    println!(
+        "{TASKS} tasks on 2 nodes: {accepted} new orders in {:?}, {} deadlocks on the server",
+        began.elapsed(),
+        self::deadlocks(&desk) - deadlocks
+    );
+    assert_eq!(verified.differences, [""; 0]);
+    assert_eq!(verified.orders, accepted);
+    let gaps = "select group_no, device_no from orders group by group_no, device_no
+        having count(*) <> max(seq) or min(seq) <> 1 or count(distinct seq) <> count(*)";
+    assert_eq!(desk.ask(gaps), [""; 0]);
+    let shared = "select group_no, change_no from orders group by group_no, change_no
+        having count(*) > 1";
+    assert_eq!(desk.ask(shared), [""; 0]);
+    let trail = "select count(*) - max(entry_no) + min(entry_no) from audit";
+    assert_eq!(desk.ask(trail), ["1"], "the trail has every number");
+}
+
+/// Of all the tests that share the server; each was tried again, or something would have failed.
+fn deadlocks(desk: &Desk) -> i64 {
+    let sql = "select deadlocks from pg_stat_database where datname = current_database()";
+    desk.ask(sql)[0].parse().unwrap()
+}
+
+/// One client's part; returns how many orders were new.
+async fn work(store: Store, seed: u64) -> i64 {
+    let mut teller = Teller::new(seed);
+    let known = owners();
+    let mut accepted = 0;
+    for round in 0..i64::try_from(size(40, 1_000)).unwrap() {
+        let now = BEGIN + round;
+        let at = UnixMs(now);
+        match teller.chance.below(10) {
+            0..=5 => {
+                let batch = Arc::new(teller.batch(BEGIN));
+                let outcomes = store.receive(batch, Arc::clone(&known), at).await.unwrap();
+                let new = outcomes.iter().filter(|outcome| **outcome == Outcome::Accepted).count();
+                accepted += i64::try_from(new).unwrap();
+            }
+            6 => change_the_fleet(&store, &mut teller, at).await,
+            7 => {
+                store.hear(teller.beats(now)).await.unwrap();
+                store.write_activity().await.unwrap();
+            }
+            8 => {
+                store.archive(UnixMs(teller.chance.below(BEGIN))).await.unwrap();
+            }
+            _ => log_in(&store, teller.chance.pick(&["ops", "Zed"]), seed, at).await,
+        }
+    }
+    accepted
+}
+
+async fn change_the_fleet(store: &Store, teller: &mut Teller, at: UnixMs) {
+    let chance = &mut teller.chance;
+    let devices = (0..3).map(|_| DeviceEntry {
+        group: Some(group_id(chance.pick(&GROUPS[..3]))),
+        ..known_device(chance.pick(&DEVICES[..5]))
+    });
+    let devices = devices.collect();
+    // Those whose sessions end, in either order.
+    let accounts = chance.some(&ACCOUNTS[..2]).into_iter();
+    let accounts = accounts
+        .map(|name| AccountEntry { enabled: Some(!chance.once_in(2)), ..known_account(name) });
+    let fleet = Fleet { devices, accounts: accounts.collect(), ..Fleet::default() };
+    match store.apply(fleet, NewHashes::new(), ActedBy::command(at)).await {
+        Err(ApplyError::Store(error)) => panic!("{error}"),
+        // Two moves at the same time are refused.
+        Err(ApplyError::Faults(_)) | Ok(_) => {}
+    }
+}
+
+async fn log_in(store: &Store, name: &str, seed: u64, at: UnixMs) {
+    let name = LoginName::parse(name).unwrap();
+    let credentials = store.credentials(&name).await.unwrap().unwrap();
+    let random = [u8::try_from(seed).unwrap(); 32];
+    let origin = origin(&format!("192.0.2.{seed}"), at);
+    match store.log_in(credentials, random, at.plus_ms(1_000), origin).await {
+        Err(Refused::Store(error)) => panic!("{error}"),
+        // The account may be disabled just now.
+        Err(Refused::Refusal(_)) | Ok(_) => {}
+    }
+}

@@ -1,0 +1,218 @@
+//! "Exactly one round trip per business request", counted on the wire: a relay stands between the
+//! store and its PostgreSQL and counts how often it is asked after it has answered.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Sale, Sold};
+use kiosque_model::{Currency, DeviceCode, GroupId, Minor, PageAsk, Presented, UnixMs};
+use kiosque_store::{
+    DashboardAsk, Device, DeviceAsk, DeviceLine, Error, History, OnlineSince, Opening, OrderAsk,
+    Ready, SessionLease, Span, Store, StorePlace, TradeNumbers,
+};
+use kiosque_testdb::Place;
+
+use crate::desk::{Desk, Ground, NOW, opening, order, sold};
+
+/// Counts the turns of all its connections.
+struct Relay {
+    address: SocketAddr,
+    turns: Arc<AtomicUsize>,
+}
+
+impl Relay {
+    fn to(server: SocketAddr) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                relay(client.unwrap(), TcpStream::connect(server).unwrap(), &counted);
+            }
+        });
+        Relay { address, turns }
+    }
+
+    fn turns(&self) -> usize {
+        self.turns.load(Ordering::SeqCst)
+    }
+}
+
+/// Passes both directions on. A turn begins with the first bytes that are asked after an answer.
+fn relay(client: TcpStream, server: TcpStream, turns: &Arc<AtomicUsize>) {
+    let answered = Arc::new(AtomicBool::new(true));
+    let (asks, answers) = (Arc::clone(&answered), answered);
+    let (turns, to_server) = (Arc::clone(turns), server.try_clone().unwrap());
+    let to_client = client.try_clone().unwrap();
+    thread::spawn(move || {
+        pass(client, to_server, || {
+            if asks.swap(false, Ordering::SeqCst) {
+                turns.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    });
+    thread::spawn(move || pass(server, to_client, || answers.store(true, Ordering::SeqCst)));
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, seen: impl Fn()) {
+    let mut chunk = [0; 65_536];
+    while let Ok(size @ 1..) = from.read(&mut chunk) {
+        seen();
+        if to.write_all(&chunk[..size]).is_err() {
+            return;
+        }
+    }
+}
+
+/// A store behind a relay, with a session, and beside it the desk that fills it.
+struct Counted {
+    relay: Relay,
+    store: Store,
+    session: Presented,
+}
+
+/// The address with another port.
+fn through(url: &str, relay: &Relay) -> String {
+    let (before, rest) = url.split_once("@127.0.0.1:").unwrap();
+    let (_, behind) = rest.split_once('/').unwrap();
+    format!("{before}@127.0.0.1:{}/{behind}", relay.address.port())
+}
+
+fn server_of(url: &str) -> SocketAddr {
+    let (_, rest) = url.split_once('@').unwrap();
+    rest.split_once('/').unwrap().0.parse().unwrap()
+}
+
+async fn counted() -> Counted {
+    let place = Place::new();
+    let relay = Relay::to(server_of(place.url()));
+    let url = through(place.url(), &relay);
+    let desk = Desk::furnished_on(Ground::Postgres(place)).await;
+    let orders = (0..40).map(|at| {
+        let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(7), name: None }];
+        let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
+        let currency = Currency::parse("EUR").unwrap();
+        let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods };
+        sold(order(&format!("o{at}"), "d1", at), sale)
+    });
+    desk.sell(orders.collect()).await;
+    let session = desk.log_in("ops").await.unwrap();
+    // A lease so long that nothing but the requests is asked for meanwhile.
+    let lease = SessionLease { length: Duration::from_secs(3_600), ..SessionLease::default() };
+    let place = StorePlace::Postgres(&url);
+    let opening = Opening { place, lease, ..opening(&desk.ground) };
+    let store = Store::open(&opening).await.unwrap();
+    Counted { relay, store, session }
+}
+
+fn all() -> DashboardAsk {
+    DashboardAsk { group: None, devices: Vec::new(), start: UnixMs(0), end: UnixMs(2_000_000) }
+}
+
+fn orders(span: Option<Span>) -> OrderAsk {
+    let (device, page) = (DeviceCode::parse("d1").ok(), PageAsk::new(2, 10).unwrap());
+    OrderAsk { device, history: History::Left, span, page }
+}
+
+fn devices(group: Option<&str>) -> DeviceAsk {
+    let (group, page) = (group.map(GroupId::parse), PageAsk::new(1, 10).unwrap());
+    DeviceAsk { group, code: None, name_part: None, is_online: None, page }
+}
+
+type Nothing = ();
+
+fn no_order(_: &mut Nothing, _: Ready<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+fn no_device(_: &mut Nothing, _: Device<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+fn no_line(_: &mut Nothing, _: DeviceLine<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+/// Every business request, by name.
+async fn ask(counted: &Counted, name: &str) {
+    let (store, session) = (&counted.store, &counted.session);
+    let online = OnlineSince(UnixMs(0));
+    let span = Span { start: UnixMs(0), end: UnixMs(1_000) };
+    let some = DashboardAsk { devices: vec![DeviceCode::parse("d1")], ..all() };
+    let cut = DashboardAsk { start: UnixMs(5), end: UnixMs(30), ..all() };
+    let other = DashboardAsk { group: Some(GroupId::parse("b")), ..all() };
+    let inner = Some("oid:o3".to_owned());
+    let done = match name {
+        "session" => store.session(session, NOW).await,
+        "order page" => store.order_page(session, NOW, orders(None), no_order).await.map(|_| ()),
+        "order page in a span" => {
+            store.order_page(session, NOW, orders(Some(span)), no_order).await.map(|_| ())
+        }
+        "order detail" => {
+            let numbers = TradeNumbers { out: None, inner };
+            store.order_detail(session, NOW, numbers, |_| ()).await
+        }
+        "device page" => {
+            store.device_page(session, NOW, online, devices(None), no_device).await.map(|_| ())
+        }
+        "device page of another group" => {
+            let ask = devices(Some("b"));
+            store.device_page(session, NOW, online, ask, no_device).await.map(|_| ())
+        }
+        "summary" => store.summary(session, NOW, online, all()).await.map(|_| ()),
+        "summary of some devices" => store.summary(session, NOW, online, some).await.map(|_| ()),
+        "summary of cut days" => store.summary(session, NOW, online, cut).await.map(|_| ()),
+        "summary of another group" => store.summary(session, NOW, online, other).await.map(|_| ()),
+        "sales trend" => store.sales_trend(session, NOW, all()).await.map(|_| ()),
+        "sales by device" => store.sales_by_device(session, NOW, all()).await.map(|_| ()),
+        "best sellers" => store.best_sellers(session, NOW, all(), 10).await.map(|_| ()),
+        "best sellers of cut days" => store.best_sellers(session, NOW, cut, 10).await.map(|_| ()),
+        "device profile" => store.device_profile(session, NOW, all(), no_device).await,
+        "device aisles" => store.device_aisles(session, NOW, all(), no_line).await,
+        name => panic!("no request {name}"),
+    };
+    done.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+}
+
+const REQUESTS: [&str; 16] = [
+    "session",
+    "order page",
+    "order page in a span",
+    "order detail",
+    "device page",
+    "device page of another group",
+    "summary",
+    "summary of some devices",
+    "summary of cut days",
+    "summary of another group",
+    "sales trend",
+    "sales by device",
+    "best sellers",
+    "best sellers of cut days",
+    "device profile",
+    "device aisles",
+];
+
+/// Statements are compiled once a connection, and there are eight to take turns.
+const WARM_UP: usize = 16;
+
+#[tokio::test]
+async fn every_business_request_is_one_round_trip() {
+    let counted = counted().await;
+    for name in REQUESTS {
+        for _ in 0..WARM_UP {
+            ask(&counted, name).await;
+        }
+        let before = counted.relay.turns();
+        for _ in 0..WARM_UP {
+            ask(&counted, name).await;
+        }
+        assert_eq!(counted.relay.turns() - before, WARM_UP, "{name}");
+    }
+}

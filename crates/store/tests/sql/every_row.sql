@@ -1,0 +1,7 @@
+-- For PostgreSQL: every row of every table of the schema with the transaction that wrote it, but for
+-- what nodes tell each other of being there.
+select table_name || ': ' || query_to_xml(
+    format('select xmin, t.* from %I t order by ctid', table_name), true, true, '')::text
+from information_schema.tables
+where table_schema = current_schema() and table_name not in ('nodes', 'primaries')
+order by table_name

@@ -1,0 +1,9 @@
+-- For PostgreSQL: others may read and not write until this transaction ends; but for what nodes tell
+-- each other of being there.
+do $$ begin
+    execute (
+        select 'lock table ' || string_agg(format('%I', table_name), ', ') || ' in exclusive mode'
+        from information_schema.tables
+        where table_schema = current_schema() and table_name not in ('nodes', 'primaries')
+    );
+end $$

@@ -1,0 +1,188 @@
+//! The folder of one server, who owns it, and who clears it away.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::programs::{program, run};
+
+/// Whom PostgreSQL runs as when root asks for it, which it refuses to run as: the user that
+/// Debian's packages make.
+const SYSTEM_USER: &str = "postgres";
+
+/// Waits until the process that starts servers ends or lets go, then ends the last postmaster that
+/// it was told of and removes the folder. It is a process of its own because a static is never
+/// dropped and a killed process drops nothing.
+///
+/// A postmaster that shuts down at once waits for its children, which those of a killed one leave
+/// to the system, and not every container's first process does that. What may be frozen is woken
+/// for it, and what has not ended when the lock file should be gone is killed.
+const KEEPER: &str = r#"
+pid=
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+    kill -QUIT "$pid"
+    pkill -CONT -P "$pid"
+    kill -CONT "$pid"
+    looks=0
+    while [ -e "$1/data/postmaster.pid" ] && [ "$looks" -lt 600 ]; do
+        looks=$((looks + 1))
+        sleep 0.01
+    done
+    kill -STOP "$pid"
+    pkill -KILL -P "$pid"
+    kill -KILL "$pid"
+fi
+tries=0
+until rm -rf -- "$1" || [ "$tries" -gt 50 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+"#;
+
+/// The folder of one server. Dropping it kills the server and removes the folder.
+pub(crate) struct Home {
+    folder: PathBuf,
+    owner: Option<Owner>,
+    keeper: Child,
+}
+
+/// A user that is not who runs this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Owner {
+    uid: u32,
+    gid: u32,
+}
+
+impl Home {
+    /// A new folder in the system's folder for temporary files.
+    pub(crate) fn make() -> Result<Home> {
+        let folder = tempfile::Builder::new().prefix("kiosque-testdb-").tempdir();
+        let folder = folder.context("a folder for a PostgreSQL server")?;
+        // In a group of its own, so that the signals of a terminal do not reach it.
+        let keeper = Command::new("sh")
+            .args(["-c", KEEPER, "keeper"])
+            .arg(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .context("cannot start sh")?;
+        // From here on the keeper removes it.
+        let mut home = Home { folder: folder.keep(), owner: None, keeper };
+        // Who made the folder is who runs this.
+        if home.folder.metadata()?.uid() == 0 {
+            home.give_to(Owner::find()?)?;
+        }
+        Ok(home)
+    }
+
+    fn give_to(&mut self, owner: Owner) -> Result<()> {
+        self.owner = Some(owner);
+        self.own(&self.folder)?;
+        let mut test = Command::new("test");
+        let enters = self.as_owner(test.arg("-x").arg(&self.folder)).status();
+        if !enters.is_ok_and(|status| status.success()) {
+            let folder = self.folder.display();
+            bail!("the user {SYSTEM_USER} cannot enter {folder}: set TMPDIR to a folder it can");
+        }
+        Ok(())
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// One of PostgreSQL's programs, to be run by the owner and in the folder.
+    pub(crate) fn program(&self, name: &str) -> Result<Command> {
+        let mut command = program(name)?;
+        // A client library looks for keys and passwords at home; the caller's are not the owner's.
+        self.as_owner(command.env("HOME", &self.folder).current_dir(&self.folder));
+        Ok(command)
+    }
+
+    /// Runs one of PostgreSQL's programs to its end.
+    pub(crate) fn run(&self, name: &str, arguments: &[&str]) -> Result<String> {
+        run(self.program(name)?.args(arguments))
+    }
+
+    /// Writes a file that only the owner reads.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.path(name);
+        let writing = || format!("cannot write {}", path.display());
+        let mut file = File::create(&path).with_context(writing)?;
+        file.set_permissions(Permissions::from_mode(0o600)).with_context(writing)?;
+        file.write_all(text.as_bytes()).with_context(writing)?;
+        self.own(&path)
+    }
+
+    /// Adds lines to a file that the owner already has.
+    pub(crate) fn append(&self, name: &str, lines: &str) -> Result<()> {
+        let path = self.path(name);
+        let adding = || format!("cannot add to {}", path.display());
+        let mut file = File::options().append(true).open(&path).with_context(adding)?;
+        file.write_all(lines.as_bytes()).with_context(adding)
+    }
+
+    /// Tells which postmaster runs in the folder, or that none does.
+    pub(crate) fn runs(&mut self, postmaster: Option<u32>) -> Result<()> {
+        let pid = postmaster.map(|pid| pid.to_string()).unwrap_or_default();
+        let told = self.keeper.stdin.as_mut().context("the keeper was let go")?;
+        writeln!(told, "{pid}").context("the keeper of the server's folder has ended")
+    }
+
+    fn as_owner<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        match self.owner {
+            Some(Owner { uid, gid }) => command.uid(uid).gid(gid),
+            None => command,
+        }
+    }
+
+    fn own(&self, path: &Path) -> Result<()> {
+        let Some(Owner { uid, gid }) = self.owner else { return Ok(()) };
+        chown(path, Some(uid), Some(gid)).with_context(|| format!("cannot own {}", path.display()))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        // Nothing can be told from here, and a keeper that was killed has nothing to tell.
+        let _ = self.keeper.wait();
+    }
+}
+
+impl Owner {
+    fn find() -> Result<Owner> {
+        let users = fs::read_to_string("/etc/passwd").context("cannot read /etc/passwd")?;
+        Owner::read(&users).with_context(|| {
+            format!("PostgreSQL does not run as root, and there is no user {SYSTEM_USER}")
+        })
+    }
+
+    fn read(users: &str) -> Option<Owner> {
+        let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let user = lines.find(|fields| fields.first() == Some(&SYSTEM_USER))?;
+        let number = |field: usize| user.get(field)?.parse().ok();
+        Some(Owner { uid: number(2)?, gid: number(3)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_is_read_from_its_own_line() {
+        let users = "root:x:0:0:root::/bin/sh\npostgres2:x:5:6::/:\npostgres:x:101:104:P,,,:/:/\n";
+        assert_eq!(Owner::read(users), Some(Owner { uid: 101, gid: 104 }));
+        assert_eq!(Owner::read("root:x:0:0:root::/bin/sh\n"), None);
+    }
+}

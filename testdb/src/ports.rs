@@ -1,0 +1,26 @@
+//! Ports for servers.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use anyhow::{Context, Result};
+
+/// Below the ports that Linux and macOS give to outgoing connections: else a client that calls a
+/// stopped server may be given its port, and find itself connected to itself.
+const FIRST: u16 = 20_000;
+/// How many there are.
+const COUNT: u16 = 10_000;
+
+/// A port that no one listens on. Someone else may take it before the caller does.
+pub(crate) fn free() -> Result<u16> {
+    // Ports are taken in turn, so that a server that is stopped for a while finds its own again.
+    // Processes begin apart from each other.
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let start = process::id().wrapping_mul(97) % u32::from(COUNT);
+    let start = u16::try_from(start).context("smaller than the count")?;
+    let turn = || (start + TAKEN.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let mut ports = (0..COUNT).map(|_| FIRST + turn());
+    ports.find(is_free).context("no port is free")
+}

@@ -1,0 +1,103 @@
+//! The programs of PostgreSQL, wherever the system has put them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail};
+
+/// Where Debian keeps the programs, by version: only those of clients are on the PATH.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// Whether this machine has a PostgreSQL server.
+#[must_use]
+pub fn is_installed() -> bool {
+    folder().is_some()
+}
+
+/// One of PostgreSQL's programs, which hears nothing of the caller's own settings for PostgreSQL
+/// and speaks English whatever the caller speaks.
+pub(crate) fn program(name: &str) -> Result<Command> {
+    let mut command = Command::new(found(folder())?.join(name));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C.UTF-8").env("PGCONNECT_TIMEOUT", "30");
+    Ok(command)
+}
+
+/// Runs a program and returns what it says, without the last line's end.
+pub(crate) fn run(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} failed ({}): {}", output.status, said.trim_end());
+    }
+    let mut said = String::from_utf8(output.stdout).context("an answer that is no UTF-8")?;
+    said.truncate(said.trim_end_matches('\n').len());
+    Ok(said)
+}
+
+/// Runs statements, each text in a transaction of its own, and returns the rows of all: one a line,
+/// values apart by `|`.
+pub(crate) fn psql<'a>(url: &str, texts: impl IntoIterator<Item = &'a str>) -> Result<String> {
+    let mut psql = program("psql")?;
+    psql.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", url]);
+    run(psql.args(texts.into_iter().flat_map(|text| ["-c", text])))
+}
+
+fn found(folder: Option<&Path>) -> Result<&Path> {
+    folder.context("PostgreSQL is not installed here; `cargo xtask test` installs it")
+}
+
+fn folder() -> Option<&'static Path> {
+    // That there is none is not remembered: `cargo xtask test` looks again once it has installed.
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    if FOUND.get().is_none() {
+        let found = told_by_pg_config().or_else(newest_of_debian)?;
+        return Some(FOUND.get_or_init(|| found));
+    }
+    FOUND.get().map(PathBuf::as_path)
+}
+
+/// Clients come with `pg_config` too, so its word alone does not say that there is a server.
+fn told_by_pg_config() -> Option<PathBuf> {
+    let said = run(Command::new("pg_config").arg("--bindir")).ok()?;
+    Some(PathBuf::from(said)).filter(|folder| has_server(folder))
+}
+
+fn newest_of_debian() -> Option<PathBuf> {
+    let versions = fs::read_dir(DEBIAN).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let number = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<u32>().ok();
+    let mut numbered: Vec<(u32, PathBuf)> = versions
+        .filter_map(|folder| Some((number(&folder)?, folder.join("bin"))))
+        .filter(|(_, folder)| has_server(folder))
+        .collect();
+    numbered.sort();
+    numbered.pop().map(|(_, folder)| folder)
+}
+
+fn has_server(folder: &Path) -> bool {
+    ["postgres", "initdb", "psql"].iter().all(|name| folder.join(name).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_postgresql_one_is_told_what_installs_it() {
+        let error = found(None).unwrap_err().to_string();
+        assert!(error.contains("cargo xtask test"), "{error}");
+        assert!(found(folder()).is_ok());
+    }
+
+    #[test]
+    fn a_folder_without_a_server_is_not_taken() {
+        assert!(!has_server(Path::new("/usr/bin")));
+    }
+}

@@ -1,0 +1,317 @@
+//! One PostgreSQL server, and all that may happen to one.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::home::Home;
+use crate::patience::wait_until;
+use crate::ports;
+use crate::processes::{self, signal, signal_children};
+use crate::programs::psql;
+
+/// The user, who may do everything, and the database.
+const NAME: &str = "kiosque";
+/// The folder of the server's data, in its home.
+const DATA: &str = "data";
+const LOG: &str = "log";
+/// How much of the log an error shows.
+const LOG_LINES: usize = 20;
+/// Long enough for a recovery on a busy machine.
+const START_AT_MOST: Duration = Duration::from_secs(60);
+/// A stop waits for standbys to catch up, and a frozen one never does.
+const FAST_STOP_AT_MOST: Duration = Duration::from_secs(10);
+/// How often someone else may take the port that was free a moment ago.
+const PORTS_TO_TRY: usize = 5;
+
+/// What every server is told. `wal_keep_size` lets a standby be away for a while.
+const SETTINGS: &str = "
+listen_addresses = '127.0.0.1'
+max_connections = 400
+logging_collector = off
+log_line_prefix = '%m [%p] '
+wal_level = replica
+max_wal_senders = 10
+wal_keep_size = '512MB'
+wal_retrieve_retry_interval = '100ms'
+hot_standby = on
+";
+
+/// What a server is told that nothing kills.
+const NOT_DURABLE: &str = "
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+autovacuum = off
+";
+
+/// Lets no one in without TLS.
+const TLS_ALONE: &str = "
+hostssl all all 127.0.0.1/32 trust
+hostssl replication all 127.0.0.1/32 trust
+";
+
+/// What a server does for rows that were committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// They outlive a kill, as PostgreSQL is set up by default.
+    Full,
+    /// They are written some time: fast, for tests that kill nothing. No autovacuum either.
+    Off,
+}
+
+/// One PostgreSQL server in a temporary folder of its own, killed and removed when dropped, or when
+/// the process ends that started it. Its user `kiosque` may do everything and needs no password.
+pub struct Server {
+    // The home is dropped first: its keeper kills, and the postmaster is waited for after that.
+    home: Home,
+    postmaster: Option<Postmaster>,
+    port: u16,
+}
+
+struct Postmaster(Child);
+
+impl Drop for Postmaster {
+    fn drop(&mut self) {
+        // It is dead already unless someone has killed the keeper; nothing can be told from here.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Server {
+    /// Makes a server with an empty database `kiosque` (UTF8, C.UTF-8), starts it on a free port of
+    /// 127.0.0.1, and returns when it answers.
+    pub fn start(durability: Durability) -> Result<Server> {
+        Server::make(durability)?.open()
+    }
+
+    /// Like [`Server::start`] with [`Durability::Off`], but it shows this certificate and lets no
+    /// one in without TLS.
+    pub fn start_with_tls(cert_pem: &str, key_pem: &str) -> Result<Server> {
+        let server = Server::make(Durability::Off)?;
+        server.home.write("data/server.crt", cert_pem)?;
+        server.home.write("data/server.key", key_pem)?;
+        server.home.write("data/pg_hba.conf", TLS_ALONE)?;
+        server.set("ssl = on\n")?;
+        server.open()
+    }
+
+    /// `postgres://kiosque@127.0.0.1:PORT/kiosque`
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of(NAME)
+    }
+
+    /// The port of 127.0.0.1 that it listens on; it keeps it when it is started again.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs statements by `psql` and returns their rows alone: one a line, values apart by `|`.
+    pub fn sql(&self, text: &str) -> Result<String> {
+        psql(&self.url(), [text])
+    }
+
+    /// A standby that follows this server synchronously: where both have [`Durability::Full`], this
+    /// server's commits are answered when the standby has them on disk too, and wait while it is
+    /// away. Its durability is this server's.
+    pub fn standby(&self) -> Result<Server> {
+        let mut standby = Server { home: Home::make()?, postmaster: None, port: 0 };
+        let from = ["--dbname", &self.url(), "--pgdata", DATA];
+        let how =
+            ["--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"];
+        standby.home.run("pg_basebackup", &[from, how].concat())?;
+        standby.start_on_a_free_port()?;
+        let wait_for_any = "alter system set synchronous_standby_names = '*'";
+        psql(&self.url(), [wait_for_any, RELOAD])?;
+        let state = format!(
+            "select sync_state from pg_stat_replication where application_name = '{}'",
+            name_at(standby.port)
+        );
+        wait_until("the standby follows synchronously", START_AT_MOST, || {
+            // `potential`: it is the next in line behind another standby.
+            Ok(matches!(self.sql(&state)?.as_str(), "sync" | "potential"))
+        })?;
+        Ok(standby)
+    }
+
+    /// Makes a standby a server of its own, which waits for no standby; returns when it takes
+    /// writes. The server that it followed is not told.
+    pub fn promote(&self) -> Result<()> {
+        // The setting came along with the base backup if there was a standby before this one.
+        let wait_for_none = "alter system reset synchronous_standby_names";
+        psql(&self.url(), [wait_for_none, RELOAD])?;
+        match self.sql("select pg_promote()")?.as_str() {
+            "t" => Ok(()),
+            _ => bail!("the standby was not promoted in time. {}", self.log()),
+        }
+    }
+
+    /// Kills the postmaster and all its children with SIGKILL, and returns when they are gone.
+    pub fn kill_9(&mut self) -> Result<()> {
+        let pid = self.pid()?;
+        // A stopped parent starts no more children and does not tidy up behind those that die.
+        signal("STOP", pid)?;
+        signal_children("KILL", pid)?;
+        wait_until("all children are dead", START_AT_MOST, || Ok(!processes::has_children(pid)?))?;
+        signal("KILL", pid)?;
+        self.wait_for_end(START_AT_MOST)
+    }
+
+    /// Shuts the server down: clients are cut off, their transactions rolled back, everything else
+    /// written.
+    pub fn stop(&mut self) -> Result<()> {
+        let pid = self.pid()?;
+        signal("INT", pid)?;
+        if self.wait_for_end(FAST_STOP_AT_MOST).is_err() {
+            signal("QUIT", pid)?;
+            self.wait_for_end(START_AT_MOST)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a server that was stopped or killed, in the same folder and on the same port, and
+    /// returns when it answers.
+    pub fn start_again(&mut self) -> Result<()> {
+        if self.postmaster.is_some() {
+            bail!("the server runs already");
+        }
+        self.launch()
+    }
+
+    /// Stops the postmaster and all its children with SIGSTOP: connections stay open and nothing
+    /// answers, as when a machine hangs.
+    pub fn freeze(&self) -> Result<()> {
+        let pid = self.pid()?;
+        signal("STOP", pid)?;
+        signal_children("STOP", pid)
+    }
+
+    /// Ends a [`Server::freeze`].
+    pub fn thaw(&self) -> Result<()> {
+        let pid = self.pid()?;
+        signal_children("CONT", pid)?;
+        signal("CONT", pid)
+    }
+
+    /// The processor time, in user and system mode, of the postmaster and of all children that it
+    /// has or had since it was last started; in steps of 10 ms.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        processes::cpu_time(self.pid()?)
+    }
+
+    /// The files of a new server, with its settings.
+    fn make(durability: Durability) -> Result<Server> {
+        let server = Server { home: Home::make()?, postmaster: None, port: 0 };
+        let what = ["--pgdata", DATA, "--username", NAME, "--auth", "trust"];
+        let how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--no-instructions"];
+        server.home.run("initdb", &[what, how].concat())?;
+        server.set(SETTINGS)?;
+        if durability == Durability::Off {
+            server.set(NOT_DURABLE)?;
+        }
+        Ok(server)
+    }
+
+    fn open(mut self) -> Result<Server> {
+        self.start_on_a_free_port()?;
+        psql(&self.url_of("postgres"), [format!("create database {NAME}").as_str()])?;
+        Ok(self)
+    }
+
+    fn start_on_a_free_port(&mut self) -> Result<()> {
+        let mut tries = 1;
+        loop {
+            self.port = ports::free()?;
+            // A standby tells its primary the name of its cluster, by which it is known there.
+            let (port, name) = (self.port, name_at(self.port));
+            let sockets = self.home.path("").display().to_string().replace('\'', "''");
+            self.set(&format!("port = {port}\ncluster_name = '{name}'\n"))?;
+            self.set(&format!("unix_socket_directories = '{sockets}'\n"))?;
+            match self.launch() {
+                Err(_) if tries < PORTS_TO_TRY && self.log().contains("could not bind") => {
+                    tries += 1;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Adds settings; the last word on each counts.
+    fn set(&self, settings: &str) -> Result<()> {
+        self.home.append("data/postgresql.conf", settings)
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        let log = File::create(self.home.path(LOG)).context("cannot write the server's log")?;
+        let mut postgres = self.home.program("postgres")?;
+        postgres.args(["-D", DATA]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        // In a group of its own, so that it is ended by its keeper alone.
+        let postmaster = postgres.process_group(0).spawn().context("cannot start postgres")?;
+        let pid = postmaster.id();
+        self.postmaster = Some(Postmaster(postmaster));
+        self.home.runs(Some(pid))?;
+        wait_until("the server answers", START_AT_MOST, || self.is_ready_or_failed())
+            .with_context(|| self.log())?;
+        Ok(())
+    }
+
+    /// Whether the server says in its lock file that it takes connections, as `pg_ctl` asks. A call
+    /// of its port would not do: another server might answer it.
+    fn is_ready_or_failed(&mut self) -> Result<bool> {
+        if self.has_ended()? {
+            bail!("the server does not start");
+        }
+        let lock = fs::read_to_string(self.home.path("data/postmaster.pid")).unwrap_or_default();
+        let lines: Vec<&str> = lock.lines().map(str::trim).collect();
+        let pid = self.pid()?.to_string();
+        // A lock that a killed server has left names another process.
+        Ok(lines.first() == Some(&pid.as_str()) && lines.get(7) == Some(&"ready"))
+    }
+
+    fn wait_for_end(&mut self, at_most: Duration) -> Result<()> {
+        wait_until("the server ends", at_most, || self.has_ended())
+    }
+
+    /// Whether the postmaster has ended; the first yes forgets it.
+    fn has_ended(&mut self) -> Result<bool> {
+        let Some(Postmaster(child)) = &mut self.postmaster else { return Ok(true) };
+        if child.try_wait()?.is_none() {
+            return Ok(false);
+        }
+        self.postmaster = None;
+        self.home.runs(None)?;
+        Ok(true)
+    }
+
+    fn pid(&self) -> Result<u32> {
+        let Postmaster(child) = self.postmaster.as_ref().context("the server does not run")?;
+        Ok(child.id())
+    }
+
+    fn url_of(&self, database: &str) -> String {
+        format!("postgres://{NAME}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// The end of the log of the latest start.
+    fn log(&self) -> String {
+        let log = fs::read(self.home.path(LOG)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<&str> = log.lines().collect();
+        let from = lines.len().saturating_sub(LOG_LINES);
+        format!("The server's log ends:\n{}", lines[from..].join("\n"))
+    }
+}
+
+/// Makes a server read its settings anew.
+const RELOAD: &str = "select pg_reload_conf()";
+
+/// What a server on this port calls itself.
+fn name_at(port: u16) -> String {
+    format!("kiosque_{port}")
+}

@@ -1,0 +1,31 @@
+//! The PostgreSQL server that the tests of one run share.
+
+use std::env;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use kiosque_testdb::{Durability, SETTING, Server};
+
+use crate::packages;
+
+/// A server that ends when this is dropped; none if the caller has set one.
+pub(crate) struct Database(Option<Server>);
+
+impl Database {
+    /// Installs what the tests need and starts the server, unless the caller has named one.
+    pub(crate) fn start() -> Result<Database> {
+        packages::ensure(packages::FOR_TESTS)?;
+        if env::var_os(SETTING).is_some() {
+            return Ok(Database(None));
+        }
+        let server = Server::start(Durability::Off).context("the tests' PostgreSQL server")?;
+        Ok(Database(Some(server)))
+    }
+
+    /// Tells the tests where the server is.
+    pub(crate) fn tell(&self, tests: &mut Command) {
+        if let Some(server) = &self.0 {
+            tests.env(SETTING, server.url());
+        }
+    }
+}
