@@ -114,8 +114,8 @@ impl From<tokio_postgres::Error> for Error {
         use tokio_postgres::error::SqlState;
         let code = error.code();
         // It ended before it was done, or there was nobody to do it.
-        let out_of_time = [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE];
         let away = [
+            SqlState::QUERY_CANCELED,
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
@@ -124,9 +124,7 @@ impl From<tokio_postgres::Error> for Error {
         ];
         match code {
             None => Error::Unreachable(told(&error)),
-            Some(code) if out_of_time.contains(code) || away.contains(code) => {
-                Error::Unreachable(told(&error))
-            }
+            Some(code) if away.contains(code) => Error::Unreachable(told(&error)),
             Some(_) => Error::Postgres(error),
         }
     }

@@ -18,7 +18,8 @@ const DATA: &str = "kiosque.db";
 const LOG: &str = "kiosque.db-wal";
 
 const EVERY_ROW: &str = include_str!("../../../store/tests/sql/every_row.sql");
-const HOLD_WRITES: &str = include_str!("../../../store/tests/sql/hold_writes.sql");
+const HOLD_WRITES: &str = include_str!("../../../store/tests/sql/hold_writes_postgres.sql");
+const HOLD_FILE: &str = include_str!("../../../store/tests/sql/hold_writes_sqlite.sql");
 const TEAR_DOWN: &str = include_str!("../../../store/tests/sql/tear_down.sql");
 const WRITERS_OF_ORDERS: &str = include_str!("../../../store/tests/sql/writers_of_orders.sql");
 
@@ -116,23 +117,14 @@ impl Ground {
         match self {
             Ground::Files => {
                 let elsewhere = Connection::open(folder.join(DATA)).unwrap();
-                elsewhere.execute_batch("begin immediate").unwrap();
+                elsewhere.execute_batch(HOLD_FILE).unwrap();
                 Held::Files(elsewhere)
             }
             Ground::Postgres(schema) => {
                 let elsewhere = schema.connect().await;
-                elsewhere.batch_execute(&format!("begin;{HOLD_WRITES}")).await.unwrap();
+                elsewhere.batch_execute(HOLD_WRITES).await.unwrap();
                 Held::Postgres(elsewhere)
             }
-        }
-    }
-
-    /// What is told to whoever waited for [`Ground::hold_writes`] in vain. A server across the
-    /// network may hold a lock or be gone; who waits does not know.
-    pub(crate) fn says_of_held_writes(&self) -> &'static str {
-        match self {
-            Ground::Files => "the store is busy; try again",
-            Ground::Postgres(_) => "the store is not available",
         }
     }
 

@@ -100,8 +100,8 @@ impl House {
         house
     }
 
-    /// A house for a test of files: of what is in them, or of data of an earlier layout, which
-    /// there is in files alone. It keeps its data in its folder, whichever engine this run is about.
+    /// A house for a test that is about files alone: data of an earlier layout is in files, and in
+    /// no PostgreSQL. Its data is in its folder, whichever engine this run is about.
     pub(crate) async fn of_files(folder: TempDir, zone: Zone, settings: Settings) -> House {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
         House::build(folder, Ground::Files, zone, settings, Arc::new(Records), clock_ms).await

@@ -13,7 +13,7 @@ use crate::{Error, Refused, Store};
 
 statements! {
     LISTED = "select device_no from device_owners
-        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed order by device_no";
+        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
     ACTIVE = "select device_no, last_active_ms, group_no from ledger where group_no = $1";
     AISLES = "select o.device_no, o.device_code, d.device_name, a.cabinet_code, a.layer,
             a.aisle_code, a.goods_id, p.goods_name, p.currency, a.price, a.show_price,
@@ -177,6 +177,8 @@ where
 #[derive(Default)]
 pub(super) struct Count {
     listed: Vec<DeviceNo>,
+    /// Whether those are in order: they are when the last of them has come.
+    is_in_order: bool,
     pub(super) online: i64,
 }
 
@@ -200,7 +202,13 @@ impl Count {
             if seen.shows(device) {
                 self.listed.push(device);
             }
-        } else if self.listed.binary_search(&device).is_ok() {
+            return Ok(());
+        }
+        if !self.is_in_order {
+            self.listed.sort_unstable();
+            self.is_in_order = true;
+        }
+        if self.listed.binary_search(&device).is_ok() {
             let account = (GroupNo(row.int(2)?), device);
             let last_active = row.maybe_int(1)?.map(UnixMs);
             let last_active = seen.view.activity.merged(account, last_active);

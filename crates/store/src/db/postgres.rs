@@ -81,15 +81,21 @@ impl Postgres {
         batch: B,
         length: Length,
     ) -> Result<(B, B::Found), Refused> {
+        let slot = self.slot(length)?;
         let asked = async {
-            let connection = self.shared(length).await?;
+            let connection = slot.connection(self).await?;
             let found = batch::ask(&connection, &batch).await?;
             self.lease.stands_for(&connection)?;
             Ok::<_, Refused>(found)
         };
         let found = match tokio::time::timeout(self.wait, asked).await {
             Ok(found) => found?,
-            Err(_) => return Err(self.late().into()),
+            Err(_) => {
+                // What did not answer in time is not asked again: a server that hangs says nothing.
+                slot.forget();
+                let late = format!("no answer within {:?}", self.wait);
+                return Err(Error::Unreachable(late).into());
+            }
         };
         Ok((batch, found))
     }
@@ -101,9 +107,16 @@ impl Postgres {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let connection = until(Instant::now() + self.wait, self.shared(Length::Short)).await?;
-        let ends = Some(Instant::now() + self.wait);
-        Transaction { connection: &connection, ends }.one(sql, params, read).await
+        let (slot, ends) = (self.slot(Length::Short)?, Instant::now() + self.wait);
+        let asked = async {
+            let connection = slot.connection(self).await?;
+            Transaction { connection: &connection, ends: None }.one(sql, params, read).await
+        };
+        let found = until(ends, asked).await;
+        if found.is_err() {
+            slot.forget();
+        }
+        found
     }
 
     /// Reads from one snapshot.
@@ -203,7 +216,10 @@ impl Postgres {
                 Tried::Done(Ok(done))
             }
             Err(error) if connection::is_in_the_way(&error) => Tried::InTheWay(error.into()),
-            Err(error) => Tried::Done(Err(error.into())),
+            Err(error) => {
+                connection.abandon();
+                Tried::Done(Err(error.into()))
+            }
         }
     }
 
@@ -232,27 +248,19 @@ impl Postgres {
     /// it back, too.
     async fn roll_back(&self, connection: Connection) {
         let ends = Instant::now() + self.wait.min(ROLLBACK_WAIT);
-        if until(ends, connection.simple("rollback")).await.is_ok() {
-            self.keep(connection);
+        match until(ends, connection.simple("rollback")).await {
+            Ok(()) => self.keep(connection),
+            Err(_) => connection.abandon(),
         }
     }
 
-    fn late(&self) -> Error {
-        // What did not answer in time is not asked again: a server that hangs says nothing.
-        for slot in self.short.iter().chain(&self.long) {
-            slot.forget();
-        }
-        Error::Unreachable(format!("no answer within {:?}", self.wait))
-    }
-
-    async fn shared(&self, length: Length) -> Result<Arc<Connection>, Error> {
+    /// The place of a shared connection; they take turns.
+    fn slot(&self, length: Length) -> Result<&Slot, Error> {
         let slots = match length {
             Length::Short => &self.short,
             Length::Long => &self.long,
         };
-        let at = self.next.fetch_add(1, Ordering::Relaxed) % slots.len();
-        let slot = slots.get(at).ok_or(Error::Gone)?;
-        slot.connection(self).await
+        slots.get(self.next.fetch_add(1, Ordering::Relaxed) % slots.len()).ok_or(Error::Gone)
     }
 
     async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -268,7 +276,10 @@ impl Postgres {
         loop {
             let kept = lock(&self.idle).pop();
             match kept {
-                Some(kept) if kept.is_open() && self.lease.is_of_today(&kept) => return Ok(kept),
+                Some(kept) if kept.is_open() && self.lease.is_of_today(&kept) => {
+                    kept.plan_anew().await?;
+                    return Ok(kept);
+                }
                 Some(_) => {}
                 None => return self.connect().await,
             }
@@ -297,6 +308,7 @@ enum Tried<T, E> {
 impl Slot {
     async fn connection(&self, postgres: &Postgres) -> Result<Arc<Connection>, Error> {
         if let Some(open) = self.open_one(postgres) {
+            open.plan_anew().await?;
             return Ok(open);
         }
         let _connecting = self.connecting.lock().await;

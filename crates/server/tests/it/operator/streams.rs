@@ -143,7 +143,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     for post in posts {
         let reply = post.await.unwrap();
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
-        assert_eq!(reply.json["detail"], house.ground.says_of_held_writes());
+        assert_eq!(reply.json["detail"], "the store is busy; try again");
     }
     assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
     drop(held);

@@ -30,11 +30,21 @@ pub(super) struct Host {
 }
 
 /// Whether what travels is encrypted.
+#[derive(Clone)]
 pub(super) enum Encryption {
     /// It is not: both ends are on one machine, or in a network of their own.
     None,
     /// The server is known by its certificate.
     Tls(MakeRustlsConnect),
+}
+
+impl std::fmt::Debug for Encryption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Encryption::None => "None",
+            Encryption::Tls(_) => "Tls",
+        })
+    }
 }
 
 impl std::fmt::Debug for Address {

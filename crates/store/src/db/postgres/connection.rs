@@ -19,8 +19,14 @@ use crate::sql::Sql;
 use super::address::{Address, Encryption, Host};
 
 /// What all connections keep to. A transaction that is left alone gives its locks back.
+///
+/// Every statement is made of key ranges, each looked up from the one before it, as SQLite does
+/// them. So one plan is right whatever the parameters are, and making it anew costs ten times what
+/// a page costs; and no other plan is, least of all one that was made while a table was empty.
 const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
-    set client_min_messages = 'warning'";
+    set client_min_messages = 'warning'; set plan_cache_mode = 'force_generic_plan'; \
+    set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; \
+    set enable_mergejoin = off; set jit = off";
 
 /// What must be known of a server. The first eight digits of a WAL file's name are its line of
 /// time.
@@ -30,6 +36,13 @@ const WHO: &str = "select case when pg_is_in_recovery() then '' \
 
 /// How long to wait for another host once one has answered.
 const FOR_A_NEWER_ONE: Duration = Duration::from_millis(150);
+
+/// What is left of a request's time when it has waited for a lock in vain.
+const FOR_THE_REST: Duration = Duration::from_millis(100);
+/// After how long the plans of a new connection are made anew for the second time.
+const FIRST_PLANS_LAST: Duration = Duration::from_millis(100);
+/// How long a server is asked to stop what it is at.
+const CANCEL_WAIT: Duration = Duration::from_secs(2);
 
 /// Which text of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +67,13 @@ pub(crate) struct Connection {
     pub(super) sending: Mutex<()>,
     /// Which primary this leads to: each promotion begins another line of time.
     pub(super) timeline: String,
+    /// How long a request waits.
+    pub(super) wait: Duration,
+    opened_at: Instant,
+    /// How old it was when its plans were made anew, in ms.
+    planned_at_age_ms: AtomicU64,
+    /// How its server is asked to stop what it is at.
+    cancelling: Encryption,
     /// Whether rows lie on shards: then a statement asks for those of one alone.
     pub(super) is_sharded: bool,
 }
@@ -106,7 +126,11 @@ impl Connection {
                 client
             }
         };
-        let settings = format!("{SETTINGS}; set statement_timeout = {}", wait.as_millis());
+        // Whoever waits for a lock is told that the store is busy, before time runs out for all.
+        let for_a_lock = wait.saturating_sub(FOR_THE_REST).max(FOR_THE_REST);
+        let (time, for_a_lock) = (wait.as_millis(), for_a_lock.as_millis());
+        let settings =
+            format!("{SETTINGS}; set statement_timeout = {time}; set lock_timeout = {for_a_lock}");
         client.batch_execute(&settings).await?;
         let who = client.query_one(WHO, &[]).await?;
         Ok(Connection {
@@ -116,9 +140,43 @@ impl Connection {
             failed: AtomicBool::new(false),
             in_the_way: AtomicBool::new(false),
             sending: Mutex::default(),
+            wait,
+            opened_at: Instant::now(),
+            planned_at_age_ms: AtomicU64::new(FIRST_PLANS_LAST.as_millis().try_into().unwrap_or(0)),
+            cancelling: encryption.clone(),
             timeline: who.try_get(0)?,
             is_sharded: who.try_get(1)?,
         })
+    }
+
+    /// Leaves a connection whose server did not answer in time, and asks it to stop what it is at:
+    /// a commit that waits for a standby would wait, and keep its place, long after we have gone.
+    pub(super) fn abandon(self) {
+        let token = self.client.cancel_token();
+        tokio::spawn(async move {
+            let asked = async {
+                match self.cancelling {
+                    Encryption::None => token.cancel_query(NoTls).await,
+                    Encryption::Tls(tls) => token.cancel_query(tls).await,
+                }
+            };
+            // If that is not heard either, there is nothing more to do.
+            let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
+        });
+    }
+
+    /// Has its plans made anew, if it has become twice as old since that was last done: a plan that
+    /// was made for a small table looks for rows of a large one in the wrong index, and nobody else
+    /// may have told the server to look again.
+    pub(super) async fn plan_anew(&self) -> Result<(), Error> {
+        let age_ms = u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let planned_at = self.planned_at_age_ms.load(Ordering::Relaxed);
+        if age_ms < planned_at.saturating_mul(2) {
+            return Ok(());
+        }
+        let order = Ordering::Relaxed;
+        let mine = self.planned_at_age_ms.compare_exchange(planned_at, age_ms, order, order);
+        if mine.is_ok() { self.sent_whole(self.simple("discard plans")).await } else { Ok(()) }
     }
 
     pub(super) fn is_open(&self) -> bool {

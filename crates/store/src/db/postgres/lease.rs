@@ -137,7 +137,13 @@ impl Lease {
                 node
             }
         };
-        let database_ms = until(ends, node.beat()).await?;
+        let database_ms = match until(ends, node.beat()).await {
+            Ok(database_ms) => database_ms,
+            Err(error) => {
+                node.connection.abandon();
+                return Err(error);
+            }
+        };
         let mut state = self.state();
         state.until = Some(started + self.terms.length);
         state.clock = Some((database_ms, Instant::now()));

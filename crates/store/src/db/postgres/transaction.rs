@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::TryStreamExt;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, Form, until};
@@ -25,6 +26,12 @@ impl Transaction<'_> {
             None => work.await,
             Some(ends) => until(ends, work).await,
         };
+        let done = done.map_err(|error| match error {
+            Error::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                Error::Busy(self.connection.wait)
+            }
+            error => error,
+        });
         done.inspect_err(|error| self.connection.note(error))
     }
 

@@ -1,5 +1,6 @@
 -- For PostgreSQL: others may read and not write until this transaction ends; but for what nodes tell
 -- each other of being there.
+begin;
 do $$ begin
     execute (
         select 'lock table ' || string_agg(format('%I', table_name), ', ') || ' in exclusive mode'

@@ -1,0 +1,2 @@
+-- For SQLite: others may read and not write until this transaction ends.
+begin immediate;
