@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
+use futures_util::future::try_join_all;
+
 use crate::db::{Read, Write};
 use crate::sql::{Value, statements};
 use crate::{Error, house};
@@ -134,10 +136,10 @@ impl Owners {
 /// Keeps others from the ledgers of these groups, from their orders, and from taking a device away
 /// from them, until the transaction ends. They come in order, so that no two wait for each other.
 pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
-    for group in groups {
-        write.execute(&LOCK_GROUP, &[group.0.into()]).await?;
-    }
-    Ok(())
+    let locks =
+        groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[group.0.into()]).await });
+    // They are asked in this order, and the server does one after the other.
+    try_join_all(locks).await.map(|_| ())
 }
 
 /// Locks all groups between which devices will move: codes, and ids of the groups that get them.

@@ -6,10 +6,12 @@
 //! rows at once.
 
 mod desk;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, UnixMs, Zone};
 
 use crate::db::{Length, Write};
@@ -96,16 +98,18 @@ impl Intake<'_> {
                 break by_group;
             }
         };
-        for (group, orders) in &by_group {
-            let mut desk = Desk::open(self, *group, orders).await?;
+        // What can be asked, or written, of all groups goes on its way together.
+        let opening = by_group.iter().map(|(group, orders)| Desk::open(self, *group, orders));
+        let mut desks = try_join_all(opening).await?;
+        for (desk, orders) in desks.iter_mut().zip(by_group.values()) {
             for (place, order, owned) in orders {
                 let outcome = desk.take(order, owned).await?;
                 if let Some(told) = outcomes.get_mut(*place) {
                     *told = outcome;
                 }
             }
-            desk.close().await?;
         }
+        try_join_all(desks.iter().map(Desk::close)).await?;
         Ok(outcomes)
     }
 }

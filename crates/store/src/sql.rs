@@ -66,16 +66,19 @@ impl Sql {
         })
     }
 
-    /// For PostgreSQL: the rows of this statement behind the one row of `proof`, in one. The
-    /// proof's parameter comes first, and its columns; a column between them is true where there
-    /// is a row of this statement. Without a row of the proof there is none.
-    pub(crate) fn proven(&self, proof: &Sql) -> &str {
+    /// For PostgreSQL: the one row of `proof` and then the rows of this statement, as one. The
+    /// first column is true in the proof's row; each has only its own columns, of which there are
+    /// so many. The proof's parameter comes first.
+    pub(crate) fn proven(&self, proof: &Sql, (of_proof, own): (usize, usize)) -> &str {
         self.proven.get_or_init(|| {
-            let shifted = shift_parameters(self.for_postgres());
+            let nulls = |columns| ", null".repeat(columns);
             format!(
-                "select proof.*, asked.* from ({}) proof \
-                 left join (select true as is_there, asked.* from ({shifted}) asked) asked on true",
-                proof.for_postgres()
+                "select true as is_proof, proof.*{} from ({}) proof union all \
+                 select false{}, asked.* from ({}) asked",
+                nulls(own),
+                proof.for_postgres(),
+                nulls(of_proof),
+                shift_parameters(self.for_postgres()),
             )
         })
     }
@@ -374,10 +377,10 @@ mod tests {
         static PROOF: Sql = Sql::new("PROOF", "select 1 from s where a = $1");
         static ASKED: Sql = Sql::new("ASKED", "select b from t where c = $1 and d = $12");
         assert_eq!(
-            ASKED.proven(&PROOF),
-            "select proof.*, asked.* from (select 1 from s where a = $1) proof left join (select \
-             true as is_there, asked.* from (select b from t where c = $2 and d = $13) asked) \
-             asked on true"
+            ASKED.proven(&PROOF, (1, 2)),
+            "select true as is_proof, proof.*, null, null from (select 1 from s where a = $1) \
+             proof union all select false, null, asked.* from (select b from t where c = $2 and \
+             d = $13) asked"
         );
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
+use tokio::try_join;
 
 use crate::Error;
 use crate::db::Write;
@@ -203,7 +204,6 @@ impl Sums {
             row[8..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
             row
         });
-        write.execute_each(&ADD_TO_DAY, by_day, &of).await?;
         let by_device = self.by_device.iter().filter(|((owner, ..), _)| *owner == group);
         let by_device = by_device.filter(|(_, sum)| !sum.is_zero());
         let by_device = by_device.map(|((_, day, device, currency), sum)| {
@@ -212,7 +212,6 @@ impl Sums {
             row[3..].copy_from_slice(&totals(*sum));
             row
         });
-        write.execute_each(&ADD_TO_DEVICE, by_device, &of).await?;
         let by_product = self.by_product.iter().filter(|((owner, ..), _)| *owner == group);
         let by_product = by_product.filter(|(_, sum)| **sum != (0, 0));
         let by_product = by_product.map(|((_, day, device, goods_id, currency), sum)| {
@@ -220,12 +219,18 @@ impl Sums {
             let (goods_id, currency) = (goods_id.as_str().into(), (*currency).into());
             [day, device, goods_id, currency, sum.0.into(), sum.1.into()]
         });
-        write.execute_each(&ADD_TO_PRODUCT, by_product, &of).await?;
         let names = self.names.iter().filter(|((owner, _), _)| *owner == group);
         let names = names.map(|((_, goods_id), (at, name))| {
             [goods_id.as_str().into(), name.as_str().into(), at.0.into()]
         });
-        write.execute_each(&NAME_GOODS, names, &of).await
+        try_join!(
+            biased;
+            write.execute_each(&ADD_TO_DAY, by_day, &of),
+            write.execute_each(&ADD_TO_DEVICE, by_device, &of),
+            write.execute_each(&ADD_TO_PRODUCT, by_product, &of),
+            write.execute_each(&NAME_GOODS, names, &of),
+        )?;
+        Ok(())
     }
 }
 

@@ -27,6 +27,9 @@ use transaction::Transaction;
 const SHARED_FOR_SHORT: usize = 4;
 /// The same for what may take long.
 const SHARED_FOR_LONG: usize = 4;
+/// Requests that go over one connection before the next is used: what travels together costs both
+/// ends half of what it costs alone.
+const TOGETHER: usize = 32;
 /// Connections that transactions have alone.
 const ALONE_MAX: usize = 12;
 /// A transaction that reads.
@@ -45,7 +48,6 @@ pub(crate) struct Postgres {
     wait: Duration,
     short: Vec<Slot>,
     long: Vec<Slot>,
-    next: AtomicUsize,
     /// Whose turn it is to have a connection alone.
     turns: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
@@ -55,6 +57,7 @@ pub(crate) struct Postgres {
 /// A place for a shared connection, made when it is needed and made anew when it broke.
 #[derive(Debug, Default)]
 struct Slot {
+    in_flight: AtomicUsize,
     connection: RwLock<Option<Arc<Connection>>>,
     connecting: tokio::sync::Mutex<()>,
 }
@@ -69,7 +72,6 @@ impl Postgres {
             wait: opening.wait,
             short: slots(SHARED_FOR_SHORT),
             long: slots(SHARED_FOR_LONG),
-            next: AtomicUsize::new(0),
             turns: Arc::new(Semaphore::new(ALONE_MAX)),
             idle: Mutex::default(),
         })
@@ -81,7 +83,8 @@ impl Postgres {
         batch: B,
         length: Length,
     ) -> Result<(B, B::Found), Refused> {
-        let slot = self.slot(length)?;
+        let place = self.place(length)?;
+        let slot = place.0;
         let asked = async {
             let connection = slot.connection(self).await?;
             let found = batch::ask(&connection, &batch).await?;
@@ -107,7 +110,8 @@ impl Postgres {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let (slot, ends) = (self.slot(Length::Short)?, Instant::now() + self.wait);
+        let (place, ends) = (self.place(Length::Short)?, Instant::now() + self.wait);
+        let slot = place.0;
         let asked = async {
             let connection = slot.connection(self).await?;
             Transaction { connection: &connection, ends: None }.one(sql, params, read).await
@@ -254,13 +258,17 @@ impl Postgres {
         }
     }
 
-    /// The place of a shared connection; they take turns.
-    fn slot(&self, length: Length) -> Result<&Slot, Error> {
-        let slots = match length {
-            Length::Short => &self.short,
-            Length::Long => &self.long,
+    /// A place on a shared connection: on the first that has one, else where the fewest are.
+    fn place(&self, length: Length) -> Result<InFlight<'_>, Error> {
+        let (slots, together) = match length {
+            Length::Short => (&self.short, TOGETHER),
+            Length::Long => (&self.long, 1),
         };
-        slots.get(self.next.fetch_add(1, Ordering::Relaxed) % slots.len()).ok_or(Error::Gone)
+        let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
+        let free = slots.iter().find(|slot| in_flight(slot) < together);
+        let slot = free.or_else(|| slots.iter().min_by_key(in_flight)).ok_or(Error::Gone)?;
+        slot.in_flight.fetch_add(1, Ordering::Relaxed);
+        Ok(InFlight(slot))
     }
 
     async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -303,6 +311,15 @@ enum Tried<T, E> {
     Done(Result<T, E>),
     /// Another did something of the kind at the same time.
     InTheWay(E),
+}
+
+/// A request that is on its way over a shared connection.
+struct InFlight<'a>(&'a Slot);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Slot {

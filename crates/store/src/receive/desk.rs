@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Sale;
-use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, TradeNo};
+use tokio::try_join;
 
+use super::standing::{Standing, Touched};
 use super::{Intake, OfGroup, Outcome, order_id_of, reject};
 use crate::Error;
 use crate::owners::Ownership;
-use crate::record::{Incoming, Kept, Record};
-use crate::sql::{Row, Sql, Value, statements};
+use crate::record::{Incoming, Kept};
+use crate::sql::{Sql, Value, statements};
 use crate::sums::{Change, Sums};
 
 statements! {
@@ -60,25 +62,6 @@ struct Tally {
     active_ms: i64,
 }
 
-/// An order as it is kept, or will be at the end of the batch.
-struct Standing<'a> {
-    device: DeviceNo,
-    seq: i64,
-    trade_start: UnixMs,
-    trade_no: Option<Cow<'a, str>>,
-    trade_no_in: Option<Cow<'a, str>>,
-    sale_at: Option<UnixMs>,
-    record: Cow<'a, Record>,
-    /// What is to be written of it, and the number of its last change.
-    touched: Option<(Touched, i64)>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Touched {
-    New,
-    Changed,
-}
-
 /// One group's part of a batch.
 pub(super) struct Desk<'a> {
     intake: &'a Intake<'a>,
@@ -104,45 +87,42 @@ impl<'a> Desk<'a> {
     ) -> Result<Desk<'a>, Error> {
         let write = intake.write;
         let of_group = [Value::Int(group.0)];
-        let mut desk = Desk {
-            intake,
-            group,
-            known: HashMap::with_capacity(orders.len()),
-            holders: HashMap::new(),
-            released: Vec::new(),
-            last_seqs: HashMap::new(),
-            ledgers: BTreeMap::new(),
-            last_change: 0,
-            changes_before: 0,
-            sums: Sums::default(),
-        };
         let ids = distinct(orders.iter().map(|(_, order, _)| order.order_id.as_str()));
-        write
-            .each_of(&KNOWN, &ids, &of_group, |row| {
-                desk.known.insert(Cow::Owned(row.text(0)?.to_owned()), standing(row)?);
-                Ok(())
-            })
-            .await?;
         let told = orders.iter().filter_map(|(_, order, _)| order.trade_no_in.as_ref());
         let numbers = distinct(told.map(TradeNo::as_str));
-        write
-            .each_of(&HOLDERS, &numbers, &of_group, |row| {
-                desk.holders.insert(row.text(0)?.to_owned(), Some(row.text(1)?.to_owned()));
-                Ok(())
-            })
-            .await?;
         let codes = distinct(orders.iter().map(|(_, order, _)| order.device_code.as_str()));
-        write
-            .each_of(&LEDGERS, &codes, &of_group, |row| {
-                desk.last_seqs.insert(DeviceNo(row.int(0)?), row.int(1)?);
+        let mut known = HashMap::with_capacity(orders.len());
+        let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
+        let (.., last_change) = try_join!(
+            biased;
+            write.each_of(&KNOWN, &ids, &of_group, |row| {
+                known.insert(Cow::Owned(row.text(0)?.to_owned()), Standing::of(row)?);
                 Ok(())
-            })
-            .await?;
-        let last = write.one(&CHANGES, &of_group, |row| row.int(0)).await?;
-        desk.changes_before =
-            last.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
-        desk.last_change = desk.changes_before;
-        Ok(desk)
+            }),
+            write.each_of(&HOLDERS, &numbers, &of_group, |row| {
+                holders.insert(row.text(0)?.to_owned(), Some(row.text(1)?.to_owned()));
+                Ok(())
+            }),
+            write.each_of(&LEDGERS, &codes, &of_group, |row| {
+                last_seqs.insert(DeviceNo(row.int(0)?), row.int(1)?);
+                Ok(())
+            }),
+            write.one(&CHANGES, &of_group, |row| row.int(0)),
+        )?;
+        let last_change = last_change
+            .ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
+        Ok(Desk {
+            intake,
+            group,
+            known,
+            holders,
+            released: Vec::new(),
+            last_seqs,
+            ledgers: BTreeMap::new(),
+            last_change,
+            changes_before: last_change,
+            sums: Sums::default(),
+        })
     }
 
     pub(super) async fn take(
@@ -313,32 +293,43 @@ impl<'a> Desk<'a> {
         self.last_change
     }
 
-    /// Writes what became of the batch.
-    pub(super) async fn close(self) -> Result<(), Error> {
-        let (write, group) = (self.intake.write, Value::Int(self.group.0));
+    /// Writes what became of the batch, nearly all of it on its way together.
+    pub(super) async fn close(&self) -> Result<(), Error> {
+        let (write, group) = (self.intake.write, [Value::Int(self.group.0)]);
         let mut touched: Vec<(&str, &Standing<'_>, Touched, i64)> = Vec::new();
         for (id, standing) in &self.known {
             if let Some((how, change)) = standing.touched {
                 touched.push((id, standing, how, change));
             }
         }
-        // A number that changes hands is free before its next order is written.
-        write.execute_each(&RELEASE, self.released.iter().copied(), &[group]).await?;
         // In the order in which they came.
         touched.sort_unstable_by_key(|(.., change)| *change);
-        for (sql, wanted) in [(&ADD, Touched::New), (&CHANGE, Touched::Changed)] {
-            let rows = touched.iter().filter(|(_, _, how, _)| *how == wanted);
-            let rows = rows.map(|(id, standing, _, change)| standing.columns(id, *change));
-            write.execute_each(sql, rows, &[group]).await?;
-        }
+        let rows = |wanted| {
+            let rows = touched.iter().filter(move |(_, _, how, _)| *how == wanted);
+            rows.map(|(id, standing, _, change)| standing.columns(id, *change))
+        };
         let ledgers = self.ledgers.values().map(|tally| {
             [tally.code.as_str().into(), tally.last_seq.into(), tally.active_ms.into()]
         });
-        write.execute_each(&SET_LEDGER, ledgers, &[group]).await?;
+        // A number that changes hands is free before its next order is written.
+        write.execute_each(&RELEASE, self.released.iter().copied(), &group).await?;
+        try_join!(
+            biased;
+            write.execute_each(&ADD, rows(Touched::New), &group),
+            write.execute_each(&CHANGE, rows(Touched::Changed), &group),
+            write.execute_each(&SET_LEDGER, ledgers, &group),
+            self.count_on(),
+            self.sums.write(write),
+        )?;
+        Ok(())
+    }
+
+    async fn count_on(&self) -> Result<(), Error> {
         if self.last_change > self.changes_before {
-            write.execute(&SET_CHANGES, &[group, self.last_change.into()]).await?;
+            let params = [self.group.0.into(), self.last_change.into()];
+            self.intake.write.execute(&SET_CHANGES, &params).await?;
         }
-        self.sums.write(write).await
+        Ok(())
     }
 
     async fn name(&self, sql: &'static Sql, number: i64) -> Result<String, Error> {
@@ -346,47 +337,6 @@ impl<'a> Desk<'a> {
         let name = write.one(sql, &[number.into()], |row| Ok(row.text(0)?.to_owned())).await?;
         Ok(name.unwrap_or_default())
     }
-}
-
-impl Standing<'_> {
-    fn columns<'v>(&'v self, order_id: &'v str, change: i64) -> [Value<'v>; 12] {
-        let record = &self.record;
-        [
-            self.device.0.into(),
-            self.seq.into(),
-            self.trade_start.0.into(),
-            change.into(),
-            order_id.into(),
-            self.trade_no.as_deref().into(),
-            self.trade_no_in.as_deref().into(),
-            record.shape.into(),
-            record.head.as_str().into(),
-            record.lines.as_str().into(),
-            record.errors.as_deref().into(),
-            self.sale_at.map(|at| at.0).into(),
-        ]
-    }
-}
-
-/// Reads a row of `KNOWN`.
-fn standing<'a>(row: &Row<'_>) -> Result<Standing<'a>, Error> {
-    let text = |column| Ok::<_, Error>(row.maybe_text(column)?.map(|it| Cow::Owned(it.to_owned())));
-    let record = Record {
-        shape: row.int(4)?,
-        head: row.text(5)?.to_owned(),
-        lines: row.text(6)?.to_owned(),
-        errors: row.maybe_text(7)?.map(str::to_owned),
-    };
-    Ok(Standing {
-        device: DeviceNo(row.int(1)?),
-        seq: row.int(2)?,
-        trade_start: UnixMs(row.int(8)?),
-        trade_no: text(9)?,
-        trade_no_in: text(3)?,
-        sale_at: row.maybe_int(10)?.map(UnixMs),
-        record: Cow::Owned(record),
-        touched: None,
-    })
 }
 
 /// Each text once, as the rows of a statement.

@@ -204,6 +204,19 @@ impl Connection {
         Ok(statement)
     }
 
+    /// A statement behind a proof, and which of the columns is its own first.
+    pub(super) async fn behind(
+        &self,
+        proof: &'static Sql,
+        asked: &'static Sql,
+    ) -> Result<(Statement, usize), Error> {
+        let first = self.statement(proof, Form::Alone, proof.for_postgres()).await?;
+        let second = self.statement(asked, Form::Alone, asked.for_postgres()).await?;
+        let columns = (first.columns().len(), second.columns().len());
+        let text = asked.proven(proof, columns);
+        Ok((self.statement(asked, Form::Proven, text).await?, columns.0 + 1))
+    }
+
     /// Asks a statement of its own.
     pub(super) async fn rows(
         &self,

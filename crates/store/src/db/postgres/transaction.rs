@@ -128,17 +128,17 @@ impl Transaction<'_> {
     }
 
     pub(crate) async fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
-        let mut texts = vec![sql.for_postgres()];
-        if texts.iter().any(|text| text.starts_with("select ")) {
-            // It may be asked behind the proof of a session.
-            texts.push(sql.proven(crate::sessions::proof()));
-        }
-        for text in texts {
-            let prepared = self.connection.client.prepare(text).await;
-            let fault = |error| Error::Data(format!("{}: {}", sql.name, Error::from(error)));
-            prepared.map_err(fault)?;
-        }
-        Ok(())
+        let text = sql.for_postgres();
+        let compiled = async {
+            self.connection.client.prepare(text).await?;
+            if text.starts_with("select ") {
+                // It may be asked behind the proof of a session.
+                self.connection.behind(crate::sessions::proof(), sql).await?;
+            }
+            Ok(())
+        };
+        let fault = |error: Error| Error::Data(format!("{}: {error}", sql.name));
+        compiled.await.map_err(fault)
     }
 
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
