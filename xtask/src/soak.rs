@@ -10,8 +10,17 @@ use crate::{bench, tally};
 /// Tells the tests to take their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
 /// What the names of the tests that have a size contain.
-const SIZED_TESTS: [&str; 8] =
-    ["histories", "kill_9", "slow_clients", "noise", "paging", "scope", "sessions", "brute_force"];
+const SIZED_TESTS: [&str; 9] = [
+    "histories",
+    "kill_9",
+    "slow_clients",
+    "noise",
+    "paging",
+    "scope",
+    "sessions",
+    "brute_force",
+    "database",
+];
 
 /// Runs what was asked for: `tests`, `growth`, or both.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -59,7 +68,7 @@ mod tests {
     /// What a test that has a size says: it asks for it, or for the switch itself.
     const SAYS: [&str; 3] = [" size(", "(size(", concat!("\"KIOSQUE", "_SOAK\"")];
     /// Where the size is decided.
-    const DECIDES: &str = "harness.rs";
+    const DECIDE: [&str; 2] = ["harness.rs", "chance.rs"];
 
     /// The tests of a file that have a size, as `cargo test` names them.
     fn sized(folder: &Path, file: &Path) -> Vec<String> {
@@ -85,7 +94,7 @@ mod tests {
         paths
             .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
             .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
-            .filter(|path| !path.ends_with(DECIDES))
+            .filter(|path| !DECIDE.iter().any(|file| path.ends_with(file)))
             .collect()
     }
 

@@ -24,9 +24,10 @@ async fn histories_of_several_nodes_at_once_leave_whole_data() {
     let desk = player.desk;
     let stores = [desk.store.clone(), open(&desk.ground, None).await.unwrap()];
     let (began, deadlocks) = (Instant::now(), deadlocks(&desk));
+    let rounds = i64::try_from(size(40, 1_000)).unwrap();
     let tasks = (0..TASKS).zip(stores.iter().cycle());
     let tasks: Vec<_> =
-        tasks.map(|(seed, store)| tokio::spawn(work(store.clone(), seed))).collect();
+        tasks.map(|(seed, store)| tokio::spawn(work(store.clone(), seed, rounds))).collect();
     let mut accepted = 0;
     for task in tasks {
         accepted += task.await.unwrap();
@@ -59,11 +60,11 @@ fn deadlocks(desk: &Desk) -> i64 {
 }
 
 /// One client's part; returns how many orders were new.
-async fn work(store: Store, seed: u64) -> i64 {
+async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
     let mut teller = Teller::new(seed);
     let known = owners();
     let mut accepted = 0;
-    for round in 0..i64::try_from(size(40, 1_000)).unwrap() {
+    for round in 0..rounds {
         let now = BEGIN + round;
         let at = UnixMs(now);
         match teller.chance.below(10) {
