@@ -15,6 +15,9 @@ use crate::settings::Settings;
 /// How long a command waits for its turn; longer than a request does, for nobody is kept waiting.
 const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
+/// How long a command waits for a database that does not answer: one that fails over is back by
+/// then.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a database that does not answer is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -29,7 +32,7 @@ pub(crate) fn folder(settings: &Settings) -> anyhow::Result<PathBuf> {
 /// Opens the data for a command that is no server.
 pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyhow::Result<Store> {
     if settings.store.is_some() {
-        let patience = Patience::Until(Instant::now() + COMMAND_WAIT);
+        let patience = Patience::Until(Instant::now() + COMMAND_PATIENCE);
         return database(settings, when_absent, COMMAND_WAIT, patience).await;
     }
     store_in(&folder(settings)?, settings, when_absent, COMMAND_WAIT).await

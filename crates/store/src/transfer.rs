@@ -6,7 +6,7 @@ mod digest;
 mod tables;
 pub(crate) use tables::statements;
 
-use kiosque_model::UnixMs;
+use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{Length, Write};
 use crate::sql::Value;
@@ -78,9 +78,10 @@ pub enum MoveError {
 
 /// Data that has moved away is left as it was, and data that is still coming is not complete.
 pub(crate) async fn settled(write: &Write<'_>) -> Result<(), Error> {
-    if let Some(at) = house::note(write, MOVED_AT).await? {
+    if let Some(at_ms) = house::note(write, MOVED_AT).await? {
+        let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
-            "this data has moved to a database ({at}); the folder is kept as it was then"
+            "this data has moved to a database, at {at} UTC; the folder is kept as it was then"
         )));
     }
     if house::note(write, MOVE_INTO).await?.is_some() {

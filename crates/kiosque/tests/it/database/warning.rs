@@ -1,0 +1,42 @@
+//! A commit that comes back with a warning: it is here, and perhaps not where it must be.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kiosque_testdb::{Durability, Server};
+
+use super::{Node, PATIENCE, log_in};
+use crate::caller::TOKEN_PATH;
+
+/// Has whoever waits for the standby wait no longer.
+const CANCEL: &str = include_str!("../../../../store/tests/sql/cancel_waits.sql");
+
+/// "A commit that comes back with a warning is not reported as done."
+#[test]
+fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
+    let primary = Server::start(Durability::Full).unwrap();
+    let standby = primary.standby().unwrap();
+    let node = Node::on(&[&primary, &standby]);
+    node.furnish();
+    // A lease that lasts: what is to be seen is the commit.
+    let served = node.serve(&["--session-lease", "1h", "--store-wait", "30s"]);
+    log_in(&mut served.caller(), "guest");
+    standby.freeze().unwrap();
+    let reply = thread::scope(|scope| {
+        let login = scope.spawn(|| {
+            let body = r#"{"username":"guest","password":"secret"}"#;
+            served.caller().call(TOKEN_PATH, None, body)
+        });
+        let begun = Instant::now();
+        while !login.is_finished() {
+            primary.sql(CANCEL).unwrap();
+            assert!(begun.elapsed() < PATIENCE, "it goes on waiting");
+            thread::sleep(Duration::from_millis(50));
+        }
+        login.join().unwrap()
+    });
+    standby.thaw().unwrap();
+    assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
+    let told = reply.json["data"].as_str().unwrap();
+    assert!(told.contains("not known whether this was done"), "{told}");
+}
