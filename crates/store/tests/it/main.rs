@@ -8,6 +8,7 @@ mod archive;
 mod audit;
 mod backup;
 mod chance;
+mod clock;
 mod desk;
 mod engines;
 mod keys;
