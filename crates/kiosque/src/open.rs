@@ -101,7 +101,10 @@ async fn database(
         if matches!(patience, Patience::Until(ends) if Instant::now() >= ends) {
             return Err(error).context("--store");
         }
-        let why = error.to_string();
+        let why = match error {
+            Error::Unreachable(why) => why,
+            error => error.to_string(),
+        };
         if told.as_ref() != Some(&why) {
             eprintln!("waiting for the database: {why}");
             told = Some(why);

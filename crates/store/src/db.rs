@@ -72,14 +72,14 @@ pub(crate) enum Length {
 }
 
 impl Db {
-    pub(crate) async fn open(opening: &Opening<'_>) -> Result<Db, Error> {
+    pub(crate) fn open(opening: &Opening<'_>) -> Result<Db, Error> {
         Ok(match opening.place {
             StorePlace::Folder(folder) => {
                 let sqlite = Sqlite::open(folder, opening.when_absent, opening.wait)?;
                 Db::Sqlite(Arc::new(sqlite))
             }
             StorePlace::Postgres(address) => {
-                let postgres = Postgres::open(address, opening).await?;
+                let postgres = Postgres::open(address, opening)?;
                 Db::Postgres(Arc::new(postgres))
             }
         })

@@ -210,7 +210,7 @@ impl Store {
     /// recorded one, or an engine that fails.
     pub async fn open(opening: &Opening<'_>) -> Result<Store, Error> {
         let store = Store::open_unsettled(opening).await?;
-        store.db.write(Length::Short, async |write| transfer::settled(write).await).await?;
+        transfer::settled(&store.db).await?;
         store.db.begin_answering().await?;
         Ok(store)
     }
@@ -221,7 +221,7 @@ impl Store {
     /// # Errors
     /// As above.
     pub async fn open_unsettled(opening: &Opening<'_>) -> Result<Store, Error> {
-        let db = Db::open(opening).await?;
+        let db = Db::open(opening)?;
         let (when_absent, now) = (opening.when_absent, opening.now);
         let (wanted, shape) = (opening.zone.cloned(), Arc::clone(&opening.shape));
         let zone = db

@@ -8,7 +8,7 @@ pub(crate) use tables::statements;
 
 use kiosque_model::{UnixMs, Zone};
 
-use crate::db::{Length, Write};
+use crate::db::{Db, Length, Read, Write};
 use crate::sql::Value;
 use crate::{Error, Store, house};
 use digest::Digests;
@@ -53,7 +53,7 @@ pub struct Moved {
     pub already: u64,
     /// Orders.
     pub orders: u64,
-    /// Live sessions are taken over, too.
+    /// Sessions, which go on.
     pub sessions: u64,
     /// Groups whose counts and digests are the same on both sides.
     pub groups: usize,
@@ -71,20 +71,23 @@ pub enum MoveError {
     /// The folder's data went on while the move was interrupted, or a copy failed.
     #[error("both sides differ; begin again with an empty database:\n{}", .0.join("\n"))]
     Differ(Vec<String>),
+    /// It is over.
+    #[error("this data has moved already; the folder is kept as it was then")]
+    HasMoved,
     /// A store failed; what is copied stays, and a repetition goes on there.
     #[error(transparent)]
     Store(#[from] Error),
 }
 
 /// Data that has moved away is left as it was, and data that is still coming is not complete.
-pub(crate) async fn settled(write: &Write<'_>) -> Result<(), Error> {
-    if let Some(at_ms) = house::note(write, MOVED_AT).await? {
+pub(crate) async fn settled(db: &Db) -> Result<(), Error> {
+    if let Some(at_ms) = house::note_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
             "this data has moved to a database, at {at} UTC; the folder is kept as it was then"
         )));
     }
-    if house::note(write, MOVE_INTO).await?.is_some() {
+    if house::note_now(db, MOVE_INTO).await?.is_some() {
         let what = "a move into this database is not finished; repeat `kiosque move`";
         return Err(Error::Data(what.to_owned()));
     }
@@ -104,27 +107,41 @@ impl Store {
         told: impl Fn(Moving) + Send + Sync + 'static,
     ) -> Result<Moved, MoveError> {
         let id = self.db.write(Length::Short, async move |write| move_id(write, now).await).await?;
-        let to = to.clone();
+        let there = to.clone();
         // One transaction for all: whoever would write to the folder has to wait, and gives up.
         let moving = async move |from: &Write<'_>| {
             let id = id.clone();
-            let begin = async move |write: &Write<'_>| begin(write, &id).await;
-            to.db.write(Length::Short, begin).await?;
-            let moved = copy(from, &to, &told).await?;
-            let moved = compare(from, &to, &told, moved).await?;
-            house::set_note(from, MOVED_AT, &now.0.to_string()).await?;
-            let end = async |write: &Write<'_>| house::drop_notes(write, MOVE_INTO).await;
-            to.db.write::<_, Error>(Length::Short, end).await?;
+            let moved_at = house::note(from, MOVED_AT).await?;
+            let folder = moved_at.map_or(Folder::Open, |_| Folder::Closed);
+            let begin = async move |write: &Write<'_>| begin(write, &id, folder).await;
+            there.db.write(Length::Short, begin).await?;
+            let already = match folder {
+                Folder::Open => Some(copy(from, &there, &told).await?),
+                Folder::Closed => None,
+            };
+            let moved = compare(from, &there, &told, already).await?;
+            if folder == Folder::Open {
+                house::set_note(from, MOVED_AT, &now.0.to_string()).await?;
+            }
             Ok::<_, MoveError>(moved)
         };
-        self.db.write(Length::Short, moving).await
+        let moved = self.db.write(Length::Short, moving).await?;
+        // Only now that the folder is closed for good: never are both open.
+        let end = async |write: &Write<'_>| house::drop_notes(write, MOVE_INTO).await;
+        to.db.write::<_, Error>(Length::Short, end).await?;
+        Ok(moved)
     }
 }
 
+/// Whether the folder is still what counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folder {
+    Open,
+    /// An earlier run got to its end, but for opening the database.
+    Closed,
+}
+
 async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
-    if house::note(write, MOVED_AT).await?.is_some() {
-        return Err(Error::Data("this data has moved already".to_owned()));
-    }
     if let Some(id) = house::note(write, MOVE_ID).await? {
         return Ok(id);
     }
@@ -133,11 +150,13 @@ async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
     Ok(id)
 }
 
-/// The database is empty, or half full of this very data.
-async fn begin(write: &Write<'_>, id: &str) -> Result<(), MoveError> {
+/// The database is empty, or half full of this very data; or full of it, if the folder has been
+/// closed and the database not been opened.
+async fn begin(write: &Write<'_>, id: &str, folder: Folder) -> Result<(), MoveError> {
     match house::note(write, MOVE_INTO).await? {
         Some(under_way) if under_way == id => Ok(()),
         Some(_) => Err(MoveError::Another),
+        None if folder == Folder::Closed => Err(MoveError::HasMoved),
         None => {
             for table in tables::all() {
                 if !table.is_there_at_first
@@ -152,39 +171,34 @@ async fn begin(write: &Write<'_>, id: &str) -> Result<(), MoveError> {
 }
 
 /// Copies table by table, in the order of their keys; how far the large ones are is noted in the
-/// transaction that brings them there.
+/// transaction that brings them there. Returns how many rows had been copied before.
 async fn copy(
     from: &Write<'_>,
     to: &Store,
     told: &(impl Fn(Moving) + Send + Sync),
-) -> Result<Moved, MoveError> {
-    let mut of = 0;
-    for table in tables::all() {
-        of += from.one(&table.count, &[], |row| row.int(0)).await?.unwrap_or(0);
-    }
-    let of = u64::try_from(of).unwrap_or(0);
-    let mut moved = Moved::default();
+) -> Result<u64, MoveError> {
+    let of = rows_in_all(from).await?;
+    let (mut rows_so_far, mut already) = (0, 0);
     for table in tables::all() {
         let mut last = kept_mark(to, table).await?;
         if let Some(mark) = &last {
             let passed = from.one(&table.count_to, &tables::values(mark), |row| row.int(0)).await?;
-            moved.already += u64::try_from(passed.unwrap_or(0)).unwrap_or(0);
+            already += u64::try_from(passed.unwrap_or(0)).unwrap_or(0);
         }
         loop {
             let step = MoveStep::Copying;
-            told(Moving { step, table: table.name, rows: moved.rows + moved.already, of });
+            told(Moving { step, table: table.name, rows: rows_so_far + already, of });
             let rows = table.page(from, last.as_deref(), ROWS_AT_A_TIME).await?;
             let Some(end) = rows.last() else { break };
             let mark = table.key_of(end);
-            moved.rows += u64::try_from(rows.len()).unwrap_or(0);
+            rows_so_far += u64::try_from(rows.len()).unwrap_or(0);
             let put = (rows, mark.clone());
             let put = async move |write: &Write<'_>| put_page(write, table, &put.0, &put.1).await;
             to.db.write::<_, Error>(Length::Long, put).await?;
             last = Some(mark);
         }
     }
-    moved.rows += moved.already;
-    Ok(moved)
+    Ok(already)
 }
 
 async fn put_page(
@@ -218,19 +232,18 @@ async fn compare(
     from: &Write<'_>,
     to: &Store,
     told: &(impl Fn(Moving) + Send + Sync),
-    mut moved: Moved,
+    already: Option<u64>,
 ) -> Result<Moved, MoveError> {
     // A plan that was made for an empty table reads all of a full one.
     let settle = async |write: &Write<'_>| write.script("analyze").await;
     to.db.write::<_, Error>(Length::Long, settle).await?;
     let (mut here, mut differences) = (Digests::default(), Vec::new());
-    let mut rows = 0;
+    let of = rows_in_all(from).await?;
     for table in tables::all() {
-        told(Moving { step: MoveStep::Comparing, table: table.name, rows, of: moved.rows });
-        let before = here.rows();
+        let step = MoveStep::Comparing;
+        told(Moving { step, table: table.name, rows: here.rows(), of });
         here.add(from, table).await?;
-        rows += here.rows() - before;
-        let there = async move |read: &crate::db::Read<'_>| {
+        let there = async move |read: &Read<'_>| {
             let mut there = Digests::default();
             there.add(read, table).await?;
             Ok::<_, Error>(there)
@@ -241,10 +254,21 @@ async fn compare(
     if !differences.is_empty() {
         return Err(MoveError::Differ(differences));
     }
-    moved.orders = here.rows_of("orders");
-    moved.sessions = here.rows_of("sessions");
-    moved.groups = here.groups();
-    Ok(moved)
+    Ok(Moved {
+        rows: here.rows(),
+        already: already.unwrap_or_else(|| here.rows()),
+        orders: here.rows_of("orders"),
+        sessions: here.rows_of("sessions"),
+        groups: here.groups(),
+    })
+}
+
+async fn rows_in_all(read: &Read<'_>) -> Result<u64, Error> {
+    let mut rows = 0;
+    for table in tables::all() {
+        rows += read.one(&table.count, &[], |row| row.int(0)).await?.unwrap_or(0);
+    }
+    Ok(u64::try_from(rows).unwrap_or(0))
 }
 
 /// The least value of a type, before all that there are.

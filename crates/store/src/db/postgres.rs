@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::{Batch, Length, Read, Write};
 use crate::sql::{Row, Sql, Value};
@@ -34,8 +34,6 @@ const TOGETHER: usize = 32;
 const ALONE_MAX: usize = 12;
 /// A transaction that reads.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
-/// How long a transaction that came to nothing is waited for.
-const ROLLBACK_WAIT: Duration = Duration::from_secs(1);
 /// How often a change is done again that others were in the way of.
 const TRIES_MAX: u32 = 10;
 /// How long the first of them waits before it tries again; each waits twice as long as the one
@@ -63,7 +61,7 @@ struct Slot {
 }
 
 impl Postgres {
-    pub(super) async fn open(address: &str, opening: &Opening<'_>) -> Result<Postgres, Error> {
+    pub(super) fn open(address: &str, opening: &Opening<'_>) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(address)?);
         let slots = |count| std::iter::repeat_with(Slot::default).take(count).collect();
         Ok(Postgres {
@@ -133,24 +131,17 @@ impl Postgres {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let turn = self.turn().await.map_err(E::from)?;
-        let (postgres, here) = (Arc::clone(self), Handle::current());
-        let done = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            here.block_on(async {
-                let begun = postgres.begin(SNAPSHOT, length).await;
-                let (connection, ends) = begun.map_err(E::from)?;
-                let transaction = Transaction { connection: &connection, ends };
-                let answer = ask(&Read::Postgres(transaction)).await;
-                postgres.roll_back(connection).await;
-                answer
-            })
-        });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        let read = async move |postgres: &Arc<Postgres>, patience: Patience| {
+            let connection = postgres.begin(SNAPSHOT, patience).await.map_err(E::from)?;
+            let transaction = Transaction { connection: &connection, ends: patience.ends_work() };
+            let answer = ask(&Read::Postgres(transaction)).await;
+            postgres.roll_back(connection);
+            answer
+        };
+        self.on_a_thread(length, read).await
     }
 
-    /// Writes in one transaction. It runs on a thread of its own: a caller that hangs up cannot
-    /// leave it open.
+    /// Writes in one transaction.
     pub(super) async fn write<T, E>(
         self: &Arc<Self>,
         length: Length,
@@ -160,61 +151,77 @@ impl Postgres {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let turn = self.turn().await.map_err(E::from)?;
+        let write = async move |postgres: &Arc<Postgres>, patience: Patience| {
+            let mut pause = FIRST_PAUSE;
+            for _ in 1..TRIES_MAX {
+                match postgres.try_write(patience, &change).await {
+                    Tried::Done(done) => return done,
+                    Tried::InTheWay(error) if Instant::now() + pause >= patience.ends => {
+                        return Err(error);
+                    }
+                    Tried::InTheWay(_) => tokio::time::sleep(pause).await,
+                }
+                pause *= 2;
+            }
+            match postgres.try_write(patience, &change).await {
+                Tried::Done(done) => done,
+                Tried::InTheWay(error) => Err(error),
+            }
+        };
+        self.on_a_thread(length, write).await
+    }
+
+    /// Does what needs a connection alone, when its turn has come, on a thread of its own: a caller
+    /// that hangs up cannot leave a transaction open.
+    async fn on_a_thread<T, E>(
+        self: &Arc<Self>,
+        length: Length,
+        work: impl AsyncFnOnce(&Arc<Postgres>, Patience) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        // Waiting for a turn and for a connection counts, too.
+        let patience = Patience { ends: Instant::now() + self.wait, length };
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let turn = match tokio::time::timeout_at(patience.ends.into(), turn).await {
+            Ok(turn) => turn.map_err(|_| E::from(Error::Gone))?,
+            Err(_) => return Err(Error::Busy(self.wait).into()),
+        };
         let (postgres, here) = (Arc::clone(self), Handle::current());
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            here.block_on(postgres.write_until_done(length, change))
+            here.block_on(work(&postgres, patience))
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    async fn write_until_done<T, E: From<Error>>(
-        &self,
-        length: Length,
-        change: impl AsyncFn(&Write<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut pause = FIRST_PAUSE;
-        let patience_ends = Instant::now() + self.wait;
-        for _ in 1..TRIES_MAX {
-            match self.try_write(length, &change).await {
-                Tried::Done(done) => return done,
-                Tried::InTheWay(error) if Instant::now() + pause >= patience_ends => {
-                    return Err(error);
-                }
-                Tried::InTheWay(_) => tokio::time::sleep(pause).await,
-            }
-            pause *= 2;
-        }
-        match self.try_write(length, &change).await {
-            Tried::Done(done) => done,
-            Tried::InTheWay(error) => Err(error),
-        }
-    }
-
     async fn try_write<T, E: From<Error>>(
-        &self,
-        length: Length,
+        self: &Arc<Self>,
+        patience: Patience,
         change: &impl AsyncFn(&Write<'_>) -> Result<T, E>,
     ) -> Tried<T, E> {
-        let (connection, ends) = match self.begin("begin", length).await {
-            Ok(begun) => begun,
+        let connection = match self.begin("begin", patience).await {
+            Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let transaction = Transaction { connection: &connection, ends };
+        let transaction = Transaction { connection: &connection, ends: patience.ends_work() };
         let done = match change(&Write(Read::Postgres(transaction))).await {
             Ok(done) if !connection.has_failed() => done,
             Ok(_) => {
+                self.roll_back(connection);
                 let swallowed = Error::Data("a statement failed and was passed over".to_owned());
                 return Tried::Done(Err(swallowed.into()));
             }
             Err(error) => {
                 let again = connection.was_in_the_way();
-                self.roll_back(connection).await;
+                self.roll_back(connection);
                 return if again { Tried::InTheWay(error) } else { Tried::Done(Err(error)) };
             }
         };
-        match commit(&connection, Instant::now() + self.wait).await {
+        let ends = patience.ends_work().unwrap_or_else(|| Instant::now() + self.wait);
+        match commit(&connection, ends).await {
             Ok(()) => {
                 self.keep(connection);
                 Tried::Done(Ok(done))
@@ -227,35 +234,28 @@ impl Postgres {
         }
     }
 
-    /// Begins a transaction on a connection that nobody else has, and says until when it may take.
-    async fn begin(
-        &self,
-        begin: &str,
-        length: Length,
-    ) -> Result<(Connection, Option<Instant>), Error> {
-        let ends = Instant::now() + self.wait;
-        let connection = until(ends, self.alone()).await?;
-        match length {
-            Length::Short => {
-                until(ends, connection.begin(begin)).await?;
-                Ok((connection, Some(ends)))
-            }
-            Length::Long => {
-                let begin = format!("{begin}; set local statement_timeout = 0");
-                until(ends, connection.begin(&begin)).await?;
-                Ok((connection, None))
-            }
-        }
+    /// Begins a transaction on a connection that nobody else has.
+    async fn begin(&self, begin: &str, patience: Patience) -> Result<Connection, Error> {
+        let connection = until(patience.ends, self.alone()).await?;
+        let begin = match patience.length {
+            Length::Short => begin.to_owned(),
+            Length::Long => format!("{begin}; set local statement_timeout = 0"),
+        };
+        until(patience.ends, connection.begin(&begin)).await?;
+        Ok(connection)
     }
 
-    /// Takes back what a transaction did. A connection that does not answer is closed, which takes
-    /// it back, too.
-    async fn roll_back(&self, connection: Connection) {
-        let ends = Instant::now() + self.wait.min(ROLLBACK_WAIT);
-        match until(ends, connection.simple("rollback")).await {
-            Ok(()) => self.keep(connection),
-            Err(_) => connection.abandon(),
-        }
+    /// Takes back what a transaction did; nobody has to wait for that. A connection that does not
+    /// answer is closed, which takes it back, too.
+    fn roll_back(self: &Arc<Self>, connection: Connection) {
+        let postgres = Arc::clone(self);
+        tokio::spawn(async move {
+            let ends = Instant::now() + postgres.wait;
+            match until(ends, connection.simple("rollback")).await {
+                Ok(()) => postgres.keep(connection),
+                Err(_) => connection.abandon(),
+            }
+        });
     }
 
     /// A place on a shared connection: on the first that has one, else where the fewest are.
@@ -269,15 +269,6 @@ impl Postgres {
         let slot = free.or_else(|| slots.iter().min_by_key(in_flight)).ok_or(Error::Gone)?;
         slot.in_flight.fetch_add(1, Ordering::Relaxed);
         Ok(InFlight(slot))
-    }
-
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        match tokio::time::timeout(self.wait, turn).await {
-            Ok(Ok(turn)) => Ok(turn),
-            Ok(Err(_)) => Err(Error::Gone),
-            Err(_) => Err(Error::Busy(self.wait)),
-        }
     }
 
     async fn alone(&self) -> Result<Connection, Error> {
@@ -303,6 +294,21 @@ impl Postgres {
         if idle.len() < ALONE_MAX {
             idle.push(connection);
         }
+    }
+}
+
+/// Until when something may take.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// When whoever asked has waited for long enough.
+    ends: Instant,
+    length: Length,
+}
+
+impl Patience {
+    /// Until when the work itself may take, once it has begun; `None`: as long as it takes.
+    fn ends_work(self) -> Option<Instant> {
+        (self.length == Length::Short).then_some(self.ends)
     }
 }
 

@@ -271,7 +271,8 @@ pub(super) fn values(cells: &[Cell]) -> Vec<Value<'_>> {
     cells.iter().map(value).collect()
 }
 
-/// A key as text; no key has a line break in it.
+/// A key as text. One with a line break in it is not read again: then its table is begun anew,
+/// which changes nothing of what is there.
 pub(super) fn text(key: &[Cell]) -> String {
     let part = |cell: &Cell| match cell {
         Cell::Int(int) => int.to_string(),

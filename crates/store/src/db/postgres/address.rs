@@ -11,6 +11,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
 
+/// How an address begins.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Named in the server's list of connections.
 const APPLICATION: &str = "kiosque";
 /// The certificates that the server's own must lead to: as libpq calls it.
@@ -58,9 +60,13 @@ impl Address {
     /// Reads `postgres://user:password@host1:5432,host2:5432/database?option=value&…`. Whatever
     /// its hosts, the one that takes writes is meant.
     ///
-    /// With `sslmode=require` the connection is encrypted, and the server's certificate must lead
-    /// to one of the file `sslrootcert`; there is no encryption that does not look at it.
+    /// With `sslmode=require`, or `verify-full`, which is the same here, the connection is
+    /// encrypted, and the server's certificate must be its own and lead to one of the file
+    /// `sslrootcert`; there is no encryption that does not look at it.
     pub(super) fn parse(text: &str) -> Result<Address, Error> {
+        if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
+            return Err(fault("is no address like postgres://user:password@host:5432/database"));
+        }
         let (text, roots) = without_root_certificates(text);
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
         let asked = hosts.first().map(|host| host.config.get_ssl_mode());
@@ -84,8 +90,9 @@ impl Address {
     }
 }
 
+/// Whoever told the address says where it stood; it may have a password in it.
 fn fault(why: &str) -> Error {
-    Error::Data(format!("--store: {why}"))
+    Error::Data(why.to_owned())
 }
 
 /// Each host of an address, and the address with that host alone.
@@ -109,13 +116,14 @@ fn read_host((name, text): (String, String)) -> Result<Host, Error> {
     Ok(Host { name, config })
 }
 
-/// Takes the option out that the driver does not know.
+/// Takes what the driver does not know out.
 fn without_root_certificates(text: &str) -> (String, Option<String>) {
     let Some((base, query)) = text.split_once('?') else { return (text.to_owned(), None) };
     let is_root = |option: &&str| option.starts_with(&format!("{ROOT_CERTIFICATES}="));
     let roots = query.split('&').find(is_root).and_then(|option| option.split_once('='));
     let others: Vec<&str> = query.split('&').filter(|option| !is_root(option)).collect();
-    (format!("{base}?{}", others.join("&")), roots.map(|(_, file)| file.to_owned()))
+    let others = others.join("&").replace("sslmode=verify-full", "sslmode=require");
+    (format!("{base}?{others}"), roots.map(|(_, file)| file.to_owned()))
 }
 
 fn tls(file: &str) -> Result<MakeRustlsConnect, Error> {
@@ -156,11 +164,14 @@ mod tests {
     fn what_cannot_be_meant_is_told_without_the_address() {
         for (text, said) in [
             ("postgres://ops:secret@one/db?sslmode=require", "sslrootcert=FILE"),
+            ("postgres://ops:secret@one/db?sslmode=verify-full", "sslrootcert=FILE"),
+            ("postgre://ops:secret@one/db", "postgres://"),
+            ("", "postgres://"),
             ("postgres://ops:secret@one/db?colour=red", "colour"),
             ("postgres://ops:secret@one/db?sslrootcert=/none.pem", "/none.pem"),
         ] {
             let Err(Error::Data(told)) = Address::parse(text) else { panic!("{text} was read") };
-            assert!(told.starts_with("--store: ") && told.contains(said), "{told}");
+            assert!(told.contains(said), "{told}");
             assert!(!told.contains("secret"), "{told}");
         }
     }

@@ -105,7 +105,10 @@ impl Connection {
                 Err(fault) => faults.push(fault),
             }
         }
-        newest.ok_or_else(|| Error::Unreachable(faults.join("; ")))
+        newest.ok_or_else(|| match faults.as_slice() {
+            [] => Error::Unreachable(format!("no connection within {wait:?}")),
+            faults => Error::Unreachable(faults.join("; ")),
+        })
     }
 
     async fn open_host(
@@ -298,7 +301,8 @@ impl Connection {
 }
 
 /// Others did the same at the same time: a serialization failure, a deadlock, or a key that was
-/// free a moment ago.
+/// free a moment ago. Or one of several statements on their way together failed for such a cause,
+/// and another was heard of first.
 pub(super) fn is_in_the_way(error: &Error) -> bool {
     let Error::Postgres(error) = error else { return false };
     let Some(code) = error.code() else { return false };
@@ -306,6 +310,7 @@ pub(super) fn is_in_the_way(error: &Error) -> bool {
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::UNIQUE_VIOLATION,
+        SqlState::IN_FAILED_SQL_TRANSACTION,
     ]
     .contains(code)
 }

@@ -125,19 +125,9 @@ impl Lease {
         let ends = started + self.terms.length;
         let mut node = match beating.take() {
             Some(node) if node.connection.is_open() => node,
-            _ => {
-                let node = until(ends, Beating::join(&self.address, self.terms.length)).await?;
-                let left = until(ends, node.left_to_wait(self.terms)).await?;
-                let mut state = self.state();
-                if state.timeline != node.connection.timeline {
-                    state.timeline.clone_from(&node.connection.timeline);
-                    state.from = Some(Instant::now() + left);
-                    state.until = None;
-                }
-                node
-            }
+            _ => Beating::on(Connection::open(&self.address, self.terms.length).await?),
         };
-        let database_ms = match until(ends, node.beat()).await {
+        let database_ms = match until(ends, self.renew(&mut node)).await {
             Ok(database_ms) => database_ms,
             Err(error) => {
                 node.connection.abandon();
@@ -146,10 +136,26 @@ impl Lease {
         };
         let mut state = self.state();
         state.until = Some(started + self.terms.length);
-        state.clock = Some((database_ms, Instant::now()));
+        // It was told soon after it was asked for; the answer may have waited for the standby.
+        state.clock = Some((database_ms, started));
         state.fault = None;
         *beating = Some(node);
         Ok(())
+    }
+
+    /// Joins, if that is still to be done, and writes; returns the database's clock.
+    async fn renew(&self, node: &mut Beating) -> Result<i64, Error> {
+        if node.name.is_none() {
+            node.join().await?;
+            let left = node.left_to_wait(self.terms).await?;
+            let mut state = self.state();
+            if state.timeline != node.connection.timeline {
+                state.timeline.clone_from(&node.connection.timeline);
+                state.from = Some(Instant::now() + left);
+                state.until = None;
+            }
+        }
+        node.beat().await
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -182,19 +188,23 @@ impl State {
 /// The connection that renews the lease.
 struct Beating {
     connection: Connection,
-    node: String,
+    /// What this node is called in the database, once it has joined.
+    name: Option<String>,
 }
 
 impl Beating {
-    async fn join(address: &Address, wait: Duration) -> Result<Beating, Error> {
-        let connection = Connection::open(address, wait).await?;
+    fn on(connection: Connection) -> Beating {
+        Beating { connection, name: None }
+    }
+
+    async fn join(&mut self) -> Result<(), Error> {
         let forget = format!(
             "delete from nodes where beat_at_ms < \
              (extract(epoch from clock_timestamp()) * 1000)::bigint - {FORGOTTEN_AFTER}"
         );
-        connection.simple(&forget).await?;
-        let node = connection.first(JOIN, &[]).await?.try_get(0)?;
-        Ok(Beating { connection, node })
+        self.connection.simple(&forget).await?;
+        self.name = Some(self.connection.first(JOIN, &[]).await?.try_get(0)?);
+        Ok(())
     }
 
     /// How long the nodes that hold a lease on an earlier primary may still answer.
@@ -210,7 +220,7 @@ impl Beating {
     /// A write that counts only when it is where it must be; returns the database's clock.
     async fn beat(&mut self) -> Result<i64, Error> {
         let warnings = self.connection.warnings();
-        let beat_at_ms = self.connection.first(BEAT, &[&self.node]).await?.try_get(0)?;
+        let beat_at_ms = self.connection.first(BEAT, &[&self.name]).await?.try_get(0)?;
         if self.connection.warnings() != warnings {
             return Err(Error::Unknown("its renewal came with a warning".to_owned()));
         }
