@@ -12,9 +12,11 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 use crate::db::{Length, Read, Write};
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store, owners};
+use crate::{Error, Store};
 
 statements! {
+    /// Keeps others from the group's ledgers, too.
+    HEAR = "update group_changes set heard_no = heard_no + 1 where group_no = $1";
     RAISE = "update ledger set last_active_ms = r.at_ms
         from {rows r: device bigint, at_ms bigint}
         where ledger.group_no = $3
@@ -190,7 +192,7 @@ async fn addressed(
 async fn raise(write: &Write<'_>, rows: &[(Account, UnixMs)]) -> Result<(), Error> {
     for of_group in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
         let Some(((group, _), _)) = of_group.first() else { continue };
-        owners::lock_groups(write, &[*group]).await?;
+        write.execute(&HEAR, &[group.0.into()]).await?;
         let beats = of_group.iter().map(|((_, device), at)| [device.0.into(), at.0.into()]);
         write.execute_each(&RAISE, beats, &[group.0.into()]).await?;
     }

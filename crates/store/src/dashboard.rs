@@ -7,14 +7,16 @@
 mod devices;
 mod products;
 mod range;
+mod remembered;
 mod sales;
 
 use std::sync::Arc;
 
-use kiosque_model::{DeviceNo, GroupNo, Presented, Refusal, Scope, UnixMs, Zone};
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Day, DeviceNo, GroupNo, Presented, Refusal, Scope, UnixMs, Zone};
 
 use crate::activity::Activity;
-use crate::db::{Ask, Length};
+use crate::db::{Ask, Due, Length};
 use crate::devices::{CodeFilter, GroupFilter};
 use crate::question::Question;
 use crate::record::RecordShape;
@@ -22,8 +24,11 @@ use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
 
 pub use devices::{Aisle, DeviceLine};
+use devices::{COUNT_ASKS, Counted};
 pub use products::ProductSales;
-use range::{Part, Range, Sold};
+use range::{Part, Plan, Range, Sold};
+pub(crate) use remembered::Memory;
+use remembered::{DaySum, Numbers, Remembered};
 pub use sales::{DeviceSales, Summary};
 
 statements! {
@@ -34,7 +39,10 @@ statements! {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, devices::ALL, products::ALL, range::ALL, sales::ALL].into_iter().flatten().copied()
+    [ALL, devices::ALL, products::ALL, range::ALL, remembered::ALL, sales::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// What a dashboard is asked about.
@@ -57,6 +65,7 @@ struct View {
     zone: Zone,
     shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
+    memory: Arc<Memory>,
 }
 
 /// Which sums a function is told of.
@@ -77,31 +86,35 @@ trait Figures: Send + Sync + 'static {
     type Answer;
 
     const GRAIN: Grain;
+    /// Whether it tells how many devices there are.
+    const COUNTS_DEVICES: bool = false;
 
     /// What it asks beside the sales, whose rows come after theirs.
-    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>>;
+    fn asks<'a>(&'a self, _: &'a View, _: GroupNo) -> Vec<Ask<'a>> {
+        Vec::new()
+    }
 
     /// Takes a row of its own statement in place `ask`.
-    fn row(
-        &self,
-        seen: &Seen<'_>,
-        found: &mut Self::Found,
-        ask: usize,
-        row: &Row<'_>,
-    ) -> Result<(), Error>;
+    fn row(&self, _: &Seen<'_>, _: &mut Self::Found, _: usize, _: &Row<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Takes what was sold, in the grain that it wants.
     fn sold(&self, _: &mut Self::Found, _: &Range, _: Sold<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    fn answer(
-        self,
-        view: &View,
-        range: &Range,
-        found: Self::Found,
-        scope: Scope,
-    ) -> Result<Self::Answer, Refused>;
+    /// Takes all that was sold on a day.
+    fn day(&self, _: &mut Self::Found, _: Day, _: &Turnover) {}
+
+    fn answer(self, made: Made<'_>, found: Self::Found) -> Result<Self::Answer, Refused>;
+}
+
+/// What an answer is made of, beside a function's own.
+struct Made<'a> {
+    view: &'a View,
+    counted: &'a Counted,
+    scope: Scope,
 }
 
 /// What is known when a row of a function's own comes.
@@ -121,7 +134,7 @@ struct Devices {
 /// A function of the dashboard, about to be asked.
 struct Dashboard<F> {
     view: View,
-    plan: Vec<Part>,
+    plan: Plan,
     figures: F,
 }
 
@@ -129,7 +142,19 @@ struct Dashboard<F> {
 struct Found<T> {
     devices: Devices,
     range: Range,
+    counted: Counted,
+    /// The group's numbers, where they are asked for, and what is remembered by them.
+    numbers: Option<Numbers>,
+    remembered: Option<Arc<Remembered>>,
     of_figures: T,
+}
+
+/// What a statement of a dashboard is for.
+enum Place<'a> {
+    Devices,
+    Sales(&'a Part),
+    Count(usize),
+    Figures(usize),
 }
 
 impl<F: Figures> Question for Dashboard<F> {
@@ -141,29 +166,60 @@ impl<F: Figures> Question for Dashboard<F> {
     }
 
     fn length(&self) -> Length {
-        if F::GRAIN == Grain::Day { range::length(&self.view) } else { Length::Long }
+        self.plan.length
     }
 
     fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
         let mut asks = vec![self.view.ask_devices(group)];
-        asks.extend(self.plan.iter().map(|part| part.ask(&self.view, group)));
+        asks.extend(self.plan.parts.iter().map(|part| part.ask(&self.view, group)));
+        if F::COUNTS_DEVICES {
+            asks.extend(devices::ask_count(&self.view, group));
+        }
         asks.extend(self.figures.asks(&self.view, group));
         asks
     }
 
     fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        let Found { devices, range, of_figures } = found;
-        if ask == 0 {
-            return devices.add(row);
+        let Found { devices, range, counted, of_figures, .. } = found;
+        let seen = Seen { view: &self.view, devices };
+        match self.place(ask) {
+            Place::Devices => devices.add(row),
+            Place::Count(ask) => counted.row(&seen, ask, row),
+            Place::Figures(ask) => self.figures.row(&seen, of_figures, ask, row),
+            Place::Sales(part) => {
+                let shows = |device| seen.shows(device);
+                part.row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
+                    self.figures.sold(of_figures, range, sold)
+                })
+            }
         }
-        let Some(part) = self.plan.get(ask - 1) else {
-            let seen = Seen { view: &self.view, devices };
-            return self.figures.row(&seen, of_figures, ask - 1 - self.plan.len(), row);
-        };
-        let shows = |device| self.view.shows(devices, device);
-        part.row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
-            self.figures.sold(of_figures, range, sold)
-        })
+    }
+
+    fn shortcut(&self, group: GroupNo) -> Option<Ask<'_>> {
+        self.whole_days().map(|_| Numbers::ask(group))
+    }
+
+    fn shortcut_row(
+        &self,
+        found: &mut Self::Found,
+        group: GroupNo,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        let (numbers, view) = (Numbers::of(row)?, &self.view);
+        found.numbers = Some(numbers);
+        let span = self.whole_days();
+        found.remembered = span.and_then(|span| view.memory.recall(group, &numbers, view, span));
+        let has_devices = |known: &Arc<Remembered>| known.devices.is_some();
+        found.remembered.take_if(|known| F::COUNTS_DEVICES && !has_devices(known));
+        Ok(())
+    }
+
+    fn due(&self, found: &Self::Found, ask: usize) -> Due {
+        match self.place(ask) {
+            Place::Sales(_) | Place::Count(_) if found.remembered.is_some() => Due::Never,
+            Place::Sales(part) => part.due(&found.range),
+            Place::Devices | Place::Count(_) | Place::Figures(_) => Due::Now,
+        }
     }
 
     fn answer(self, mut found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
@@ -171,11 +227,49 @@ impl<F: Figures> Question for Dashboard<F> {
         if found.devices.rows != self.view.ask.devices.len() {
             return Err(Refusal::OutOfScope.into());
         }
-        if F::GRAIN == Grain::Day && self.view.ask.devices.is_empty() {
-            let of_figures = &mut found.of_figures;
-            found.range.each_kept(|range, sold| self.figures.sold(of_figures, range, sold))?;
+        let remembered = found.remembered.take();
+        if let (Some(known), Some(span)) = (&remembered, self.whole_days()) {
+            self.each_day(&mut found.of_figures, known.days_in(span));
+        } else if let Some(span) = self.whole_days() {
+            let days = found.range.days()?;
+            self.each_day(&mut found.of_figures, &days);
+            if let Some(numbers) = found.numbers {
+                let devices = F::COUNTS_DEVICES.then(|| found.counted.clone());
+                let read = Remembered { numbers, at: self.view.now, span, days, devices };
+                self.view.memory.remember(scope.group(), read);
+            }
         }
-        self.figures.answer(&self.view, &found.range, found.of_figures, scope)
+        let counted = remembered.as_ref().and_then(|known| known.devices.as_ref());
+        let counted = counted.unwrap_or(&found.counted);
+        let made = Made { view: &self.view, counted, scope };
+        self.figures.answer(made, found.of_figures)
+    }
+}
+
+impl<F: Figures> Dashboard<F> {
+    fn place(&self, ask: usize) -> Place<'_> {
+        let Some(behind) = ask.checked_sub(1) else { return Place::Devices };
+        let Some(behind) = behind.checked_sub(self.plan.parts.len()) else {
+            return self.plan.parts.get(behind).map_or(Place::Devices, Place::Sales);
+        };
+        match behind.checked_sub(COUNT_ASKS) {
+            _ if !F::COUNTS_DEVICES => Place::Figures(behind),
+            Some(behind) => Place::Figures(behind),
+            None => Place::Count(behind),
+        }
+    }
+
+    /// The days that are asked about, if they are taken whole, of all devices together.
+    fn whole_days(&self) -> Option<(Day, Day)> {
+        let of_all = F::GRAIN == Grain::Day && self.view.ask.devices.is_empty();
+        self.plan.span.filter(|_| of_all)
+    }
+
+    /// Passes on what each day came to, but for those of which only a part counts.
+    fn each_day(&self, found: &mut F::Found, days: &[DaySum]) {
+        for sum in days.iter().filter(|sum| !sum.is_cut(&self.view)) {
+            self.figures.day(found, sum.day, &sum.turnover);
+        }
     }
 }
 
@@ -218,8 +312,9 @@ impl Store {
         figures: F,
     ) -> Result<F::Answer, Refused> {
         let (shape, activity) = (Arc::clone(&self.shape), Arc::clone(&self.activity));
-        let view = View { ask, now, zone: self.zone.clone(), shape, activity };
-        let plan = range::plan(&view, F::GRAIN);
+        let (zone, memory) = (self.zone.clone(), Arc::clone(&self.memory));
+        let view = View { ask, now, zone, shape, activity, memory };
+        let plan = Plan::of(&view, F::GRAIN);
         self.ask(presented, now, Dashboard { view, plan, figures }).await
     }
 }

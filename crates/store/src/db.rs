@@ -59,6 +59,34 @@ pub(crate) trait Batch: Send + Sync + 'static {
 
     /// Whether the first statement's rows allow for the others.
     fn proven(&self, found: &Self::Found) -> Result<(), Refused>;
+
+    /// A statement that may show that the others' rows are known, and the place before which it is
+    /// worth asking. Only an engine that answers where it is called asks it.
+    fn shortcut(&self) -> Option<(usize, Ask<'_>)> {
+        None
+    }
+
+    /// Takes a row of the shortcut.
+    fn shortcut_row(&self, _: &mut Self::Found, _: &Row<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What is to be done with the statement in place `ask`, by the rows before it. An engine
+    /// across the network has been asked everything by then.
+    fn due(&self, _: &Self::Found, _: usize) -> Due {
+        Due::Now
+    }
+}
+
+/// What is to be done with a statement of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// It is asked.
+    Now,
+    /// It would find nothing that is not known.
+    Never,
+    /// It is asked, and takes long.
+    AtLength,
 }
 
 /// How long something may take. Its turn is waited for no longer than a request waits, either way.
@@ -66,6 +94,9 @@ pub(crate) trait Batch: Send + Sync + 'static {
 pub(crate) enum Length {
     /// Key ranges and changes that cost the same at any size: no longer than a request waits.
     Short,
+    /// Short, unless the first rows say otherwise: see [`Due::AtLength`]. An engine that is asked
+    /// everything at once has to take it for long.
+    Unsure,
     /// What counts, or walks over all that there is. A batch that is long has its own place, and
     /// ends like a short one; anything else takes as long as it takes.
     Long,
@@ -93,7 +124,8 @@ impl Db {
     ) -> Result<(B, B::Found), Refused> {
         match self {
             Db::Sqlite(sqlite) => sqlite.batch(batch, length).await,
-            Db::Postgres(postgres) => postgres.batch(batch, length).await,
+            // Ten times as large as all else that becomes of a request, and moved with it.
+            Db::Postgres(postgres) => Box::pin(postgres.batch(batch, length)).await,
         }
     }
 
@@ -106,7 +138,7 @@ impl Db {
     ) -> Result<Option<T>, Error> {
         match self {
             Db::Sqlite(sqlite) => sqlite.one(sql, params, read),
-            Db::Postgres(postgres) => postgres.one(sql, params, read).await,
+            Db::Postgres(postgres) => Box::pin(postgres.one(sql, params, read)).await,
         }
     }
 
@@ -122,7 +154,7 @@ impl Db {
     {
         match self {
             Db::Sqlite(sqlite) => sqlite.read_long(ask).await,
-            Db::Postgres(postgres) => postgres.read(length, ask).await,
+            Db::Postgres(postgres) => Box::pin(postgres.read(length, ask)).await,
         }
     }
 
@@ -139,7 +171,7 @@ impl Db {
     {
         match self {
             Db::Sqlite(sqlite) => sqlite.write(async move |write| change(write).await).await,
-            Db::Postgres(postgres) => postgres.write(length, change).await,
+            Db::Postgres(postgres) => Box::pin(postgres.write(length, change)).await,
         }
     }
 

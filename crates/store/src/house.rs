@@ -18,6 +18,7 @@ statements! {
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
 const AUDIT: &str = "audit";
+const RATES: &str = "rates";
 
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
     match (note(write, TIME_ZONE).await?, wanted) {
@@ -47,6 +48,11 @@ pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
 /// Notes that the fleet changes; until the transaction ends no other changes it.
 pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
     count_on(write, FLEET).await.map(|_| ())
+}
+
+/// Notes that exchange rates change.
+pub(crate) async fn rates_change(write: &Write<'_>) -> Result<(), Error> {
+    count_on(write, RATES).await.map(|_| ())
 }
 
 /// The number of the next entry of the audit trail. Whoever takes it keeps others from theirs until

@@ -60,6 +60,7 @@ pub use transfer::{MoveError, MoveStep, Moved, Moving};
 pub use verify::Verified;
 
 use activity::Activity;
+use dashboard::Memory;
 use db::{Db, Length};
 use question::GroupHints;
 
@@ -199,6 +200,7 @@ pub struct Store {
     zone: Zone,
     shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
+    memory: Arc<Memory>,
     group_hints: Arc<GroupHints>,
 }
 
@@ -239,6 +241,7 @@ impl Store {
             zone,
             shape: Arc::clone(&opening.shape),
             activity: Arc::default(),
+            memory: Arc::default(),
             group_hints: Arc::default(),
         })
     }

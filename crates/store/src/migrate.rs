@@ -23,6 +23,11 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../migrations/0003_operator.sql"),
     },
     Migration { number: 4, name: "nodes", text: include_str!("../migrations/0004_nodes.sql") },
+    Migration {
+        number: 5,
+        name: "remembered",
+        text: include_str!("../migrations/0005_remembered.sql"),
+    },
 ];
 
 statements! {

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use kiosque_model::scope::GroupStanding;
 use kiosque_model::{AccountNo, GroupId, GroupNo, Presented, Refusal, Scope, Session, UnixMs};
 
-use crate::db::{Ask, Batch, Length};
+use crate::db::{Ask, Batch, Due, Length};
 use crate::devices::GroupFilter;
 use crate::sessions;
 use crate::sql::{Row, statements};
@@ -41,6 +41,21 @@ pub(crate) trait Question: Send + Sync + 'static {
 
     /// Takes a row of the statement in place `ask`.
     fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error>;
+
+    /// A statement that may show that the others' rows are known; see [`Batch::shortcut`].
+    fn shortcut(&self, _: GroupNo) -> Option<Ask<'_>> {
+        None
+    }
+
+    /// Takes a row of the shortcut.
+    fn shortcut_row(&self, _: &mut Self::Found, _: GroupNo, _: &Row<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What is to be done with the statement in place `ask`, by the rows before it.
+    fn due(&self, _: &Self::Found, _: usize) -> Due {
+        Due::Now
+    }
 
     /// The answer, to whoever has the scope for it.
     fn answer(self, found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused>;
@@ -90,6 +105,11 @@ impl<Q: Question> Asked<Q> {
     fn wanted(&self) -> Option<&GroupId> {
         self.question.group().and_then(|group| group.as_ref().ok())
     }
+
+    /// How many statements come before those of the question.
+    fn own(&self) -> usize {
+        1 + usize::from(self.wanted().is_some())
+    }
 }
 
 impl<Q: Question> Batch for Asked<Q> {
@@ -105,13 +125,28 @@ impl<Q: Question> Batch for Asked<Q> {
     }
 
     fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        let own = if self.wanted().is_some() { 2 } else { 1 };
+        let own = self.own();
         match ask {
             0 => found.session = sessions::proven(row, &self.presented, self.now)?,
             1 if own == 2 => found.open_group = Some(GroupNo(row.int(0)?)),
             _ => self.question.row(&mut found.found, ask - own, row)?,
         }
         Ok(())
+    }
+
+    fn shortcut(&self) -> Option<(usize, Ask<'_>)> {
+        self.question.shortcut(self.group).map(|ask| (self.own(), ask))
+    }
+
+    fn shortcut_row(&self, found: &mut Self::Found, row: &Row<'_>) -> Result<(), Error> {
+        self.question.shortcut_row(&mut found.found, self.group, row)
+    }
+
+    fn due(&self, found: &Self::Found, ask: usize) -> Due {
+        match ask.checked_sub(self.own()) {
+            Some(ask) => self.question.due(&found.found, ask),
+            None => Due::Now,
+        }
     }
 
     fn proven(&self, found: &Self::Found) -> Result<(), Refused> {

@@ -6,7 +6,7 @@ use kiosque_model::{Currency, Day};
 use crate::db::{Length, Write};
 use crate::fleet::{Made, Tally};
 use crate::sql::statements;
-use crate::{Error, Store};
+use crate::{Error, Store, house};
 
 statements! {
     KEPT = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
@@ -36,6 +36,7 @@ impl Store {
 }
 
 async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<Tally, Error> {
+    house::rates_change(write).await?;
     let mut tally = Tally::default();
     for DatedRate { day, currency, rate } in rates {
         let key = [currency.code().into(), day.0.into()];

@@ -54,7 +54,7 @@ impl Cutter {
     /// Takes the beginning of a piece in, up to the end of a line or of the piece: how many bytes
     /// that was, and the line, if one ended that is not blank.
     pub fn take(&mut self, piece: &[u8]) -> (usize, Option<RawLine>) {
-        let end = piece.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', piece);
         let part = &piece[..end.unwrap_or(piece.len())];
         self.size = self.size.saturating_add(part.len());
         if self.size <= LINE_MAX_BYTES {

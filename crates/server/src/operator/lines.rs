@@ -56,7 +56,11 @@ impl Lines<'_> {
             }
             let patience = if lines.is_empty() { self.idle_deadline } else { LINGER };
             match self.came_within(patience).await? {
-                Came::Piece(piece) => self.piece = piece,
+                Came::Piece(piece) => {
+                    self.piece = piece;
+                    // Much may have come: others who wait for this thread go first.
+                    tokio::task::yield_now().await;
+                }
                 Came::Silence if lines.is_empty() => return Err(self.silent()),
                 Came::Silence => return Ok(Some(lines)),
                 Came::End => {

@@ -2,19 +2,18 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{DeviceNo, GroupNo, Minor, Presented, Scope, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, Minor, Presented, UnixMs};
 
-use super::range::Range;
-use super::{DashboardAsk, Figures, Grain, Seen, View};
+use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
 use crate::db::Ask;
 use crate::devices::{Device, OnlineSince, Owner, ask_listed, ask_owner};
 use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
-    LISTED = "select device_no from device_owners
-        where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed";
-    ACTIVE = "select device_no, last_active_ms, group_no from ledger where group_no = $1";
+    LISTED = "select device_no, since_ms, until_ms from device_owners
+        where group_no = $1 and until_ms > $2 and listed";
+    ACTIVE = "select device_no, last_active_ms from ledger where group_no = $1";
     AISLES = "select o.device_no, o.device_code, d.device_name, a.cabinet_code, a.layer,
             a.aisle_code, a.goods_id, p.goods_name, p.currency, a.price, a.show_price,
             a.max_stock, a.curr_stock, a.enabled, a.broken
@@ -138,7 +137,7 @@ where
         Ok(())
     }
 
-    fn answer(self, _: &View, _: &Range, (_, found): Self::Found, _: Scope) -> Result<A, Refused> {
+    fn answer(self, _: Made<'_>, (_, found): Self::Found) -> Result<A, Refused> {
         Ok(found)
     }
 }
@@ -168,57 +167,77 @@ where
         Ok(())
     }
 
-    fn answer(self, _: &View, _: &Range, found: A, _: Scope) -> Result<A, Refused> {
+    fn answer(self, _: Made<'_>, found: A) -> Result<A, Refused> {
         Ok(found)
     }
 }
 
-/// How many devices there are now, and how many of them are online.
-#[derive(Default)]
-pub(super) struct Count {
-    listed: Vec<DeviceNo>,
+/// The devices of a group that are counted, and when each was last active by its row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    listed: Vec<Listed>,
     /// Whether those are in order: they are when the last of them has come.
     is_in_order: bool,
-    pub(super) online: i64,
 }
+
+/// A device while it is the group's.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    device: DeviceNo,
+    since: UnixMs,
+    until: UnixMs,
+    last_active: Option<UnixMs>,
+}
+
+/// The statements that devices are counted with.
+pub(super) const COUNT_ASKS: usize = 2;
 
 /// Asks for the devices that are counted. Two scans and no search: a join would look every device
 /// up in the ledger.
-pub(super) fn ask_count<'a>(view: &View, group: GroupNo) -> Vec<Ask<'a>> {
+pub(super) fn ask_count<'a>(view: &View, group: GroupNo) -> [Ask<'a>; COUNT_ASKS] {
     let number = Value::Int(group.0);
-    vec![Ask::new(&LISTED, [number, view.now.0.into()]), Ask::new(&ACTIVE, [number])]
+    [Ask::new(&LISTED, [number, view.now.0.into()]), Ask::new(&ACTIVE, [number])]
 }
 
-impl Count {
-    pub(super) fn row(
-        &mut self,
-        seen: &Seen<'_>,
-        online: OnlineSince,
-        ask: usize,
-        row: &Row<'_>,
-    ) -> Result<(), Error> {
+impl Counted {
+    /// Takes a row of the statement in place `ask`.
+    pub(super) fn row(&mut self, seen: &Seen<'_>, ask: usize, row: &Row<'_>) -> Result<(), Error> {
         let device = DeviceNo(row.int(0)?);
         if ask == 0 {
             if seen.shows(device) {
-                self.listed.push(device);
+                let (since, until) = (UnixMs(row.int(1)?), UnixMs(row.int(2)?));
+                self.listed.push(Listed { device, since, until, last_active: None });
             }
             return Ok(());
         }
         if !self.is_in_order {
-            self.listed.sort_unstable();
+            self.listed.sort_unstable_by_key(|listed| listed.device);
             self.is_in_order = true;
         }
-        if self.listed.binary_search(&device).is_ok() {
-            let account = (GroupNo(row.int(2)?), device);
-            let last_active = row.maybe_int(1)?.map(UnixMs);
-            let last_active = seen.view.activity.merged(account, last_active);
-            self.online += i64::from(online.holds(last_active));
+        let last_active = row.maybe_int(1)?.map(UnixMs);
+        // One that leaves and comes back is there twice.
+        let begins = self.listed.partition_point(|listed| listed.device < device);
+        let from_it = self.listed.iter_mut().skip(begins);
+        for listed in from_it.take_while(|listed| listed.device == device) {
+            listed.last_active = last_active;
         }
         Ok(())
     }
 
-    pub(super) fn devices(&self) -> i64 {
-        i64::try_from(self.listed.len()).unwrap_or(i64::MAX)
+    /// How many devices the group owns now, and how many of those are online.
+    pub(super) fn now(&self, view: &View, group: GroupNo, online: OnlineSince) -> (i64, i64) {
+        let owned = |listed: &&Listed| listed.since <= view.now && view.now < listed.until;
+        let (mut devices, mut online_devices) = (0, 0);
+        for listed in self.listed.iter().filter(owned) {
+            let last_active = view.activity.merged((group, listed.device), listed.last_active);
+            devices += 1;
+            online_devices += i64::from(online.holds(last_active));
+        }
+        (devices, online_devices)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.listed.len()
     }
 }
 

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Currency, DeviceNo, GroupNo, Minor, Presented, Scope, UnixMs};
+use kiosque_model::{Currency, DeviceNo, GroupNo, Minor, Presented, UnixMs};
 
 use super::range::{self, Range};
-use super::{DashboardAsk, Figures, Grain, Seen, View};
+use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
 use crate::db::Ask;
 use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
@@ -160,13 +160,7 @@ impl Figures for ProductFigures {
         Ok(())
     }
 
-    fn answer(
-        self,
-        _: &View,
-        _: &Range,
-        mut found: Self::Found,
-        _: Scope,
-    ) -> Result<Self::Answer, Refused> {
+    fn answer(self, _: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
         let sold = std::mem::take(&mut found.sold);
         let mut sold: Vec<(String, Sold)> =
             sold.into_iter().filter(|(_, sold)| sold.items > 0).collect();

@@ -1,12 +1,13 @@
 //! A range of sales: which of its days are taken as they are kept, and which stretches are counted
 //! from their orders.
 
-use kiosque_model::sales::{Rate, Rates, Sold as SoldGoods, Totals};
+use kiosque_model::sales::{Rate, Rates, Sold as SoldGoods, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
+use super::remembered::DaySum;
 use super::{Grain, View};
 use crate::Error;
-use crate::db::{Ask, Length};
+use crate::db::{Ask, Due, Length};
 use crate::sql::{Row, Value, statements};
 
 statements! {
@@ -56,6 +57,8 @@ struct KeptDay {
     day: Day,
     currency: Currency,
     totals: Totals,
+    first_sale: UnixMs,
+    last_sale: UnixMs,
 }
 
 /// Part of a day, to be counted from its orders.
@@ -119,30 +122,48 @@ pub(super) fn days_touched(zone: &Zone, start: UnixMs, end: UnixMs) -> Vec<Day> 
     days
 }
 
-/// How long it may take to read sums by day: a range that ends now has nothing to count in its last
-/// day but what is dated ahead.
-pub(super) fn length(view: &View) -> Length {
-    let Some((first, last)) = span(view) else { return Length::Short };
-    let counts =
-        stretches(view).iter().any(|cut| cut.end < view.now || cut.start == view.ask.start);
-    let is_long = last.0 - first.0 >= DAYS_IN_PLACE_MAX || !view.ask.devices.is_empty();
-    if counts || is_long { Length::Long } else { Length::Short }
+/// How the sales of a view are read.
+pub(super) struct Plan {
+    /// The first and the last day of the range; `None` when it is empty, or no sales are asked for.
+    pub(super) span: Option<(Day, Day)>,
+    /// The statements, in their order.
+    pub(super) parts: Vec<Part>,
+    pub(super) length: Length,
 }
 
-/// The statements that the sales of a view are read with.
-pub(super) fn plan(view: &View, grain: Grain) -> Vec<Part> {
-    let Some((first, last)) = span(view).filter(|_| grain != Grain::None) else {
-        return Vec::new();
-    };
-    let mut plan = vec![Part::Days(first, last), Part::Rates(first, last)];
-    match grain {
-        Grain::Day if view.ask.devices.is_empty() => {}
-        Grain::None => {}
-        Grain::Day | Grain::Device => plan.push(Part::DeviceDays(first, last)),
-        Grain::Product => plan.push(Part::ProductDays(first, last)),
+impl Plan {
+    pub(super) fn of(view: &View, grain: Grain) -> Plan {
+        let Some((first, last)) = span(view).filter(|_| grain != Grain::None) else {
+            let length = if grain == Grain::Day { Length::Short } else { Length::Long };
+            return Plan { span: None, parts: Vec::new(), length };
+        };
+        let mut parts = vec![Part::Days(first, last), Part::Rates(first, last)];
+        match grain {
+            Grain::Day if view.ask.devices.is_empty() => {}
+            Grain::None => {}
+            Grain::Day | Grain::Device => parts.push(Part::DeviceDays(first, last)),
+            Grain::Product => parts.push(Part::ProductDays(first, last)),
+        }
+        let stretches = stretches(view, (first, last));
+        let length = match grain {
+            Grain::Day => length(view, (first, last), &stretches),
+            _ => Length::Long,
+        };
+        parts.extend(stretches.into_iter().map(|cut| Part::Sales(StretchAsked(cut))));
+        Plan { span: Some((first, last)), parts, length }
     }
-    plan.extend(stretches(view).into_iter().map(|cut| Part::Sales(StretchAsked(cut))));
-    plan
+}
+
+/// How long it may take to read sums by day: a range that ends now has nothing to count in its last
+/// day but what is dated ahead.
+fn length(view: &View, (first, last): (Day, Day), stretches: &[Stretch]) -> Length {
+    let counts = stretches.iter().any(|cut| cut.end < view.now || cut.start == view.ask.start);
+    let is_long = last.0 - first.0 >= DAYS_IN_PLACE_MAX || !view.ask.devices.is_empty();
+    match (is_long, counts) {
+        (true, _) => Length::Long,
+        (false, true) => Length::Unsure,
+        (false, false) => Length::Short,
+    }
 }
 
 fn span(view: &View) -> Option<(Day, Day)> {
@@ -151,8 +172,7 @@ fn span(view: &View) -> Option<(Day, Day)> {
 }
 
 /// The parts of days that the range has only a part of: its first, its last, or both.
-fn stretches(view: &View) -> Vec<Stretch> {
-    let Some((first, last)) = span(view) else { return Vec::new() };
+fn stretches(view: &View, (first, last): (Day, Day)) -> Vec<Stretch> {
     let mut days = vec![first, last];
     days.dedup();
     let cut = days.into_iter().filter_map(|day| {
@@ -184,6 +204,15 @@ impl Part {
                 let day = cut.day.0.into();
                 Ask::new(&SALES, [group.0.into(), day, start, end, cut_start, cut_end])
             }
+        }
+    }
+
+    /// A stretch is counted only if there are sales on both sides of it, and that takes long.
+    pub(super) fn due(&self, range: &Range) -> Due {
+        match self {
+            Part::Sales(StretchAsked(cut)) if range.is_cut(cut.day) => Due::AtLength,
+            Part::Sales(_) => Due::Never,
+            _ => Due::Now,
         }
     }
 
@@ -261,7 +290,7 @@ impl Range {
         if first_sale < view.ask.start || last_sale >= view.ask.end {
             self.cut.push(day);
         }
-        self.kept.push(KeptDay { day, currency, totals: totals(row)? });
+        self.kept.push(KeptDay { day, currency, totals: totals(row)?, first_sale, last_sale });
         Ok(())
     }
 
@@ -277,15 +306,22 @@ impl Range {
         self.cut.contains(&day)
     }
 
-    /// Each day that is taken as it is kept.
-    pub(super) fn each_kept(
-        &self,
-        mut sold: impl FnMut(&Range, Sold<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.kept.iter().filter(|kept| !self.is_cut(kept.day)).try_for_each(|kept| {
-            let KeptDay { day, currency, totals } = *kept;
-            sold(self, Sold { device: DeviceNo(0), day, currency, goods_id: "", totals })
-        })
+    /// What each day came to, whether it is taken whole or not.
+    pub(super) fn days(&self) -> Result<Vec<DaySum>, Error> {
+        let mut days: Vec<DaySum> = Vec::new();
+        for of_day in self.kept.chunk_by(|one, next| one.day == next.day) {
+            let Some(first) = of_day.first() else { continue };
+            let (day, turnover) = (first.day, Turnover::default());
+            let (first_sale, last_sale) = (first.first_sale, first.last_sale);
+            let mut sum = DaySum { day, turnover, first_sale, last_sale };
+            for kept in of_day {
+                sum.turnover.add(&self.rates, day, kept.currency, kept.totals)?;
+                sum.first_sale = sum.first_sale.min(kept.first_sale);
+                sum.last_sale = sum.last_sale.max(kept.last_sale);
+            }
+            days.push(sum);
+        }
+        Ok(days)
     }
 
     /// The currency of a code, looked up once: there are few, and most rows have the same.

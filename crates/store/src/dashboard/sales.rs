@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, Presented, Scope, UnixMs};
+use kiosque_model::{Day, DeviceNo, GroupNo, Presented, UnixMs};
 
 use super::range::{self, Range, Sold};
-use super::{DashboardAsk, Figures, Grain, Seen, View, devices};
+use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
 use crate::db::Ask;
 use crate::devices::OnlineSince;
 use crate::sql::{Row, statements};
@@ -84,36 +84,22 @@ impl Store {
 struct SummaryFigures(OnlineSince);
 
 impl Figures for SummaryFigures {
-    type Found = (Turnover, devices::Count);
+    type Found = Turnover;
     type Answer = Summary;
     const GRAIN: Grain = Grain::Day;
+    const COUNTS_DEVICES: bool = true;
 
-    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
-        devices::ask_count(view, group)
+    fn sold(&self, found: &mut Turnover, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
+        Ok(found.add(&range.rates, sold.day, sold.currency, sold.totals)?)
     }
 
-    fn row(
-        &self,
-        seen: &Seen<'_>,
-        found: &mut Self::Found,
-        ask: usize,
-        row: &Row<'_>,
-    ) -> Result<(), Error> {
-        found.1.row(seen, self.0, ask, row)
+    fn day(&self, found: &mut Turnover, _: Day, turnover: &Turnover) {
+        found.join(turnover);
     }
 
-    fn sold(&self, found: &mut Self::Found, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
-        Ok(found.0.add(&range.rates, sold.day, sold.currency, sold.totals)?)
-    }
-
-    fn answer(
-        self,
-        _: &View,
-        _: &Range,
-        (turnover, count): Self::Found,
-        _: Scope,
-    ) -> Result<Summary, Refused> {
-        Ok(Summary { turnover, devices: count.devices(), online_devices: count.online })
+    fn answer(self, made: Made<'_>, turnover: Turnover) -> Result<Summary, Refused> {
+        let (devices, online_devices) = made.counted.now(made.view, made.scope.group(), self.0);
+        Ok(Summary { turnover, devices, online_devices })
     }
 }
 
@@ -124,27 +110,18 @@ impl Figures for TrendFigures {
     type Answer = Vec<(Day, Turnover)>;
     const GRAIN: Grain = Grain::Day;
 
-    fn asks<'a>(&'a self, _: &'a View, _: GroupNo) -> Vec<Ask<'a>> {
-        Vec::new()
-    }
-
-    fn row(&self, _: &Seen<'_>, _: &mut Self::Found, _: usize, _: &Row<'_>) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn sold(&self, found: &mut Self::Found, range: &Range, sold: Sold<'_>) -> Result<(), Error> {
         let turnover = found.entry(sold.day).or_default();
         Ok(turnover.add(&range.rates, sold.day, sold.currency, sold.totals)?)
     }
 
-    fn answer(
-        self,
-        view: &View,
-        _: &Range,
-        mut found: Self::Found,
-        _: Scope,
-    ) -> Result<Self::Answer, Refused> {
-        let days = range::days_touched(&view.zone, view.ask.start, view.ask.end);
+    fn day(&self, found: &mut Self::Found, day: Day, turnover: &Turnover) {
+        found.entry(day).or_default().join(turnover);
+    }
+
+    fn answer(self, made: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
+        let (zone, ask) = (&made.view.zone, &made.view.ask);
+        let days = range::days_touched(zone, ask.start, ask.end);
         Ok(days.into_iter().map(|day| (day, found.remove(&day).unwrap_or_default())).collect())
     }
 }
@@ -185,13 +162,7 @@ impl Figures for DeviceFigures {
         Ok(turnover.add(&range.rates, sold.day, sold.currency, sold.totals)?)
     }
 
-    fn answer(
-        self,
-        _: &View,
-        _: &Range,
-        mut found: Self::Found,
-        _: Scope,
-    ) -> Result<Self::Answer, Refused> {
+    fn answer(self, _: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
         let sold = found.sold.into_iter().filter(|(_, turnover)| turnover.orders != 0);
         let named = sold.map(|(device, turnover)| {
             let unknown = || Error::Data(format!("device {} sold and is not known", device.0));

@@ -239,7 +239,7 @@ impl Postgres {
         let connection = until(patience.ends, self.alone()).await?;
         let begin = match patience.length {
             Length::Short => begin.to_owned(),
-            Length::Long => format!("{begin}; set local statement_timeout = 0"),
+            Length::Unsure | Length::Long => format!("{begin}; set local statement_timeout = 0"),
         };
         until(patience.ends, connection.begin(&begin)).await?;
         Ok(connection)
@@ -262,7 +262,7 @@ impl Postgres {
     fn place(&self, length: Length) -> Result<InFlight<'_>, Error> {
         let (slots, together) = match length {
             Length::Short => (&self.short, TOGETHER),
-            Length::Long => (&self.long, 1),
+            Length::Unsure | Length::Long => (&self.long, 1),
         };
         let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
         let free = slots.iter().find(|slot| in_flight(slot) < together);

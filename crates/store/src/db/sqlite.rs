@@ -3,6 +3,7 @@
 //! own.
 
 mod copy;
+mod rows;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +14,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Ask, Batch, FileSizes, Length, Read, Write};
+use super::{Batch, Due, FileSizes, Length, Read, Write};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused, WhenAbsent};
 pub(super) use copy::copy_to;
+use rows::each_of;
+pub(super) use rows::{compile, each, each_row_of, execute, execute_each, one, script};
 
 const FILE: &str = "kiosque.db";
 /// How often a waiting write asks again. Imports pause for longer than this between transactions.
@@ -88,19 +91,23 @@ impl Sqlite {
         batch: B,
         length: Length,
     ) -> Result<(B, B::Found), Refused> {
-        match length {
-            Length::Short => self.in_snapshot(&self.readers, |sqlite| run(sqlite, batch)),
-            Length::Long => {
-                let turn = self.turn(&self.long_turns).await?;
-                let sqlite = Arc::clone(self);
-                let done = tokio::task::spawn_blocking(move || {
-                    // The turn is held by the work, which a caller that hangs up does not stop.
-                    let _turn = turn;
-                    sqlite.in_snapshot(&sqlite.long_readers, |connection| run(connection, batch))
-                });
-                done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        if length != Length::Long {
+            let found = self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, length))?;
+            if let Some(found) = found {
+                return Ok((batch, found));
             }
         }
+        let turn = self.turn(&self.long_turns).await?;
+        let sqlite = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || {
+            // The turn is held by the work, which a caller that hangs up does not stop.
+            let _turn = turn;
+            let found = sqlite.with_reader(&sqlite.long_readers, |connection| {
+                run(connection, &batch, Length::Long)
+            })?;
+            Ok((batch, found.ok_or(Error::Gone)?))
+        });
+        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
     /// The first row of one statement, read where it is called.
@@ -110,19 +117,18 @@ impl Sqlite {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        self.in_snapshot(&self.readers, |connection| one(connection, sql, params, read))
+        self.with_reader(&self.readers, |connection| one(connection, sql, params, read))
     }
 
-    fn in_snapshot<T, E: From<Error>>(
+    fn with_reader<T, E: From<Error>>(
         &self,
         readers: &Readers,
         ask: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         let connection = self.reader(readers).map_err(E::from)?;
-        run_alone(&connection, &BEGIN_READ).map_err(E::from)?;
         let answer = ask(&connection);
-        // A reader whose snapshot cannot be given back is closed, which gives it back.
-        if run_alone(&connection, &END_READ).is_ok() {
+        // A reader whose snapshot was not given back is closed, which gives it back.
+        if connection.is_autocommit() {
             let mut idle = lock(&readers.idle);
             if idle.len() < IDLE_READERS_MAX {
                 idle.push(connection);
@@ -146,8 +152,11 @@ impl Sqlite {
         let done = tokio::task::spawn_blocking(move || {
             // As above.
             let _turn = turn;
-            sqlite.in_snapshot(&sqlite.long_readers, |connection| {
-                here.block_on(ask(&Read::Sqlite(connection)))
+            sqlite.with_reader(&sqlite.long_readers, |connection| {
+                run_alone(connection, &BEGIN_READ).map_err(E::from)?;
+                let answer = here.block_on(ask(&Read::Sqlite(connection)));
+                let _ = run_alone(connection, &END_READ);
+                answer
             })
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
@@ -265,113 +274,35 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a batch: its first statement decides whether the others are run.
-fn run<B: Batch>(connection: &Connection, batch: B) -> Result<(B, B::Found), Refused> {
-    let mut found = B::Found::default();
-    for (at, ask) in batch.asks().iter().enumerate() {
+/// Runs a batch: its first statement decides whether the others are run. `None`: it is longer than
+/// it was thought to be.
+fn run<B: Batch>(
+    connection: &Connection,
+    batch: &B,
+    length: Length,
+) -> Result<Option<B::Found>, Refused> {
+    let (mut found, asks, shortcut) = (B::Found::default(), batch.asks(), batch.shortcut());
+    let Some((proof, others)) = asks.split_first() else { return Ok(Some(found)) };
+    let mut statement = connection.prepare_cached(proof.sql.for_sqlite()).map_err(Error::from)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(&proof.params))?;
+    // It has one row at most. As long as nobody asks for another one, the others are asked of the
+    // same snapshot: a transaction of their own would cost two more statements.
+    if let Some(row) = rows.next()? {
+        batch.row(&mut found, 0, &Row::Sqlite(row))?;
+    }
+    batch.proven(&found)?;
+    for (at, ask) in (1..).zip(others) {
+        if let Some((_, ask)) = shortcut.as_ref().filter(|(before, _)| *before == at) {
+            each_of(connection, ask, |row| batch.shortcut_row(&mut found, row))?;
+        }
+        match batch.due(&found, at) {
+            Due::Never => continue,
+            Due::AtLength if length == Length::Unsure => return Ok(None),
+            Due::Now | Due::AtLength => {}
+        }
         each_of(connection, ask, |row| batch.row(&mut found, at, row))?;
-        if at == 0 {
-            batch.proven(&found)?;
-        }
     }
-    Ok((batch, found))
-}
-
-/// Each row of a statement; of one for many rows, of each of them in turn.
-fn each_of(
-    connection: &Connection,
-    ask: &Ask<'_>,
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let Some(of) = &ask.of else { return each(connection, ask.sql, &ask.params, visit) };
-    for one in of {
-        let params: Vec<Value<'_>> = one.iter().chain(&ask.params).copied().collect();
-        each(connection, ask.sql, &params, &mut visit)?;
-    }
-    Ok(())
-}
-
-pub(super) fn one<T>(
-    connection: &Connection,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-    read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
-) -> Result<Option<T>, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-    rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
-}
-
-pub(super) fn each(
-    connection: &Connection,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-    while let Some(row) = rows.next()? {
-        visit(&Row::Sqlite(row))?;
-    }
-    Ok(())
-}
-
-pub(super) fn execute(
-    connection: &Connection,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-) -> Result<u64, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
-}
-
-/// Runs a statement for each of many rows; it is looked up once.
-pub(super) fn execute_each<'v>(
-    connection: &Connection,
-    sql: &'static Sql,
-    rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
-    params: &[Value<'_>],
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    for row in rows {
-        statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)))?;
-    }
-    Ok(())
-}
-
-/// Each row of a statement, for each of many rows.
-pub(super) fn each_row_of<const N: usize>(
-    connection: &Connection,
-    sql: &'static Sql,
-    rows: &[[Value<'_>; N]],
-    params: &[Value<'_>],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    for row in rows {
-        let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
-        while let Some(row) = found.next()? {
-            visit(&Row::Sqlite(row))?;
-        }
-    }
-    Ok(())
-}
-
-/// Compiles a statement without running it.
-pub(super) fn compile(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
-    match connection.prepare(sql.for_sqlite()) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::Data(format!("{}: {error}", sql.name))),
-    }
-}
-
-/// Runs the statements of a migration. SQLite looks a row up twice by a key of any type but this
-/// one, which it takes as the row's own number; both spellings mean the same 64 bits there. Small
-/// rows that are read by ranges of their key lie in its order.
-pub(super) fn script(connection: &Connection, text: &str) -> Result<(), Error> {
-    let text = text.replace("bigint primary key", "integer primary key");
-    let text = text.replace("/* kept in the order of its key */", "without rowid");
-    Ok(connection.execute_batch(&text)?)
+    Ok(Some(found))
 }
 
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {

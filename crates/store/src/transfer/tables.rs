@@ -62,7 +62,7 @@ const LAYOUT: [Layout; 19] = [
         "device_no bigint, since_ms bigint, first_seq bigint, archived_seq bigint, \
          last_seq bigint, last_active_ms bigint",
     ),
-    ("group_changes", &[("group_no", "bigint")], "last_change_no bigint"),
+    ("group_changes", &[("group_no", "bigint")], "last_change_no bigint, heard_no bigint"),
     ("rates", &[("currency", "text"), ("day", "bigint")], "usd_per_unit_e12 bigint"),
     (
         "goods_names",

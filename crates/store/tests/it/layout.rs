@@ -25,7 +25,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
     again.prepare_all().await.unwrap();
     assert_eq!(
         desk.ask("select number, name from migrations"),
-        ["1|first", "2|sums", "3|operator", "4|nodes"]
+        ["1|first", "2|sums", "3|operator", "4|nodes", "5|remembered"]
     );
 }
 

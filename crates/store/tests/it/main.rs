@@ -17,5 +17,6 @@ mod layout;
 mod owners;
 mod rates;
 mod receive;
+mod remembered;
 mod round_trips;
 mod verify;

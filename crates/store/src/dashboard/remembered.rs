@@ -1,0 +1,133 @@
+//! What a group's days and devices came to, remembered for as long as nothing moves them. With each
+//! question its numbers are read, in the snapshot that proves the session; while they are the same,
+//! so is all that was read beside them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Day, GroupNo, UnixMs};
+
+use super::View;
+use super::devices::Counted;
+use crate::Error;
+use crate::db::Ask;
+use crate::sql::{Row, statements};
+
+statements! {
+    NUMBERS = "select c.last_change_no, c.heard_no,
+            (select last from counters where name = 'fleet'),
+            (select last from counters where name = 'rates')
+        from group_changes c where c.group_no = $1";
+}
+
+/// Days and devices that are remembered in all, about 100 bytes each. When there are more, all are
+/// forgotten: who asks again is remembered again.
+const ENTRIES_MAX: usize = 100_000;
+
+/// Numbers that grow whenever something moves what is remembered: the group's orders, what is
+/// written of its devices' signs of life, the fleet, the exchange rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers([i64; 4]);
+
+impl Numbers {
+    pub(super) fn ask(group: GroupNo) -> Ask<'static> {
+        Ask::new(&NUMBERS, [group.0.into()])
+    }
+
+    pub(super) fn of(row: &Row<'_>) -> Result<Numbers, Error> {
+        Ok(Numbers([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]))
+    }
+}
+
+/// The sales of a day, of all currencies together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DaySum {
+    pub(super) day: Day,
+    pub(super) turnover: Turnover,
+    /// None of them was before this, and none after `last_sale`.
+    pub(super) first_sale: UnixMs,
+    pub(super) last_sale: UnixMs,
+}
+
+impl DaySum {
+    /// Whether some of its sales may lie outside of what is asked about.
+    pub(super) fn is_cut(&self, view: &View) -> bool {
+        self.first_sale < view.ask.start || self.last_sale >= view.ask.end
+    }
+}
+
+/// What was read of a group.
+#[derive(Debug)]
+pub(super) struct Remembered {
+    pub(super) numbers: Numbers,
+    /// When; what is true of a later time may not have been true before.
+    pub(super) at: UnixMs,
+    /// All days from the first to the last that were asked about.
+    pub(super) span: (Day, Day),
+    /// Those of them on which something was sold, in their order.
+    pub(super) days: Vec<DaySum>,
+    pub(super) devices: Option<Counted>,
+}
+
+impl Remembered {
+    /// The days of a span.
+    pub(super) fn days_in(&self, (first, last): (Day, Day)) -> &[DaySum] {
+        let begins = self.days.partition_point(|sum| sum.day < first);
+        let ends = self.days.partition_point(|sum| sum.day <= last);
+        self.days.get(begins..ends).unwrap_or_default()
+    }
+
+    fn entries(&self) -> usize {
+        1 + self.days.len() + self.devices.as_ref().map_or(0, Counted::len)
+    }
+
+    /// Whether it says all that is asked.
+    fn answers(&self, view: &View, numbers: &Numbers, span: (Day, Day)) -> bool {
+        let covers = self.span.0 <= span.0 && span.1 <= self.span.1;
+        self.numbers == *numbers
+            && covers
+            && self.at <= view.now
+            && !self.days_in(span).iter().any(|sum| sum.is_cut(view))
+    }
+}
+
+/// What is remembered of each group.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(Mutex<Groups>);
+
+#[derive(Debug, Default)]
+struct Groups {
+    of: HashMap<GroupNo, Arc<Remembered>>,
+    entries: usize,
+}
+
+impl Memory {
+    /// What is remembered of a group, if it is still true and says all that is asked.
+    pub(super) fn recall(
+        &self,
+        group: GroupNo,
+        numbers: &Numbers,
+        view: &View,
+        span: (Day, Day),
+    ) -> Option<Arc<Remembered>> {
+        let known = Arc::clone(self.groups().of.get(&group)?);
+        known.answers(view, numbers, span).then_some(known)
+    }
+
+    pub(super) fn remember(&self, group: GroupNo, read: Remembered) {
+        let mut groups = self.groups();
+        if groups.entries + read.entries() > ENTRIES_MAX {
+            *groups = Groups::default();
+        }
+        groups.entries += read.entries();
+        if let Some(before) = groups.of.insert(group, Arc::new(read)) {
+            groups.entries = groups.entries.saturating_sub(before.entries());
+        }
+    }
+
+    /// A panic under this lock leaves at most a count that is too high.
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

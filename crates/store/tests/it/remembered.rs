@@ -1,0 +1,205 @@
+//! What a dashboard remembers is what it would read: whatever moves it is seen by the next request,
+//! whoever moved it.
+
+use std::sync::Arc;
+
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Rate, Sale, Sold, Turnover};
+use kiosque_model::{Currency, Day, DeviceCode, Minor, Presented, UnixMs};
+use kiosque_store::{
+    DashboardAsk, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
+};
+
+use crate::desk::{
+    Desk, Ground, NOW, device, group_id, known_device, open, opening, order, owners, sold,
+};
+
+const DAY_MS: i64 = 86_400_000;
+/// A device is online when it was active in the last 300 seconds.
+const ONLINE_WINDOW_MS: i64 = 300_000;
+
+fn sale(id: &str, code: &str, at: i64, currency: &str, amount: i64) -> Incoming {
+    let goods =
+        vec![Sold { goods_id: "p".to_owned(), items: 2, amount: Minor(amount), name: None }];
+    let currency = Currency::parse(currency).unwrap();
+    let (amount, shipment) = (Minor(amount), ShipmentStatus::Success);
+    let sale = Sale { at: UnixMs(at), currency, amount, refund: Minor(0), shipment, goods };
+    sold(order(id, code, at), sale)
+}
+
+/// What both functions answer at a time, for a range.
+async fn told(
+    store: &Store,
+    session: &Presented,
+    now: UnixMs,
+    (start, end): (i64, i64),
+) -> (Summary, Vec<(Day, Turnover)>) {
+    let ask =
+        DashboardAsk { group: None, devices: Vec::new(), start: UnixMs(start), end: UnixMs(end) };
+    let online = OnlineSince(now.plus_ms(-ONLINE_WINDOW_MS));
+    let summary = store.summary(session, now, online, ask.clone()).await.unwrap();
+    (summary, store.sales_trend(session, now, ask).await.unwrap())
+}
+
+/// A store that remembers, and who asks it.
+struct Watched {
+    desk: Desk,
+    session: Presented,
+    /// What it said last.
+    before: (Summary, Vec<(Day, Turnover)>),
+    now: UnixMs,
+}
+
+impl Watched {
+    async fn new() -> Watched {
+        let desk = Desk::furnished().await;
+        let session = desk.log_in("ops").await.unwrap();
+        desk.sell(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)]).await;
+        let before = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
+        Watched { desk, session, before, now: NOW }
+    }
+
+    /// The store of another process, which remembers nothing.
+    async fn other(&self) -> Store {
+        open(&self.desk.ground, None).await.unwrap()
+    }
+
+    /// What is asked now is answered as by a store that remembers nothing, whether it is asked for
+    /// the first time or again; and it is not what it was before.
+    async fn sees(&mut self, what: &str) {
+        let range = (0, DAY_MS);
+        let read = told(&self.other().await, &self.session, self.now, range).await;
+        for time in ["first", "second"] {
+            let said = told(&self.desk.store, &self.session, self.now, range).await;
+            assert_eq!(said, read, "{what}, asked the {time} time");
+        }
+        assert_ne!(read, self.before, "{what} changes nothing that is told");
+        self.before = read;
+    }
+
+    async fn takes(&mut self, what: &str, orders: Vec<Incoming>) {
+        let store = self.other().await;
+        store.receive(Arc::new(orders), owners(), self.now).await.unwrap();
+        self.sees(what).await;
+    }
+
+    async fn applies(&mut self, what: &str, devices: Vec<DeviceEntry>) {
+        let fleet = Fleet { devices, ..Fleet::default() };
+        self.desk.apply_at(fleet, self.now).await.unwrap();
+        self.sees(what).await;
+    }
+
+    async fn beats(&mut self, store: &Store, at: i64) {
+        let device_code = DeviceCode::parse("d1").unwrap();
+        let beat = Heartbeat { device_code, at: UnixMs(at) };
+        assert_eq!(store.hear(vec![beat]).await.unwrap(), []);
+    }
+}
+
+#[tokio::test]
+async fn another_processs_orders_are_seen() {
+    let mut watched = Watched::new().await;
+    watched.takes("a sale", vec![sale("o3", "d1", 30, "USD", 90)]).await;
+    watched.takes("a correction", vec![sale("o3", "d1", 30, "USD", 91)]).await;
+    watched.takes("a sale that is none any more", vec![order("o3", "d1", 30)]).await;
+    watched.takes("a device that is active", vec![order("o4", "d1", NOW.0)]).await;
+}
+
+#[tokio::test]
+async fn rates_are_seen() {
+    let mut watched = Watched::new().await;
+    for (what, rate) in [("a rate", "1.1"), ("another rate of the day", "1.2")] {
+        let currency = Currency::parse("EUR").unwrap();
+        let rate = DatedRate { day: Day(0), currency, rate: Rate::parse(rate).unwrap() };
+        watched.other().await.set_rates(vec![rate]).await.unwrap();
+        watched.sees(what).await;
+    }
+}
+
+#[tokio::test]
+async fn the_fleet_is_seen() {
+    let mut watched = Watched::new().await;
+    watched.applies("a new device", vec![device("d3", "a")]).await;
+    let off = DeviceEntry { enabled: Some(false), ..known_device("d3") };
+    watched.applies("a device that is not enabled", vec![off]).await;
+    let moved = DeviceEntry { group: Some(group_id("b")), ..known_device("d2") };
+    watched.applies("a device that moves", vec![moved]).await;
+    // It moves by itself when its time has come.
+    let since = Some(NOW.plus_ms(1_000));
+    let moves = DeviceEntry { since, group: Some(group_id("b")), ..known_device("d1") };
+    let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
+    watched.desk.apply(fleet).await.unwrap();
+    told(&watched.desk.store, &watched.session, NOW, (0, DAY_MS)).await;
+    watched.now = NOW.plus_ms(1_000);
+    watched.sees("a device that has moved meanwhile").await;
+    watched.now = NOW;
+    watched.sees("a clock that goes back").await;
+}
+
+#[tokio::test]
+async fn signs_of_life_are_seen() {
+    let mut watched = Watched::new().await;
+    let own = watched.desk.store.clone();
+    watched.beats(&own, NOW.0 - 5).await;
+    let online = |said: &(Summary, Vec<(Day, Turnover)>)| said.0.online_devices;
+    let said = told(&own, &watched.session, NOW, (0, DAY_MS)).await;
+    assert_eq!((online(&watched.before), online(&said)), (0, 1), "before it is written, too");
+    own.write_activity().await.unwrap();
+    watched.sees("a heartbeat").await;
+    watched.now = NOW.plus_ms(ONLINE_WINDOW_MS);
+    watched.sees("a device that has gone").await;
+    let other = watched.other().await;
+    watched.beats(&other, watched.now.0).await;
+    other.write_activity().await.unwrap();
+    watched.sees("a heartbeat that another process wrote").await;
+}
+
+/// What the range has less of is counted, and what it has more of is read.
+#[tokio::test]
+async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
+    let watched = Watched::new().await;
+    let orders = [(3, "USD", 1_000), (2, "EUR", 40), (2, "USD", 30), (9, "USD", 70)];
+    let orders = orders.iter().enumerate().map(|(number, (day, currency, amount))| {
+        sale(&format!("x{number}"), "d1", day * DAY_MS + 5_000, currency, *amount)
+    });
+    watched.desk.sell(orders.collect()).await;
+    let mut answers = Vec::new();
+    for range in [
+        (0, 10 * DAY_MS),
+        (2 * DAY_MS, 4 * DAY_MS),
+        (2 * DAY_MS + 5_000, 4 * DAY_MS),
+        (2 * DAY_MS + 5_001, 4 * DAY_MS),
+        (2 * DAY_MS, 3 * DAY_MS + 5_000),
+        (2 * DAY_MS, 3 * DAY_MS + 5_001),
+        (0, 2 * DAY_MS),
+        (2 * DAY_MS, 9 * DAY_MS + 6_000),
+        (9 * DAY_MS, 200 * DAY_MS),
+        (5, 5),
+    ] {
+        let read = told(&watched.other().await, &watched.session, NOW, range).await;
+        for _ in 0..2 {
+            assert_eq!(told(&watched.desk.store, &watched.session, NOW, range).await, read);
+        }
+        answers.push(read.0.turnover.orders);
+    }
+    assert_eq!(answers, [6, 3, 3, 1, 2, 3, 2, 4, 1, 0]);
+}
+
+/// A file is not read again for what is known; this is how it shows.
+#[tokio::test]
+async fn what_nothing_has_moved_is_not_read_again() {
+    let desk = Desk::furnished_on(Ground::folder()).await;
+    let session = desk.log_in("ops").await.unwrap();
+    desk.sell(vec![sale("o1", "d1", 10, "USD", 500)]).await;
+    let before = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
+    desk.tamper("update sales_by_day set orders = 77");
+    assert_eq!(told(&desk.store, &session, NOW, (0, DAY_MS)).await, before);
+    desk.tamper("update group_changes set heard_no = heard_no + 1");
+    let read = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
+    assert_eq!(read.0.turnover.orders, 77);
+    let opening =
+        kiosque_store::Opening { when_absent: WhenAbsent::Refuse, ..opening(&desk.ground) };
+    let fresh = Store::open(&opening).await.unwrap();
+    assert_eq!(told(&fresh, &session, NOW, (0, DAY_MS)).await, read);
+}
