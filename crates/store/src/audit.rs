@@ -7,7 +7,7 @@ use kiosque_model::audit::{
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Length, Read, Write};
-use crate::sql::{Row, statements};
+use crate::sql::{Row, may_be_kept, statements};
 use crate::{Error, Store, house};
 
 statements! {
@@ -236,6 +236,7 @@ async fn page(read: &Read<'_>, ask: &AuditAsk) -> Result<AuditPage, Error> {
     let mut params = vec![before.into(), floor.into(), since.0.into(), one_more.into()];
     let mut entries = match &ask.account {
         None => read.all(&LIST, &params, entry).await?,
+        Some(account) if !may_be_kept(account) => Vec::new(),
         Some(account) => {
             params.push(account.as_str().into());
             read.all(&LIST_OF_ACCOUNT, &params, entry).await?

@@ -8,7 +8,7 @@ use kiosque_model::{DeviceCode, GroupNo, PageAsk, Presented, Refusal, Scope, Uni
 use crate::db::{Ask, Length};
 use crate::question::Question;
 use crate::record::Ready;
-use crate::sql::{Row, Value, statements};
+use crate::sql::{Row, Value, may_be_kept, statements};
 use crate::{Error, Refused, Store, receive};
 
 statements! {
@@ -284,8 +284,7 @@ where
 
     fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
         let (out, inner) = (self.numbers.out.as_deref(), self.numbers.inner.as_deref());
-        // Text with a NUL exists nowhere; one engine cannot even be asked for it.
-        if [out, inner].into_iter().flatten().any(|number| number.contains('\0')) {
+        if ![out, inner].into_iter().flatten().all(may_be_kept) {
             return Vec::new();
         }
         let (sql, number) = match (out, inner) {

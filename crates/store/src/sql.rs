@@ -207,6 +207,12 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
+/// Whether a row may have this text: none has a NUL in it, for which PostgreSQL cannot even be
+/// asked.
+pub(crate) fn may_be_kept(text: &str) -> bool {
+    !text.contains('\0')
+}
+
 /// A row, read by column number.
 pub(crate) enum Row<'a> {
     /// As the engine inside holds it.

@@ -8,6 +8,7 @@ mod keys;
 mod orders;
 pub(crate) mod overload;
 pub(crate) mod streams;
+mod texts;
 mod watch;
 
 use serde_json::Value;

@@ -156,7 +156,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
     fill(&desk, 40).await;
     let all = list(&desk, ask()).await;
     assert_eq!(all.len(), 40);
-    for account in [None, Some("ops"), Some("other"), Some("nobody")] {
+    for account in [None, Some("ops"), Some("other"), Some("nobody"), Some("\0"), Some("ops\0")] {
         for since in [
             None,
             Some(-1),

@@ -10,7 +10,7 @@ use super::amount::Numbers;
 use super::field::{Field, Kind, LINE, ORDER, Reading, Source, Spec};
 use super::mapping::{NewDevice, NewProduct, check_group, time_keys};
 use super::moment::Moments;
-use super::template::{ColumnNo, Columns, SUM, Template};
+use super::template::{self, ColumnNo, Columns, SUM, Template};
 use super::walk::{Faults, Section, shown};
 
 /// Amounts that may be the sum of an order's lines.
@@ -293,7 +293,9 @@ impl<'a> Filling<'a> {
         let constants = source.ways.iter().filter_map(Template::as_constant);
         let constants = constants.map(|text| source.mapped(text.to_owned()));
         for text in constants.chain(source.map.values().cloned()) {
-            if let Err(fault) = kind.read(&text, &by) {
+            if text.contains('\0') {
+                self.faults.note(&source.path, format_args!("{text:?} {}", template::Fault::Nul));
+            } else if let Err(fault) = kind.read(&text, &by) {
                 let hint = format!("{fault}; a column is taken with \"{{Column}}\"");
                 self.faults.note(&source.path, hint);
             }

@@ -95,6 +95,9 @@ impl Template {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
+        if text.contains('\0') {
+            return Err(Fault::Nul);
+        }
         while let Some(at) = rest.find(['{', '}']) {
             plain.push_str(&rest[..at]);
             let (brace, after) = rest[at..].split_at(1);
@@ -173,6 +176,8 @@ pub(super) enum Fault {
     NoName,
     /// `{#sum}` where nothing can be summed.
     Sum,
+    /// U+0000 stands in it, which is kept nowhere.
+    Nul,
 }
 
 impl fmt::Display for Fault {
@@ -182,6 +187,7 @@ impl fmt::Display for Fault {
                 "has a brace without its partner; {Column} takes a cell, {{ and }} stand for braces"
             }
             Fault::NoName => "has {} without a column's name in it; {Column} takes a cell",
+            Fault::Nul => "has a NUL character",
             Fault::Sum => "has {#sum}, which may only stand alone, as an order's amount",
         })
     }

@@ -127,6 +127,29 @@ fn a_fault_in_a_field_shows_the_notation() {
 }
 
 #[test]
+fn a_nul_in_a_text_of_the_mapping_is_a_fault() {
+    for (section, line, want) in [
+        (
+            "create.device",
+            "name = \"a\\u0000{Machine}\"",
+            "create.device.name: \"a\\0{Machine}\" has a NUL character",
+        ),
+        (
+            "create.device",
+            "model = { constant = \"a\\u0000\" }",
+            "create.device.model: \"a\\0\" has a NUL character",
+        ),
+        (
+            "create.device",
+            "address = { from = \"{A}\", map = { x = \"\\u0000\" } }",
+            "create.device.address: \"\\0\" has a NUL character",
+        ),
+    ] {
+        check(section, line, want);
+    }
+}
+
+#[test]
 fn keys_groups_sums_and_filters_are_checked_too() {
     for (from, to, want) in [
         (

@@ -1,0 +1,122 @@
+//! Text with a NUL: it is kept nowhere, and one engine cannot even be asked for it. Whoever sends
+//! some is told what is wrong, or that nothing was found, and never that the system failed.
+
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+use super::{FLEET, FLEET_CALL, ORDERS, counts};
+use crate::harness::{Caller, House};
+
+/// Every text of `whole`, one after the other, with a NUL at its end.
+fn with_a_nul(whole: &Value) -> Vec<Value> {
+    let put = |at: Value, back: &dyn Fn(Value) -> Value| {
+        with_a_nul(&at).into_iter().map(back).collect::<Vec<_>>()
+    };
+    match whole {
+        Value::String(text) => vec![json!(format!("{text}\0"))],
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, field)| {
+                put(field.clone(), &|changed| {
+                    let mut all = fields.clone();
+                    all.insert(name.clone(), changed);
+                    Value::Object(all)
+                })
+            })
+            .collect(),
+        Value::Array(items) => (0..items.len())
+            .flat_map(|at| {
+                put(items[at].clone(), &|changed| {
+                    let mut all = items.clone();
+                    all[at] = changed;
+                    Value::Array(all)
+                })
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
+    let house = House::with(FLEET).await;
+    let key = house.key("orders").await;
+    let order = json!({
+        "orderId": "o", "deviceCode": "D1", "currency": "EUR", "totalAmount": 5,
+        "tradeStartTime": "2026-03-01 09:00:00", "payEndTime": "2026-03-01 09:00:20",
+        "shipmentTime": "2026-03-01 09:00:30", "tradeNo": "t", "tradeNoIn": "i",
+        "cardNumber": "4111", "phone": "555", "payChannelName": "card",
+        "detailVOList": [{
+            "goodsId": "cola", "goodsName": "Cola", "aisleCode": "1", "shipmentFailDesc": "none",
+        }],
+    });
+    let bad = with_a_nul(&order);
+    assert_eq!(bad.len(), 15);
+    let body: String = bad.iter().map(|order| format!("{order}\n")).collect();
+    let reply = house.operate(ORDERS, Some(&key), body).await;
+    assert_eq!(counts(&reply), [0, 0, 0, 15], "{reply:?}");
+    let reply = house.operate(ORDERS, Some(&key), order.to_string()).await;
+    assert_eq!(counts(&reply), [1, 0, 0, 0], "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_heartbeat_with_a_nul_is_set_aside() {
+    let house = House::with(FLEET).await;
+    let key = house.key("activity").await;
+    let body = format!("{}\n{}", json!({"deviceCode": "D1\0"}), json!({"deviceCode": "\0"}));
+    let reply = house.operate("/operator/v1/activity", Some(&key), body).await;
+    assert_eq!((reply.status, &reply.json["rejectedCount"]), (200, &json!(2)), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
+    let house = House::with(FLEET).await;
+    let key = house.key("fleet").await;
+    let hash = house.store.credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
+    let hash = hash.unwrap().unwrap().password_hash;
+    let fleet = json!({
+        "group": [{"id": "g9", "name": "Nine"}],
+        "account": [{
+            "login_name": "new", "display_name": "New", "password_hash": hash, "groups": ["g1"],
+        }],
+        "product": [{"id": "p", "name": "P", "category": "c", "currency": "EUR"}],
+        "device": [{
+            "code": "D9", "name": "Nine", "group": "g1", "since": "2026-03-01T00:00:00Z",
+            "model": "m", "address": "a",
+            "aisle": [{"code": "1", "product": "cola", "price": 1, "cabinet": "1"}],
+        }],
+    });
+    let bad = with_a_nul(&fleet);
+    assert_eq!(bad.len(), 19);
+    for fleet in bad {
+        let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+        assert_eq!(reply.status, 422, "{fleet}: {reply:?}");
+    }
+    // A password is kept as a hash alone.
+    let clear = json!({"account": [{"login_name": "ops", "password": "a\0b"}]});
+    for fleet in [clear, fleet] {
+        let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+        assert_eq!(reply.status, 200, "{fleet}: {reply:?}");
+    }
+}
+
+/// "filters `account` …": nobody is called that, so nothing was told of them.
+#[tokio::test]
+async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
+    let house = House::with(FLEET).await;
+    let key = house.key("audit").await;
+    house.log_in("ops").await;
+    for (account, entries) in [("ops", 1), ("%00", 0), ("ops%00", 0), ("%00ops", 0)] {
+        let uri = format!("/operator/v1/audit?account={account}");
+        let request = http::Request::get(uri).header("host", "localhost");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+        let reply = caller.send(request.body(Full::default()).unwrap()).await;
+        assert_eq!(reply.status, 200, "{account}: {reply:?}");
+        assert_eq!(reply.json["entries"].as_array().unwrap().len(), entries, "{account}");
+        assert_eq!(reply.json["next"], Value::Null);
+    }
+    // No key is spelled with one, and no header holds it; this is as near as it gets.
+    let reply = house.operate(ORDERS, Some("%00"), "").await;
+    assert_eq!(reply.status, 401, "{reply:?}");
+}
