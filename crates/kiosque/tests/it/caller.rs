@@ -106,6 +106,17 @@ impl Caller {
 
     /// A POST of the operator's; an error when the server ends before it has answered.
     pub(crate) fn operate(&mut self, path: &str, key: &str, body: &str) -> io::Result<Reply> {
+        self.operate_while(path, key, body, || {})
+    }
+
+    /// The same, with something that happens between its head and its body.
+    pub(crate) fn operate_while(
+        &mut self,
+        path: &str,
+        key: &str,
+        body: &str,
+        meanwhile: impl FnOnce(),
+    ) -> io::Result<Reply> {
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\
              content-length: {}\r\n\r\n",
@@ -113,6 +124,9 @@ impl Caller {
         );
         let stream = self.0.get_mut();
         stream.write_all(head.as_bytes())?;
+        stream.flush()?;
+        meanwhile();
+        let stream = self.0.get_mut();
         stream.write_all(body.as_bytes())?;
         stream.flush()?;
         self.try_reply()

@@ -1,11 +1,13 @@
 //! The program on PostgreSQL: what happens when the database is replaced, goes away, or takes the
 //! place of a folder. Each test has servers of its own, with every commit really on disk.
 
+mod away_standby;
 mod encryption;
 mod failover;
 mod moving;
 mod old_primary;
 mod outage;
+mod same_answers;
 mod warning;
 
 use std::time::{Duration, Instant};

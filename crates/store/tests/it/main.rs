@@ -18,5 +18,6 @@ mod owners;
 mod rates;
 mod receive;
 mod remembered;
+mod retries;
 mod round_trips;
 mod verify;

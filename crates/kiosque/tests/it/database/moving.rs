@@ -15,6 +15,9 @@ use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
 use crate::program::{House, Served};
 use crate::walk;
 
+const REFUSE_TO_OPEN: &str = include_str!("../../../../store/tests/sql/refuse_to_open.sql");
+const REFUSE_NO_MORE: &str = include_str!("../../../../store/tests/sql/refuse_no_more.sql");
+
 fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.caller();
     let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
@@ -67,6 +70,41 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     if let Some(before) = before {
         assert!(told(&served, &token) == before);
     }
+}
+
+/// "Never are both open": a move that stops when it has closed the folder leaves neither, and a
+/// repetition opens the database.
+#[test]
+fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
+    let house = House::with(FLEET, "UTC");
+    let file: String = (0..40).map(|at| order("m", at)).collect();
+    let file = house.file("orders.ndjson", file);
+    house.run(&["import", "orders", &file]).good();
+    let served = house.serve();
+    let token = log_in(&mut served.caller(), "guest");
+    let before = told(&served, &token);
+    drop(served);
+
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    let move_it = || house.run(&["move", "--store", &node.store]);
+    server.sql(REFUSE_TO_OPEN).unwrap();
+    let stopped = move_it().bad().stderr;
+    assert!(stopped.contains("refused for a test"), "{stopped}");
+    server.sql(REFUSE_NO_MORE).unwrap();
+    let folder = house.run(&["verify"]).bad().stderr;
+    assert!(folder.contains("this data has moved to a database"), "{folder}");
+    let database = node.run(&["verify"]).bad().stderr;
+    assert!(database.contains("repeat `kiosque move`"), "{database}");
+
+    let moved = move_it().good().stdout;
+    assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
+    let verified = node.run(&["verify"]).good().stdout;
+    assert!(verified.contains("no difference"), "{verified}");
+    assert!(told(&node.serve(&[]), &token) == before);
+    let again = move_it().bad().stderr;
+    assert!(again.contains("this data has moved already"), "{again}");
+    node.run(&["verify"]).good();
 }
 
 /// A database that is somebody's is left alone.

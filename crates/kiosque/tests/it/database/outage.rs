@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
 
-use super::{Node, is_soak, log_in, until_good, use_of};
+use super::{Node, is_soak, log_in, order, until_good, use_of};
+use crate::caller::{Caller, Reply, TOKEN_PATH};
 use crate::program::Served;
+
+const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// How long a request waits for the database here.
 const STORE_WAIT: Duration = Duration::from_secs(2);
@@ -100,6 +103,122 @@ fn a_database_that_is_stopped_is_told_as_500_and_is_back_by_itself() {
 #[test]
 fn a_database_that_hangs_is_told_as_500_in_time() {
     goes_away(Away::Frozen);
+}
+
+/// What one who logs in, or posts an order, was told meanwhile; and the longest that it took.
+#[derive(Debug, Default)]
+struct Told {
+    good: usize,
+    failed: usize,
+    longest: Duration,
+}
+
+impl Told {
+    fn add(&mut self, is_good: bool, took: Duration) {
+        let of_kind = if is_good { &mut self.good } else { &mut self.failed };
+        *of_kind += 1;
+        self.longest = self.longest.max(took);
+    }
+}
+
+fn log_in_all_the_while(served: &Served, stop: &AtomicBool) -> Told {
+    let (mut caller, mut told) = (served.caller(), Told::default());
+    let body = r#"{"username":"walker","password":"secret"}"#;
+    while !stop.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        let reply = caller.call(TOKEN_PATH, None, body);
+        assert!([200, 500].contains(&reply.code()), "{reply:?}");
+        told.add(reply.code() == 200, begun.elapsed());
+    }
+    told
+}
+
+/// Posts an order, and says whether it was answered that it is there.
+fn is_taken(posted: std::io::Result<Reply>) -> bool {
+    let reply = posted.unwrap();
+    if reply.status == 200 {
+        assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
+        return true;
+    }
+    assert!([500, 503].contains(&reply.status), "{reply:?}");
+    assert_eq!(reply.json["status"], reply.status, "{reply:?}");
+    false
+}
+
+/// Posts orders one by one, each once; also returns how many there were.
+fn post_all_the_while(mut caller: Caller, key: &str, stop: &AtomicBool) -> (Told, usize) {
+    let (mut told, mut at) = (Told::default(), 0);
+    while !stop.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        let posted = caller.operate(ORDERS_CALL, key, &order("p", at));
+        told.add(is_taken(posted), begun.elapsed());
+        at += 1;
+    }
+    (told, at)
+}
+
+/// Whoever logs in or posts is looked up first and then written: both wait for a second here,
+/// and a busy machine adds to that.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(4);
+/// Longer than that, so that whoever waits for the database to come back is found.
+const HANGS: Duration = Duration::from_secs(7);
+
+/// Posts one order whose body comes when the database hangs: its key has been looked at by then.
+fn post_late(server: &Server, mut caller: Caller, key: &str) -> Told {
+    let freeze = || {
+        thread::sleep(Duration::from_millis(200));
+        server.freeze().unwrap();
+    };
+    let (begun, mut told) = (Instant::now(), Told::default());
+    let posted = caller.operate_while(ORDERS_CALL, key, &order("late", 0), freeze);
+    told.add(is_taken(posted), begun.elapsed());
+    told
+}
+
+/// What logins, orders and a late order were told, and how many orders there were beside that one.
+fn write_while_it_hangs(server: &Server, served: &Served, key: &str) -> ([Told; 3], usize) {
+    let guest = log_in(&mut served.caller(), "guest");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let logins = scope.spawn(|| log_in_all_the_while(served, &stop));
+        let posts = scope.spawn(|| post_all_the_while(served.operator_caller(), key, &stop));
+        thread::sleep(Duration::from_millis(500));
+        let late = scope.spawn(|| post_late(server, served.operator_caller(), key));
+        thread::sleep(HANGS);
+        server.thaw().unwrap();
+        until_good(&mut served.caller(), &guest);
+        log_in(&mut served.caller(), "walker");
+        thread::sleep(Duration::from_millis(300));
+        stop.store(true, Ordering::Relaxed);
+        let (posted, count) = posts.join().unwrap();
+        ([logins.join().unwrap(), posted, late.join().unwrap()], count)
+    })
+}
+
+/// The same of what is written. An order whose post was answered with an error may be there or not;
+/// posted again, it is there once.
+#[test]
+fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    let key = node.furnish();
+    let served = node.serve(&["--store-wait", "1s"]);
+    let (told, count) = write_while_it_hangs(&server, &served, &key);
+    println!("logins, orders, a late order: {told:?}");
+    for told in &told {
+        assert!(told.failed > 0 && told.longest < ANSWERED_WITHIN, "{told:?}");
+    }
+    let [logins, posted, _] = told;
+    assert!(logins.good > 0 && posted.good > 0);
+    let all: String = (0..count).map(|at| order("p", at)).chain([order("late", 0)]).collect();
+    let mut operator = served.operator_caller();
+    let mut again = || operator.operate(ORDERS_CALL, &key, &all).unwrap().json;
+    let first = again();
+    let number = |name: &str| usize::try_from(first[name].as_u64().unwrap()).unwrap();
+    assert!(number("unchanged") >= posted.good, "an order that was answered is not there");
+    assert_eq!(number("accepted") + number("unchanged"), count + 1, "{first:?}");
+    assert_eq!(again()["unchanged"], count + 1);
+    assert!(node.run(&["verify"]).good().stdout.contains("no difference"));
 }
 
 /// "Startup waits for the database with a clear message."

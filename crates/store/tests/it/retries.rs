@@ -1,0 +1,84 @@
+//! "On PostgreSQL one that others were in the way of is done again": a change that failed because
+//! of others is tried again, a few times; one that failed for a cause of its own is not.
+
+use kiosque_store::{Error, Refused};
+
+use crate::desk::{Desk, Ground, order};
+
+const REFUSE: &str = include_str!("../sql/refuse_at_first.sql");
+
+/// A serialization failure, a deadlock, and a key that was free a moment ago.
+const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
+/// What a trigger of somebody's raises, and a value that a check of the layout refuses.
+const ITS_OWN: [&str; 2] = ["P0001", "23514"];
+
+/// When a change is refused.
+const AT_ONCE: &str = "immediate";
+const AT_THE_COMMIT: &str = "deferred";
+
+/// A desk on which what is added to a table is refused so many times.
+async fn refusing(table: &str, code: &str, times: u32, when: &str) -> Desk {
+    let desk = Desk::furnished_on(Ground::postgres()).await;
+    let Ground::Postgres(place) = &desk.ground else { panic!("PostgreSQL was asked for") };
+    let refuse = REFUSE.replace("THE_TABLE", table).replace("'SQLSTATE'", &format!("'{code}'"));
+    place.sql(&refuse.replace("<= TIMES", &format!("<= {times}")).replace("WHEN", when));
+    desk
+}
+
+fn tries(desk: &Desk) -> u32 {
+    desk.ask("select last_value from tries")[0].parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_login_that_others_were_in_the_way_of_is_done_again() {
+    for code in IN_THE_WAY {
+        for when in [AT_ONCE, AT_THE_COMMIT] {
+            let desk = refusing("sessions", code, 3, when).await;
+            let session = desk.log_in("ops").await.unwrap();
+            assert_eq!(tries(&desk), 4, "{code}, {when}");
+            desk.switch(session, "b").await;
+            let told = desk.ask("select event from audit where event = 'login'");
+            assert_eq!(told.len(), 1, "{code}, {when}: it was told more than once");
+        }
+    }
+}
+
+/// Orders of two groups travel together, and stay together.
+#[tokio::test]
+async fn orders_that_others_were_in_the_way_of_are_taken_once() {
+    for code in IN_THE_WAY {
+        for when in [AT_ONCE, AT_THE_COMMIT] {
+            let desk = refusing("orders", code, 2, when).await;
+            desk.sell(vec![order("o1", "d1", 1), order("o2", "e1", 2)]).await;
+            let kept = desk.ask("select order_id from orders order by order_id");
+            assert_eq!(kept, ["o1", "o2"], "{code}, {when}");
+            assert!(tries(&desk) > 2, "{code}, {when}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fails_for_a_cause_of_its_own_is_tried_once() {
+    for code in ITS_OWN {
+        for when in [AT_ONCE, AT_THE_COMMIT] {
+            let desk = refusing("sessions", code, 3, when).await;
+            let refused = desk.log_in("ops").await;
+            let Err(Refused::Store(Error::Postgres(error))) = refused else {
+                panic!("{code}, {when}: {refused:?}")
+            };
+            assert_eq!(error.code().unwrap().code(), code);
+            assert_eq!(tries(&desk), 1, "{code}, {when}");
+            assert_eq!(desk.ask("select * from sessions"), [""; 0], "{code}, {when}");
+        }
+    }
+}
+
+/// Others who are always in the way are not waited for without an end.
+#[tokio::test]
+async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
+    let desk = refusing("sessions", "40001", 1_000, AT_ONCE).await;
+    let refused = desk.log_in("ops").await;
+    assert!(matches!(refused, Err(Refused::Store(Error::Postgres(_)))), "{refused:?}");
+    assert_eq!(tries(&desk), 10);
+    assert_eq!(desk.ask("select * from sessions"), [""; 0]);
+}

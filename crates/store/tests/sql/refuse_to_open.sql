@@ -1,0 +1,13 @@
+-- For PostgreSQL: as soon as the table of notes is made, whoever takes one of them away is refused:
+-- a move cannot end. (The table is not there before a move begins.)
+create function refuse() returns trigger language plpgsql as $$ begin
+    raise exception 'refused for a test';
+end $$;
+create function guard() returns event_trigger language plpgsql as $$ begin
+    if to_regclass('house') is not null
+        and not exists (select from pg_trigger where tgname = 'refuse') then
+        create trigger refuse before delete on house for each row execute function refuse();
+    end if;
+end $$;
+create event trigger guard on ddl_command_end when tag in ('CREATE TABLE')
+    execute function guard()
