@@ -105,13 +105,13 @@ impl Sessions {
         self.workload(all.map(|(token, page)| device_page(page, token)))
     }
 
-    /// One call for each group, of a body that is the same for all.
+    /// One call for each group and body.
     ///
     /// # Errors
     /// When a call cannot travel.
-    pub(crate) fn of_each_group(&self, path: &str, body: &str) -> anyhow::Result<Workload> {
-        let call = |token: &String| Call::new(path, Some(token), body.to_owned());
-        self.workload(self.tokens.iter().map(call))
+    pub(crate) fn of_each_group(&self, path: &str, bodies: &[String]) -> anyhow::Result<Workload> {
+        let all = self.tokens.iter().flat_map(|token| bodies.iter().map(move |body| (token, body)));
+        self.workload(all.map(|(token, body)| Call::new(path, Some(token), body.clone())))
     }
 
     /// Orders with a trade number, from all devices and all of the year.

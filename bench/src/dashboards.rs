@@ -16,6 +16,9 @@ const DASHBOARD: &str = "third-center-web/openapi/v1/kioskDashboard";
 /// The last month that orders fill: 2026-10-01 00:00:00 UTC.
 const MONTH: i64 = LAST_TRADE - 31 * 86_400;
 
+/// Spans of 31 days that a year's orders fill.
+const MONTHS: i64 = 11;
+
 /// Every function, for each group in turn. "Now" is the last second of the orders, so that the last
 /// day of the range is today.
 ///
@@ -33,20 +36,29 @@ pub(crate) fn scenarios(sessions: &Sessions) -> anyhow::Result<Vec<Scenario>> {
         end_timestamp: Some((LAST_TRADE - 43_200) * 1_000),
         ..DashboardFilter::default()
     };
-    let scenario = |name: &str, function: &str, filter: &DashboardFilter, against| {
+    // The server remembers one month of a group: nearly every other one has to be read.
+    let months = (0..MONTHS).map(|ago| DashboardFilter {
+        start_timestamp: Some((MONTH - ago * 31 * 86_400) * 1_000),
+        end_timestamp: Some((LAST_TRADE - ago * 31 * 86_400) * 1_000 - 1),
+        ..DashboardFilter::default()
+    });
+    let months: Vec<DashboardFilter> = months.collect();
+    let (month, cut) = (std::slice::from_ref(&month), std::slice::from_ref(&cut));
+    let scenario = |name: &str, function: &str, filters: &[DashboardFilter], against| {
         let path = format!("{DASHBOARD}/{function}");
-        let workload = sessions.of_each_group(&path, &serde_json::to_string(filter)?)?;
-        Ok(Scenario::new(name, workload, against))
+        let bodies = filters.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        Ok(Scenario::new(name, sessions.of_each_group(&path, &bodies)?, against))
     };
     [
-        ("summary", "summary", &month, Against::Limit(2.4)),
-        ("sales trend", "salesTrend", &month, Against::Nothing),
-        ("sales by device", "salesByDevice", &month, Against::Nothing),
-        ("best-selling product", "bestSellingProduct", &month, Against::Nothing),
-        ("device aisle hierarchy", "deviceAisle", &month, Against::Nothing),
-        ("device profile", "deviceProfile", &month, Against::Nothing),
-        ("online devices", "onlineDevices", &month, Against::Nothing),
-        ("summary, noon to noon", "summary", &cut, Against::Nothing),
+        ("summary", "summary", month, Against::Limit(2.4)),
+        ("summary, of any month", "summary", &months, Against::Nothing),
+        ("sales trend", "salesTrend", month, Against::Nothing),
+        ("sales by device", "salesByDevice", month, Against::Nothing),
+        ("best-selling product", "bestSellingProduct", month, Against::Nothing),
+        ("device aisle hierarchy", "deviceAisle", month, Against::Nothing),
+        ("device profile", "deviceProfile", month, Against::Nothing),
+        ("online devices", "onlineDevices", month, Against::Nothing),
+        ("summary, noon to noon", "summary", cut, Against::Nothing),
     ]
     .into_iter()
     .map(|(name, function, filter, against)| scenario(name, function, filter, against))

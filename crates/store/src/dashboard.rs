@@ -143,8 +143,8 @@ struct Found<T> {
     devices: Devices,
     range: Range,
     counted: Counted,
-    /// The group's numbers, where they are asked for, and what is remembered by them.
-    numbers: Option<Numbers>,
+    /// The group and its numbers, where they are asked for, and what is remembered by them.
+    numbers: Option<(GroupNo, Numbers)>,
     remembered: Option<Arc<Remembered>>,
     of_figures: T,
 }
@@ -206,7 +206,7 @@ impl<F: Figures> Question for Dashboard<F> {
         row: &Row<'_>,
     ) -> Result<(), Error> {
         let (numbers, view) = (Numbers::of(row)?, &self.view);
-        found.numbers = Some(numbers);
+        found.numbers = Some((group, numbers));
         let span = self.whole_days();
         found.remembered = span.and_then(|span| view.memory.recall(group, &numbers, view, span));
         let has_devices = |known: &Arc<Remembered>| known.devices.is_some();
@@ -228,20 +228,20 @@ impl<F: Figures> Question for Dashboard<F> {
             return Err(Refusal::OutOfScope.into());
         }
         let remembered = found.remembered.take();
+        let known_devices = remembered.as_ref().and_then(|known| known.devices.clone());
+        let counted = known_devices.unwrap_or_else(|| Arc::new(std::mem::take(&mut found.counted)));
         if let (Some(known), Some(span)) = (&remembered, self.whole_days()) {
             self.each_day(&mut found.of_figures, known.days_in(span));
         } else if let Some(span) = self.whole_days() {
             let days = found.range.days()?;
             self.each_day(&mut found.of_figures, &days);
-            if let Some(numbers) = found.numbers {
-                let devices = F::COUNTS_DEVICES.then(|| found.counted.clone());
+            if let Some((group, numbers)) = found.numbers {
+                let devices = F::COUNTS_DEVICES.then(|| Arc::clone(&counted));
                 let read = Remembered { numbers, at: self.view.now, span, days, devices };
-                self.view.memory.remember(scope.group(), read);
+                self.view.memory.remember(group, read);
             }
         }
-        let counted = remembered.as_ref().and_then(|known| known.devices.as_ref());
-        let counted = counted.unwrap_or(&found.counted);
-        let made = Made { view: &self.view, counted, scope };
+        let made = Made { view: &self.view, counted: &counted, scope };
         self.figures.answer(made, found.of_figures)
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Ask<'a> {
 
 /// Statements that are asked together, each known before any is answered: one round trip to an
 /// engine across the network, one snapshot on both. The first is the proof that the others may be
-/// told.
+/// told: it has one row at most, and none is no proof.
 pub(crate) trait Batch: Send + Sync + 'static {
     /// What the rows are collected in.
     type Found: Default + Send;
@@ -61,7 +61,7 @@ pub(crate) trait Batch: Send + Sync + 'static {
     fn proven(&self, found: &Self::Found) -> Result<(), Refused>;
 
     /// A statement that may show that the others' rows are known, and the place before which it is
-    /// worth asking. Only an engine that answers where it is called asks it.
+    /// worth asking. An engine across the network is not asked it: that would cost what it saves.
     fn shortcut(&self) -> Option<(usize, Ask<'_>)> {
         None
     }
@@ -85,7 +85,7 @@ pub(crate) enum Due {
     Now,
     /// It would find nothing that is not known.
     Never,
-    /// It is asked, and takes long.
+    /// It is asked where long work is, whatever was thought of its batch before.
     AtLength,
 }
 
@@ -94,8 +94,8 @@ pub(crate) enum Due {
 pub(crate) enum Length {
     /// Key ranges and changes that cost the same at any size: no longer than a request waits.
     Short,
-    /// Short, unless the first rows say otherwise: see [`Due::AtLength`]. An engine that is asked
-    /// everything at once has to take it for long.
+    /// It depends on the first rows: see [`Due::AtLength`]. An engine that is asked everything at
+    /// once has to take it for long.
     Unsure,
     /// What counts, or walks over all that there is. A batch that is long has its own place, and
     /// ends like a short one; anything else takes as long as it takes.

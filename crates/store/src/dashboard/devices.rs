@@ -176,7 +176,7 @@ where
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     listed: Vec<Listed>,
-    /// Whether those are in order: they are when the last of them has come.
+    /// Whether those are in order: they are put so when all of them have come.
     is_in_order: bool,
 }
 

@@ -15,6 +15,8 @@ use crate::db::Ask;
 use crate::sql::{Row, statements};
 
 statements! {
+    /// For a file alone. On PostgreSQL nodes of an older program may not count all of these on, and
+    /// on Citus not all of the tables lie together.
     NUMBERS = "select c.last_change_no, c.heard_no,
             (select last from counters where name = 'fleet'),
             (select last from counters where name = 'rates')
@@ -24,6 +26,8 @@ statements! {
 /// Days and devices that are remembered in all, about 100 bytes each. When there are more, all are
 /// forgotten: who asks again is remembered again.
 const ENTRIES_MAX: usize = 100_000;
+/// Of one group; one that has more is read each time.
+const ENTRIES_OF_GROUP_MAX: usize = ENTRIES_MAX / 10;
 
 /// Numbers that grow whenever something moves what is remembered: the group's orders, what is
 /// written of its devices' signs of life, the fleet, the exchange rates.
@@ -67,7 +71,7 @@ pub(super) struct Remembered {
     pub(super) span: (Day, Day),
     /// Those of them on which something was sold, in their order.
     pub(super) days: Vec<DaySum>,
-    pub(super) devices: Option<Counted>,
+    pub(super) devices: Option<Arc<Counted>>,
 }
 
 impl Remembered {
@@ -79,7 +83,7 @@ impl Remembered {
     }
 
     fn entries(&self) -> usize {
-        1 + self.days.len() + self.devices.as_ref().map_or(0, Counted::len)
+        1 + self.days.len() + self.devices.as_ref().map_or(0, |devices| devices.len())
     }
 
     /// Whether it says all that is asked.
@@ -115,18 +119,31 @@ impl Memory {
         known.answers(view, numbers, span).then_some(known)
     }
 
-    pub(super) fn remember(&self, group: GroupNo, read: Remembered) {
+    pub(super) fn remember(&self, group: GroupNo, mut read: Remembered) {
         let mut groups = self.groups();
-        if groups.entries + read.entries() > ENTRIES_MAX {
-            *groups = Groups::default();
+        let before = groups.of.remove(&group);
+        if let Some(before) = &before {
+            groups.entries -= before.entries();
+            if read.devices.is_none() && before.numbers == read.numbers {
+                // A function that tells of no devices has not read them.
+                read.devices.clone_from(&before.devices);
+                read.at = read.at.max(before.at);
+            }
         }
-        groups.entries += read.entries();
-        if let Some(before) = groups.of.insert(group, Arc::new(read)) {
-            groups.entries = groups.entries.saturating_sub(before.entries());
+        let entries = read.entries();
+        if entries > ENTRIES_OF_GROUP_MAX {
+            return;
         }
+        let full = groups.entries + entries > ENTRIES_MAX;
+        let forgotten = full.then(|| std::mem::take(&mut *groups));
+        groups.entries += entries;
+        groups.of.insert(group, Arc::new(read));
+        drop(groups);
+        // To throw much away takes time that others need not wait for.
+        drop((before, forgotten));
     }
 
-    /// A panic under this lock leaves at most a count that is too high.
+    /// What panicked under this lock has left something whole, or at most forgotten a group.
     fn groups(&self) -> MutexGuard<'_, Groups> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

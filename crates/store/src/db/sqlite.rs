@@ -283,6 +283,7 @@ fn run<B: Batch>(
 ) -> Result<Option<B::Found>, Refused> {
     let (mut found, asks, shortcut) = (B::Found::default(), batch.asks(), batch.shortcut());
     let Some((proof, others)) = asks.split_first() else { return Ok(Some(found)) };
+    debug_assert!(proof.of.is_none(), "a proof is one statement");
     let mut statement = connection.prepare_cached(proof.sql.for_sqlite()).map_err(Error::from)?;
     let mut rows = statement.query(rusqlite::params_from_iter(&proof.params))?;
     // It has one row at most. As long as nobody asks for another one, the others are asked of the
@@ -297,7 +298,7 @@ fn run<B: Batch>(
         }
         match batch.due(&found, at) {
             Due::Never => continue,
-            Due::AtLength if length == Length::Unsure => return Ok(None),
+            Due::AtLength if length != Length::Long => return Ok(None),
             Due::Now | Due::AtLength => {}
         }
         each_of(connection, ask, |row| batch.row(&mut found, at, row))?;
