@@ -83,8 +83,8 @@ impl Drop for Postmaster {
 }
 
 impl Server {
-    /// Makes a server with an empty database `kiosque` (UTF8, C.UTF-8), starts it on a free port of
-    /// 127.0.0.1, and returns when it answers.
+    /// Makes a server with an empty database `kiosque` (UTF8, sorted as in English), starts it on a
+    /// free port of 127.0.0.1, and returns when it answers.
     pub fn start(durability: Durability) -> Result<Server> {
         Server::make(durability)?.open()
     }
@@ -210,7 +210,9 @@ impl Server {
         let server = Server { home: Home::make()?, postmaster: None, port: 0 };
         let what = ["--pgdata", DATA, "--username", NAME, "--auth", "trust"];
         let how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--no-instructions"];
-        server.home.run("initdb", &[what, how].concat())?;
+        // Sorted as people do, unless it is asked for by code point: most databases are.
+        let order = ["--locale-provider", "icu", "--icu-locale", "en-US"];
+        server.home.run("initdb", &[&what[..], &how, &order].concat())?;
         server.set(SETTINGS)?;
         if durability == Durability::Off {
             server.set(NOT_DURABLE)?;
