@@ -12,6 +12,9 @@ const EPOCH: Date = Date::constant(1970, 1, 1);
 /// Days before [`UnixMs::MIN`] and after 9999 are not told apart.
 const DAY_MIN: i64 = -717_594;
 const DAY_MAX: i64 = 2_932_896;
+/// Of UTC, which has no clock changes, these are told without the calendar, which says the same.
+const KNOWN_DAYS: std::ops::Range<i64> = DAY_MIN + 2..DAY_MAX - 2;
+const DAY_MS: i64 = 86_400_000;
 
 /// A day of the calendar, counted from 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,12 +53,19 @@ impl Zone {
     /// The first instant of a day.
     #[must_use]
     pub fn start_of(&self, day: Day) -> UnixMs {
+        if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
+            return UnixMs(day.0 * DAY_MS);
+        }
         self.first_instant(day.date())
     }
 
     /// The day that an instant belongs to.
     #[must_use]
     pub fn day_of(&self, at: UnixMs) -> Day {
+        let day = Day(at.0.div_euclid(DAY_MS));
+        if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
+            return day;
+        }
         let day = Day::of(self.civil(at).date());
         // Where clocks are set back over midnight, the day that has begun goes on.
         if at >= self.start_of(day.next()) { day.next() } else { day }
@@ -160,6 +170,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn days_of_utc_are_those_of_the_calendar(
+            at in prop_oneof![
+                UnixMs::MIN.0 - 9 * DAY..=UnixMs::MAX.0 + 9 * DAY,
+                UnixMs::MIN.0 - 9 * DAY..=UnixMs::MIN.0 + 9 * DAY,
+                UnixMs::MAX.0 - 9 * DAY..=UnixMs::MAX.0 + 9 * DAY,
+                -9 * DAY..=9 * DAY,
+            ]
+        ) {
+            let (utc, calendar) = (Zone::utc(), zone("Etc/UTC"));
+            prop_assert_eq!(utc.day_of(UnixMs(at)), calendar.day_of(UnixMs(at)));
+            let day = Day(at.div_euclid(DAY));
+            prop_assert_eq!(utc.start_of(day), calendar.start_of(day));
+        }
+
         #[test]
         fn every_instant_lies_in_the_day_it_belongs_to(
             ms in prop_oneof![UnixMs::MIN.0..UnixMs::MAX.0, -DAY..DAY],

@@ -86,6 +86,10 @@ impl Zone {
         Ok(Zone { name, zone })
     }
 
+    pub(crate) fn is_utc(&self) -> bool {
+        self.name == "UTC"
+    }
+
     /// The IANA name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use kiosque_store::{Error, Incoming, Outcome, Owners, Store};
 use kiosque_wire::RejectedOrder;
-use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::import::{BATCH_START, PAUSE, Prepared, next_size};
@@ -98,14 +97,9 @@ impl GroupCommit {
         let (orders, stored) = (orders.into_iter(), Stored::default());
         let mut queue = self.queue();
         queue.parcels.push_back(Parcel { orders, stored, answer, _room: room });
-        let writes_already = std::mem::replace(&mut queue.writing, true);
-        drop(queue);
-        if !writes_already {
-            // Putting a transaction together, and throwing its orders away, takes a millisecond
-            // that the threads which answer others do not have.
-            let writer = Writer { of: Arc::clone(self), finished: false };
-            let here = Handle::current();
-            tokio::task::spawn_blocking(move || here.block_on(writer.write()));
+        if !queue.writing {
+            queue.writing = true;
+            tokio::spawn(Arc::clone(self).write());
         }
         answered
     }
@@ -113,6 +107,28 @@ impl GroupCommit {
     /// A panic under the lock has left a queue that is whole.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes until nothing waits any more.
+    async fn write(self: Arc<Self>) {
+        let mut writer = Writer { of: &self, finished: false };
+        let mut looked_up = 0;
+        loop {
+            // What queues up while this waits goes in, too.
+            let Ok(hand) = self.hands.acquire().await else { return };
+            let Some(batch) = writer.next_batch() else { return };
+            looked_up += batch.orders.len();
+            if looked_up > OWNERS_KEPT_FOR {
+                *self.owners.lock().await = Owners::default();
+                looked_up = batch.orders.len();
+            }
+            self.commit(batch).await;
+            drop(hand);
+            if self.is_crowded() {
+                // Other processes ask for their turn every millisecond.
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
     }
 
     /// Whether more waits than goes into a transaction.
@@ -213,34 +229,12 @@ fn is_busy(error: &Error) -> bool {
 }
 
 /// The one writer; when it ends early, nobody waits for it any longer.
-struct Writer {
-    of: Arc<GroupCommit>,
+struct Writer<'a> {
+    of: &'a GroupCommit,
     finished: bool,
 }
 
-impl Writer {
-    /// Writes until nothing waits any more.
-    async fn write(mut self) {
-        let mut looked_up = 0;
-        loop {
-            // What queues up while this waits goes in, too.
-            let hands = Arc::clone(&self.of.hands);
-            let Ok(hand) = hands.acquire_owned().await else { return };
-            let Some(batch) = self.next_batch() else { return };
-            looked_up += batch.orders.len();
-            if looked_up > OWNERS_KEPT_FOR {
-                *self.of.owners.lock().await = Owners::default();
-                looked_up = batch.orders.len();
-            }
-            self.of.commit(batch).await;
-            drop(hand);
-            if self.of.is_crowded() {
-                // Other processes ask for their turn every millisecond.
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-    }
-
+impl Writer<'_> {
     /// What goes into the next transaction; `None` when nothing waits.
     fn next_batch(&mut self) -> Option<Batch> {
         let mut queue = self.of.queue();
@@ -257,7 +251,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for Writer<'_> {
     fn drop(&mut self) {
         if !self.finished {
             let mut queue = self.of.queue();

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use kiosque_model::Zone;
+use kiosque_store::let_others_go;
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
 use crate::ingest::line;
@@ -15,8 +16,6 @@ use crate::ingest::rejected::Rejected;
 
 /// Lines that a thread takes at a time.
 const BLOCK: usize = 512;
-/// Lines that are checked at a stretch: some 100 us.
-const LINES_AT_A_STRETCH: usize = 8;
 
 type Block = Vec<RawLine>;
 
@@ -91,11 +90,8 @@ pub(in crate::ingest) fn check_block(
     names: &ProductNames,
     chunk: &mut Chunk,
 ) {
-    for (at, raw) in block.into_iter().enumerate() {
-        if at % LINES_AT_A_STRETCH == LINES_AT_A_STRETCH - 1 {
-            // Whoever waits for this core goes first: checking a chunk takes milliseconds.
-            std::thread::yield_now();
-        }
+    for raw in block {
+        let_others_go();
         match check(&raw, zone, names, &mut chunk.unknown_keys) {
             Ok(prepared) => chunk.prepared.push(prepared),
             Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),

@@ -3,11 +3,9 @@
 use rusqlite::Connection;
 
 use crate::Error;
+use crate::courtesy::let_others_go;
 use crate::db::Ask;
 use crate::sql::{Row, Sql, Value};
-
-/// Rows of a statement for many that are gone through at a stretch: some 100 us.
-const ROWS_AT_A_STRETCH: usize = 8;
 
 /// Each row of a statement; of one for many rows, of each of them in turn.
 pub(super) fn each_of(
@@ -65,19 +63,11 @@ pub(in crate::db) fn execute_each<'v>(
     params: &[Value<'_>],
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    for (at, row) in rows.enumerate() {
-        let_others_go(at);
+    for row in rows {
+        let_others_go();
         statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)))?;
     }
     Ok(())
-}
-
-/// Lets whoever waits for this core go first, now and then. Work on many rows keeps a thread busy
-/// for a tick of the scheduler and more, and requests that come meanwhile would wait for its end.
-fn let_others_go(row: usize) {
-    if row % ROWS_AT_A_STRETCH == ROWS_AT_A_STRETCH - 1 {
-        std::thread::yield_now();
-    }
 }
 
 /// Each row of a statement, for each of many rows.
@@ -89,8 +79,8 @@ pub(in crate::db) fn each_row_of<const N: usize>(
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite())?;
-    for (at, row) in rows.iter().enumerate() {
-        let_others_go(at);
+    for row in rows {
+        let_others_go();
         let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
         while let Some(row) = found.next()? {
             visit(&Row::Sqlite(row))?;
