@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Rows that are gone through at a stretch: some 100 us.
+/// Rows that are gone through at a stretch: some 100 us at most, by the rate of an import.
 const ROWS_AT_A_STRETCH: u32 = 8;
 /// A request is done with a core within this time. Whoever keeps it for longer works as long as we
 /// do: to let it go first each time would be to stand still beside it.

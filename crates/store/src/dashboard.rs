@@ -248,18 +248,19 @@ impl<F: Figures> Question for Dashboard<F> {
 
 impl<F: Figures> Dashboard<F> {
     fn place(&self, ask: usize) -> Place<'_> {
-        let Some(behind) = ask.checked_sub(1) else { return Place::Devices };
-        let Some(behind) = behind.checked_sub(self.plan.parts.len()) else {
-            return self.plan.parts.get(behind).map_or(Place::Devices, Place::Sales);
-        };
-        match behind.checked_sub(COUNT_ASKS) {
-            _ if !F::COUNTS_DEVICES => Place::Figures(behind),
-            Some(behind) => Place::Figures(behind),
-            None => Place::Count(behind),
+        let Some(after_devices) = ask.checked_sub(1) else { return Place::Devices };
+        if let Some(part) = self.plan.parts.get(after_devices) {
+            return Place::Sales(part);
+        }
+        let after_sales = after_devices - self.plan.parts.len();
+        match after_sales.checked_sub(COUNT_ASKS) {
+            _ if !F::COUNTS_DEVICES => Place::Figures(after_sales),
+            None => Place::Count(after_sales),
+            Some(after_count) => Place::Figures(after_count),
         }
     }
 
-    /// The days that are asked about, if they are taken whole, of all devices together.
+    /// The days that are asked about, if what they came to is told of all devices together.
     fn whole_days(&self) -> Option<(Day, Day)> {
         let of_all = F::GRAIN == Grain::Day && self.view.ask.devices.is_empty();
         self.plan.span.filter(|_| of_all)

@@ -148,3 +148,41 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(days: usize) -> Remembered {
+        let (day, at) = (Day(0), UnixMs(0));
+        let turnover = Turnover::default();
+        let sum = DaySum { day, turnover, first_sale: at, last_sale: at };
+        let days = vec![sum; days];
+        Remembered { numbers: Numbers([0; 4]), at, span: (day, day), days, devices: None }
+    }
+
+    fn kept(memory: &Memory) -> (usize, usize) {
+        let groups = memory.groups();
+        let entries = groups.of.values().map(|read| read.entries()).sum();
+        assert_eq!(groups.entries, entries);
+        (groups.of.len(), entries)
+    }
+
+    #[test]
+    fn no_more_is_remembered_than_there_is_room_for() {
+        let memory = Memory::default();
+        // With itself each takes a tenth of all.
+        let most = ENTRIES_OF_GROUP_MAX - 1;
+        for again in 0..2 {
+            for group in 0..10 {
+                memory.remember(GroupNo(group), read(most));
+            }
+            assert_eq!(kept(&memory), (10, ENTRIES_MAX), "time {again}");
+        }
+        memory.remember(GroupNo(3), read(most + 1));
+        assert_eq!(kept(&memory), (9, ENTRIES_MAX - ENTRIES_OF_GROUP_MAX), "one that is too large");
+        memory.remember(GroupNo(10), read(most));
+        memory.remember(GroupNo(11), read(5));
+        assert_eq!(kept(&memory), (1, 6), "all are forgotten when there is no room");
+    }
+}

@@ -2,6 +2,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::*;
+use crate::db::Ask;
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -96,4 +97,43 @@ async fn a_change_that_panics_is_taken_back_and_stops_nobody() {
     whole.expect("the next change has its turn");
     let kept = sqlite.one(&COUNT, &[], |row| row.int(0)).expect("a count");
     assert_eq!(kept, Some(1));
+}
+
+static PROOF: Sql = Sql::new("PROOF", "select note from notes where rowid = 1");
+
+/// Asks for a note, and then counts all notes twice; somebody adds one after each answer.
+struct Interrupted(std::path::PathBuf);
+
+impl Batch for Interrupted {
+    type Found = Vec<i64>;
+
+    fn asks(&self) -> Vec<Ask<'_>> {
+        vec![Ask::new(&PROOF, []), Ask::new(&COUNT, []), Ask::new(&COUNT, [])]
+    }
+
+    fn row(&self, found: &mut Vec<i64>, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+        if ask > 0 {
+            found.push(row.int(0)?);
+        }
+        let other = Connection::open(&self.0)?;
+        other.execute("insert into notes values ('another')", [])?;
+        Ok(())
+    }
+
+    fn proven(&self, _: &Vec<i64>) -> Result<(), Refused> {
+        Ok(())
+    }
+}
+
+/// What is answered beside a session is what was so when the session was proven.
+#[tokio::test]
+async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sqlite = noted(&folder, Duration::from_secs(60)).await;
+    note(&sqlite, "insert into notes values ('first')").await.expect("a note");
+    for (length, want) in [(Length::Short, 1), (Length::Unsure, 4), (Length::Long, 7)] {
+        let batch = Interrupted(folder.path().join(FILE));
+        let (_, found) = sqlite.batch(batch, length).await.expect("an answer");
+        assert_eq!(found, [want, want], "{length:?}");
+    }
 }
