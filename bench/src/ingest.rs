@@ -2,13 +2,13 @@
 //! pages feel of it.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use tokio::runtime::Runtime;
+use tokio::runtime::{self, Runtime};
 use tokio::task::JoinSet;
 
 use crate::calls::{self, Sessions};
@@ -34,7 +34,7 @@ const ON_POSTGRES: f64 = 20_000.0;
 const BESIDE_PAGES: (usize, usize) = (1_000, 4);
 
 /// Orders that nobody has sent yet.
-struct Unsent(std::io::Lines<BufReader<File>>);
+struct Unsent(io::Lines<BufReader<File>>);
 
 impl Unsent {
     /// The next orders, so many to a request.
@@ -145,6 +145,12 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[Outcome], aim: Option<f64>) -
     row
 }
 
+/// A thread for those who send: whoever asks for pages, and takes the time, is another caller.
+fn senders() -> io::Result<Runtime> {
+    let mut thread = runtime::Builder::new_multi_thread();
+    thread.worker_threads(1).thread_name("senders").enable_all().build()
+}
+
 /// Order pages at a steady pace, while nothing else happens and while orders come in at full rate.
 fn beside_pages(
     runtime: &Runtime,
@@ -163,16 +169,20 @@ fn beside_pages(
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
         let calls = unsent.take(key, calls * batch, batch)?;
         let operator = server.operator()?;
+        let senders = senders()?;
         let (idle, beside) = runtime.block_on(async {
             let readers = talked(&client, &pages).await?;
             let (readers, idle) = load::run(readers, &pages, span, pace).await?;
-            let senders = operator.connect_all(at_a_time).await?;
-            let sending = tokio::spawn(send_on(senders, calls));
+            let sending = senders.spawn(async move {
+                let connections = operator.connect_all(at_a_time).await?;
+                send_on(connections, calls).await
+            });
             let (_, beside) = load::run(readers, &pages, span, pace).await?;
             ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
             sending.abort();
             anyhow::Ok((idle.all_good()?, beside.all_good()?))
         })?;
+        senders.shutdown_background();
         eprintln!(
             "round {round}: pages' p99 {} us idle, {} us beside orders",
             idle.latencies.clone().percentile(99),

@@ -32,6 +32,10 @@ use clap::Parser;
 
 use crate::options::{CommandLine, Helper};
 
+/// The limit is a server on the same stack as Kiosque, down to who hands out its memory.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> anyhow::Result<()> {
     let line = CommandLine::parse();
     match &line.helper {

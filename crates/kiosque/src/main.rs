@@ -2,6 +2,10 @@
 //!
 //! stdout is data, stderr is talk, and the exit status is 0 only when all was done.
 
+/// A request makes and frees some hundred small pieces, on threads that come and go.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod apply;
 mod archive;
 mod args;

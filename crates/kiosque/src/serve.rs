@@ -1,5 +1,6 @@
 //! `kiosque serve`
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Door, Listener, Stop};
 use kiosque_store::{Archived, Error, Store};
+use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -127,13 +129,28 @@ pub(crate) async fn serve(
     tokio::spawn(purge_regularly(store.clone(), retention));
     tokio::spawn(watch_clock(store.clone()));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
-    let serving =
-        listeners.into_iter().map(|listener| listener.serve(Arc::clone(&app), stop.clone()));
-    let serving = serving.collect::<JoinSet<()>>().join_all();
-    app.keep_trail(TELL_EVERY, serving).await;
+    let for_operator = operators_threads()?;
+    let mut serving = JoinSet::new();
+    for listener in listeners {
+        let threads = match listener.door() {
+            Door::Gateway => Handle::current(),
+            Door::Operator => for_operator.handle().clone(),
+        };
+        serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
+    }
+    app.keep_trail(TELL_EVERY, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
-    Ok(())
+    // Waits for what is still being stored.
+    Ok(tokio::task::spawn_blocking(|| drop(for_operator)).await?)
+}
+
+/// Threads for the operator's calls alone: streams of orders keep theirs busy, and who asks for a
+/// page does not wait behind them.
+fn operators_threads() -> io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut threads = runtime::Builder::new_multi_thread();
+    threads.worker_threads((cores / 2).max(1)).thread_name("operator").enable_all().build()
 }
 
 /// A node whose clock is off would let sessions live on that have ended, or end those that stand.

@@ -86,6 +86,12 @@ impl Listener {
         Ok(Listener { door, socket: TcpListener::bind(address).await?, certificate })
     }
 
+    /// What is behind it.
+    #[must_use]
+    pub fn door(&self) -> Door {
+        self.door
+    }
+
     /// The address that was bound.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, UnixMs, Zone};
 
+use crate::courtesy::let_others_go;
 use crate::db::{Length, Write};
 use crate::record::{Incoming, RecordShape};
 use crate::{Error, Store, owners};
@@ -103,6 +104,7 @@ impl Intake<'_> {
         let mut desks = try_join_all(opening).await?;
         for (desk, orders) in desks.iter_mut().zip(by_group.values()) {
             for (place, order, owned) in orders {
+                let_others_go();
                 let outcome = desk.take(order, owned).await?;
                 if let Some(told) = outcomes.get_mut(*place) {
                     *told = outcome;
@@ -122,6 +124,7 @@ fn addressed<'a>(
 ) -> BTreeMap<GroupNo, OfGroup<'a>> {
     let mut by_group: BTreeMap<GroupNo, OfGroup<'a>> = BTreeMap::new();
     for ((place, order), outcome) in batch.iter().enumerate().zip(outcomes) {
+        let_others_go();
         let Some(owned) = owners.known(order.device_code.as_str()) else {
             *outcome = reject("deviceCode", &format!("no device {} is known", order.device_code));
             continue;

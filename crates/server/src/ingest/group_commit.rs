@@ -6,16 +6,17 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use kiosque_store::{Error, Incoming, Outcome, Owners, Store};
+use kiosque_store::{Error, Incoming, Outcome, Owners, Store, let_others_go};
 use kiosque_wire::RejectedOrder;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::import::{BATCH_START, PAUSE, Prepared, next_size};
 use crate::clock::Clock;
 
-/// What a transaction is meant to take. Longer than an import's: here others wait in line for their
-/// turn and get it next, and what a transaction writes grows slower than its orders do.
-const TURN: Duration = Duration::from_millis(40);
+/// What a transaction is meant to take. A longer one would store a tenth more a second, since what
+/// is written grows slower than the orders do; but its pages are written at one stretch, and who
+/// asks for a page meanwhile waits.
+const TURN: Duration = Duration::from_millis(15);
 /// Orders after which the writer reads again who owns which device: codes that do not exist are
 /// remembered, too, and a stream may name any number of them.
 const OWNERS_KEPT_FOR: usize = 100_000;
@@ -70,7 +71,25 @@ pub(super) struct GroupCommit {
 /// What goes into one transaction.
 struct Batch {
     pieces: Vec<Piece>,
-    orders: Arc<[Incoming]>,
+    orders: Arc<Orders>,
+}
+
+/// Orders of a transaction. There may be thousands, and each is many small pieces of memory.
+struct Orders(Vec<Incoming>);
+
+impl AsRef<[Incoming]> for Orders {
+    fn as_ref(&self) -> &[Incoming] {
+        &self.0
+    }
+}
+
+impl Drop for Orders {
+    fn drop(&mut self) {
+        for order in self.0.drain(..) {
+            drop(order);
+            let_others_go();
+        }
+    }
 }
 
 /// A part of a parcel in a transaction, and where its orders stand there.
@@ -117,10 +136,10 @@ impl GroupCommit {
             // What queues up while this waits goes in, too.
             let Ok(hand) = self.hands.acquire().await else { return };
             let Some(batch) = writer.next_batch() else { return };
-            looked_up += batch.orders.len();
+            looked_up += batch.orders.0.len();
             if looked_up > OWNERS_KEPT_FOR {
                 *self.owners.lock().await = Owners::default();
-                looked_up = batch.orders.len();
+                looked_up = batch.orders.0.len();
             }
             self.commit(batch).await;
             drop(hand);
@@ -141,13 +160,13 @@ impl GroupCommit {
     async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
         let received = self.receive(Arc::clone(&batch.orders)).await;
-        self.learn(batch.orders.len(), begun.elapsed());
+        self.learn(batch.orders.0.len(), begun.elapsed());
         match received {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
                 for piece in batch.pieces {
                     let size = piece.place.len();
-                    let orders = &batch.orders[piece.place.clone()];
+                    let orders = &batch.orders.0[piece.place.clone()];
                     self.settle(piece, orders, outcomes.by_ref().take(size));
                 }
             }
@@ -165,9 +184,9 @@ impl GroupCommit {
                 piece.parcel.answer(Err(Arc::clone(error)));
                 continue;
             }
-            let orders: Arc<[Incoming]> = batch.orders[piece.place.clone()].into();
+            let orders = Arc::new(Orders(batch.orders.0[piece.place.clone()].to_vec()));
             match self.receive(Arc::clone(&orders)).await {
-                Ok(outcomes) => self.settle(piece, &orders, outcomes.into_iter()),
+                Ok(outcomes) => self.settle(piece, &orders.0, outcomes.into_iter()),
                 Err(error) => {
                     let error = Arc::new(error);
                     piece.parcel.answer(Err(Arc::clone(&error)));
@@ -183,7 +202,7 @@ impl GroupCommit {
         }
     }
 
-    async fn receive(&self, orders: Arc<[Incoming]>) -> Result<Vec<Outcome>, Error> {
+    async fn receive(&self, orders: Arc<Orders>) -> Result<Vec<Outcome>, Error> {
         self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
     }
 
@@ -205,6 +224,7 @@ impl GroupCommit {
     ) {
         let stored = &mut piece.parcel.stored;
         for ((line, order), outcome) in piece.lines.into_iter().zip(orders).zip(outcomes) {
+            let_others_go();
             match outcome {
                 Outcome::Accepted => stored.accepted += 1,
                 Outcome::Updated => stored.updated += 1,
@@ -270,12 +290,13 @@ impl Batch {
             let start = orders.len();
             let mut lines = Vec::with_capacity(share);
             for one in parcel.orders.by_ref().take(share) {
+                let_others_go();
                 lines.push(one.line);
                 orders.push(one.incoming);
             }
             pieces.push(Piece { parcel, lines, place: start..orders.len() });
         }
-        Batch { pieces, orders: orders.into() }
+        Batch { pieces, orders: Arc::new(Orders(orders)) }
     }
 }
 

@@ -43,6 +43,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct Postgres {
     address: Arc<Address>,
+    /// The threads that connections work on.
+    home: Handle,
     wait: Duration,
     short: Vec<Slot>,
     long: Vec<Slot>,
@@ -67,6 +69,7 @@ impl Postgres {
         Ok(Postgres {
             lease: Arc::new(Lease::new(Arc::clone(&address), opening.lease)),
             address,
+            home: Handle::current(),
             wait: opening.wait,
             short: slots(SHARED_FOR_SHORT),
             long: slots(SHARED_FOR_LONG),
@@ -285,8 +288,12 @@ impl Postgres {
         }
     }
 
+    /// Whoever needs a connection first, it works on the threads that opened the store: those that
+    /// store orders would keep the answers to others waiting.
     async fn connect(&self) -> Result<Connection, Error> {
-        Connection::open(&self.address, self.wait).await
+        let (address, wait) = (Arc::clone(&self.address), self.wait);
+        let connecting = async move { Connection::open(&address, wait).await };
+        self.home.spawn(connecting).await.unwrap_or(Err(Error::Gone))
     }
 
     fn keep(&self, connection: Connection) {

@@ -28,7 +28,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 const IDLE_READERS_MAX: usize = 8;
 /// Pages that a reader keeps which runs where it is called, in KiB: there are as many such readers
 /// as threads that serve.
-const READER_CACHE_KIB: i64 = 18_000;
+const READER_CACHE_KIB: i64 = 16_500;
 /// Pages that a reader keeps which works long, in KiB: it mostly reads what it reads once.
 const LONG_READER_CACHE_KIB: i64 = 4_000;
 
