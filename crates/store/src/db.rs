@@ -201,6 +201,10 @@ impl Db {
     }
 
     /// How large the files are, where they are ours.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self, Db::Sqlite(_))
+    }
+
     pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
         match self {
             Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),

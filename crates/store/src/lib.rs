@@ -262,6 +262,12 @@ impl Store {
         house::fleet_version_now(&self.db).await.map(|_| ())
     }
 
+    /// Whether the data is in a file, which this process writes itself.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.db.is_file()
+    }
+
     /// How large the store's files are, if it has some of its own.
     #[must_use]
     pub fn file_sizes(&self) -> Option<FileSizes> {

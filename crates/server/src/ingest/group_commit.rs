@@ -17,6 +17,8 @@ use crate::clock::Clock;
 /// is written grows slower than the orders do; but its pages are written at one stretch, and who
 /// asks for a page meanwhile waits.
 const TURN: Duration = Duration::from_millis(15);
+/// The same where a database writes the pages, and each statement is a way there and back.
+const TURN_OF_DATABASE: Duration = Duration::from_millis(40);
 /// Orders after which the writer reads again who owns which device: codes that do not exist are
 /// remembered, too, and a stream may name any number of them.
 const OWNERS_KEPT_FOR: usize = 100_000;
@@ -206,12 +208,16 @@ impl GroupCommit {
         self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
     }
 
+    fn turn(&self) -> Duration {
+        if self.store.is_file() { TURN } else { TURN_OF_DATABASE }
+    }
+
     /// A transaction that had all the orders it was allowed, or took too long, says how many the
     /// next one may have.
     fn learn(&self, orders: usize, took: Duration) {
         let mut queue = self.queue();
-        if orders >= queue.size || took > TURN {
-            queue.size = next_size(queue.size, took, TURN);
+        if orders >= queue.size || took > self.turn() {
+            queue.size = next_size(queue.size, took, self.turn());
         }
     }
 
