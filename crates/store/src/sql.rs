@@ -102,12 +102,19 @@ impl Rows<'_> {
         one_line(&format!("{}unnest({arrays}) as r({names}){}", self.before, self.after))
     }
 
-    /// One row, whose columns are parameters: there is no table of them.
+    /// One row, whose columns are parameters: there is no table of them. An insert names them as
+    /// its values: of one that selects, SQLite keeps every page that it touches as it was, in a
+    /// file, should it fail in the middle. That was two thirds of all it wrote.
     fn one_by_one(&self) -> String {
         let (before, after) = (one_line(self.before), one_line(self.after));
-        let joined = match after.strip_prefix("cross join ") {
-            Some(tables) => format!("{before} {tables}"),
-            None => format!("{} {after}", before.strip_suffix("from").unwrap_or(&before)),
+        let joined = if let Some(tables) = after.strip_prefix("cross join ") {
+            format!("{before} {tables}")
+        } else {
+            let before = before.strip_suffix(" from").unwrap_or(&before);
+            match (before.split_once(") select "), after.strip_prefix("where true")) {
+                (Some((into, values)), Some(after)) => format!("{into}) values ({values}){after}"),
+                _ => format!("{before} {after}"),
+            }
         };
         let mut names: Vec<(&str, usize)> =
             self.columns.iter().map(|(name, _)| *name).zip(1..).collect();
@@ -374,7 +381,7 @@ mod tests {
             "select l.a from unnest($1::text[], $2::bigint[]) as r(code, code_no) cross join \
              ledger l where l.code = r.code and l.no = r.code_no and l.group_no = $3"
         );
-        assert_eq!(INSERT.for_sqlite(), "insert into t (a, b) select ?1, ?2 where true");
+        assert_eq!(INSERT.for_sqlite(), "insert into t (a, b) values (?1, ?2)");
         assert_eq!(TABLES.row_types(), ["text", "bigint"]);
     }
 
