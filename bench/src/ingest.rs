@@ -32,6 +32,8 @@ const BATCHES: [(usize, usize, usize, f64); 3] =
 const ON_POSTGRES: f64 = 20_000.0;
 /// What comes in while pages are asked for.
 const BESIDE_PAGES: (usize, usize) = (1_000, 4);
+/// More orders than are stored in a second of it.
+const SENT_A_SECOND_MAX: usize = 60_000;
 
 /// Orders that nobody has sent yet.
 struct Unsent(io::Lines<BufReader<File>>);
@@ -165,7 +167,7 @@ fn beside_pages(
     let (batch, at_a_time) = BESIDE_PAGES;
     let mut rounds: Vec<(Outcome, Outcome)> = Vec::new();
     for round in 1..=effort.rounds {
-        let wanted = measure::count(45_000) * effort.seconds;
+        let wanted = measure::count(SENT_A_SECOND_MAX) * effort.seconds;
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
         let calls = unsent.take(key, calls * batch, batch)?;
         let operator = server.operator()?;

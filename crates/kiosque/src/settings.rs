@@ -134,7 +134,7 @@ serve_settings! {
     ingest_streams_max: usize = "KIOSQUE_INGEST_STREAMS_MAX", "N";
     /// Text of streamed orders that wait to be stored, in bytes [default: 33554432].
     ingest_queue_max_bytes: usize = "KIOSQUE_INGEST_QUEUE_MAX_BYTES", "N";
-    /// Threads that check and store streamed orders [default: cores - 1, at least 2].
+    /// Threads that check streamed orders or store them in a file [default: cores - 1, at least 1].
     ingest_threads: usize = "KIOSQUE_INGEST_THREADS", "N";
 }
 

@@ -61,7 +61,7 @@ pub struct Limits {
     pub ingest_streams_max: usize,
     /// Text of streamed orders that are read and not stored yet, in bytes, of all streams together.
     pub ingest_queue_max_bytes: usize,
-    /// Threads that check and store streamed orders at a time.
+    /// Threads that check streamed orders, and store them in a file, at a time.
     pub ingest_threads: usize,
 }
 
@@ -96,8 +96,8 @@ impl Limits {
             fleet_body_max_bytes: 16 << 20,
             ingest_streams_max: 64,
             ingest_queue_max_bytes: 32 << 20,
-            // One stores what another has checked.
-            ingest_threads: cores.saturating_sub(1).max(2),
+            // The other core is left to those who ask.
+            ingest_threads: cores.saturating_sub(1).max(1),
         }
     }
 }

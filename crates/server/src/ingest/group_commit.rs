@@ -1,22 +1,25 @@
 //! Stores what streams bring: one writer takes what queued up while the last transaction ran into
 //! the next one, and each is answered once it is durable.
 
+mod batch;
+
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use kiosque_store::{Error, Incoming, Outcome, Owners, Store, let_others_go};
+use kiosque_model::GroupNo;
+use kiosque_store::{Error, FleetSeen, Incoming, Outcome, Owners, Store, let_others_go};
 use kiosque_wire::RejectedOrder;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
-use super::import::{BATCH_START, PAUSE, Prepared, next_size};
+use super::import::{BATCH_START, InTurn, PAUSE, Prepared, group_of, next_size};
 use crate::clock::Clock;
+use batch::{Batch, Orders, Piece};
 
 /// What a transaction is meant to take. A longer one would store a tenth more a second, since what
 /// is written grows slower than the orders do; but its pages are written at one stretch, and who
 /// asks for a page meanwhile waits.
-const TURN: Duration = Duration::from_millis(15);
+const TURN: Duration = Duration::from_millis(8);
 /// The same where a database writes the pages, and each statement is a way there and back.
 const TURN_OF_DATABASE: Duration = Duration::from_millis(40);
 /// Orders after which the writer reads again who owns which device: codes that do not exist are
@@ -38,6 +41,8 @@ pub(super) type Answer = Result<Stored, Arc<Error>>;
 /// Orders of one stream that wait for their transaction.
 struct Parcel {
     orders: std::vec::IntoIter<Prepared>,
+    /// The fleet that they were put in their order by.
+    fleet: Arc<FleetSeen>,
     stored: Stored,
     answer: oneshot::Sender<Answer>,
     /// The place that they take in the queue.
@@ -45,6 +50,12 @@ struct Parcel {
 }
 
 impl Parcel {
+    /// The group whose orders come next.
+    fn group(&self) -> Option<GroupNo> {
+        let next = self.orders.as_slice().first()?;
+        group_of(next, &self.fleet.groups_by_device)
+    }
+
     fn answer(self, answer: Answer) {
         // A caller that has gone away does not hear it; what is stored stays.
         let _ = self.answer.send(answer);
@@ -58,6 +69,9 @@ struct Queue {
     writing: bool,
     /// How many orders a transaction takes; kept from one rush to the next.
     size: usize,
+    /// The group that those who share the transactions have come to. Who comes begins there, too:
+    /// their orders touch the same pages then.
+    has_come_to: Option<GroupNo>,
 }
 
 /// The queue before the store.
@@ -70,39 +84,8 @@ pub(super) struct GroupCommit {
     owners: Arc<tokio::sync::Mutex<Owners>>,
 }
 
-/// What goes into one transaction.
-struct Batch {
-    pieces: Vec<Piece>,
-    orders: Arc<Orders>,
-}
-
-/// Orders of a transaction. There may be thousands, and each is many small pieces of memory.
-struct Orders(Vec<Incoming>);
-
-impl AsRef<[Incoming]> for Orders {
-    fn as_ref(&self) -> &[Incoming] {
-        &self.0
-    }
-}
-
-impl Drop for Orders {
-    fn drop(&mut self) {
-        for order in self.0.drain(..) {
-            drop(order);
-            let_others_go();
-        }
-    }
-}
-
-/// A part of a parcel in a transaction, and where its orders stand there.
-struct Piece {
-    parcel: Parcel,
-    lines: Vec<u64>,
-    place: Range<usize>,
-}
-
 impl GroupCommit {
-    /// A queue of its own; a transaction needs one of `hands` while it is made.
+    /// A queue of its own; a transaction of a file needs one of `hands` while it is made.
     pub(super) fn new(store: Store, clock: Clock, hands: Arc<Semaphore>) -> GroupCommit {
         let queue = Queue { size: BATCH_START, ..Queue::default() };
         GroupCommit { store, clock, hands, queue: Mutex::new(queue), owners: Arc::default() }
@@ -111,18 +94,26 @@ impl GroupCommit {
     /// Queues orders, which are answered once they are durable. `room` is given back with them.
     pub(super) fn store(
         self: &Arc<Self>,
-        orders: Vec<Prepared>,
+        mut orders: InTurn,
+        fleet: Arc<FleetSeen>,
         room: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();
-        let (orders, stored) = (orders.into_iter(), Stored::default());
+        if let Some(group) = self.has_come_to() {
+            orders.begin_with(group, &fleet.groups_by_device);
+        }
+        let (orders, stored) = (orders.into_orders().into_iter(), Stored::default());
         let mut queue = self.queue();
-        queue.parcels.push_back(Parcel { orders, stored, answer, _room: room });
+        queue.parcels.push_back(Parcel { orders, fleet, stored, answer, _room: room });
         if !queue.writing {
             queue.writing = true;
             tokio::spawn(Arc::clone(self).write());
         }
         answered
+    }
+
+    fn has_come_to(&self) -> Option<GroupNo> {
+        self.queue().has_come_to
     }
 
     /// A panic under the lock has left a queue that is whole.
@@ -136,7 +127,7 @@ impl GroupCommit {
         let mut looked_up = 0;
         loop {
             // What queues up while this waits goes in, too.
-            let Ok(hand) = self.hands.acquire().await else { return };
+            let Ok(hand) = self.hand().await else { return };
             let Some(batch) = writer.next_batch() else { return };
             looked_up += batch.orders.0.len();
             if looked_up > OWNERS_KEPT_FOR {
@@ -150,6 +141,11 @@ impl GroupCommit {
                 tokio::time::sleep(PAUSE).await;
             }
         }
+    }
+
+    /// One of the hands, where it is this process that stores.
+    async fn hand(&self) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
+        if self.store.is_file() { self.hands.acquire().await.map(Some) } else { Ok(None) }
     }
 
     /// Whether more waits than goes into a transaction.
@@ -273,7 +269,9 @@ impl Writer<'_> {
         let size = queue.size;
         let parcels: Vec<Parcel> = queue.parcels.drain(..together).collect();
         drop(queue);
-        Some(Batch::of(parcels, size))
+        let batch = Batch::of(parcels, size);
+        self.of.queue().has_come_to = batch.has_come_to();
+        Some(batch)
     }
 }
 
@@ -283,59 +281,6 @@ impl Drop for Writer<'_> {
             let mut queue = self.of.queue();
             queue.parcels.clear();
             queue.writing = false;
-        }
-    }
-}
-
-impl Batch {
-    fn of(parcels: Vec<Parcel>, size: usize) -> Batch {
-        let waiting: Vec<usize> = parcels.iter().map(|parcel| parcel.orders.len()).collect();
-        let mut orders = Vec::with_capacity(size);
-        let mut pieces = Vec::with_capacity(parcels.len());
-        for (mut parcel, share) in parcels.into_iter().zip(shares(&waiting, size)) {
-            let start = orders.len();
-            let mut lines = Vec::with_capacity(share);
-            for one in parcel.orders.by_ref().take(share) {
-                let_others_go();
-                lines.push(one.line);
-                orders.push(one.incoming);
-            }
-            pieces.push(Piece { parcel, lines, place: start..orders.len() });
-        }
-        Batch { pieces, orders: Arc::new(Orders(orders)) }
-    }
-}
-
-/// How many orders each that waits may have in a transaction: the same for all, and what the small
-/// ones leave goes to the large ones, so that one order never waits for a thousand others.
-fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
-    let mut smallest_first: Vec<usize> = (0..waiting.len()).collect();
-    smallest_first.sort_by_key(|at| waiting[*at]);
-    let mut shares = vec![0; waiting.len()];
-    let (mut left, mut of) = (size, waiting.len());
-    for at in smallest_first {
-        shares[at] = waiting[at].min(left / of);
-        left -= shares[at];
-        of -= 1;
-    }
-    shares
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_small_go_in_whole_and_the_large_share_the_rest() {
-        for (waiting, size, want) in [
-            (&[1_000][..], 64, &[64][..]),
-            (&[1_000, 1], 64, &[63, 1]),
-            (&[1_000, 1, 1_000, 3], 64, &[30, 1, 30, 3]),
-            (&[5, 5, 5], 64, &[5, 5, 5]),
-            (&[9, 9, 9], 3, &[1, 1, 1]),
-            (&[], 8, &[]),
-        ] {
-            assert_eq!(shares(waiting, size), want, "{waiting:?} into {size}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
-pub(super) use write::{BATCH_START, PAUSE, in_turn, next_size};
+pub(super) use write::{BATCH_START, InTurn, PAUSE, group_of, in_turn, next_size};
 
 /// How many lines are numbered together, by trade start; a longer file is numbered in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
@@ -191,5 +191,61 @@ impl<'a> Import<'a> {
             })?;
         }
         stored
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::HashMap;
+
+    use kiosque_model::{GroupNo, Zone};
+
+    use super::*;
+    use crate::ingest::ndjson::{LineSize, RawLine};
+
+    /// Devices and the numbers of their groups.
+    pub(in crate::ingest) fn groups() -> HashMap<String, GroupNo> {
+        let groups = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3)];
+        groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into()
+    }
+
+    /// Orders from `ID@DEVICE`, each started a second before the one before it.
+    pub(in crate::ingest) fn prepared(orders: &[&str]) -> Vec<Prepared> {
+        let lines = orders.iter().zip(1..).map(|(order, number)| {
+            let (id, device) = order.split_once('@').expect("ID@DEVICE");
+            let text = format!(
+                r#"{{"orderId":"{id}","deviceCode":"{device}","currency":"USD","totalAmount":1,
+                "tradeStartTime":"2026-03-01 10:00:{:02}"}}"#,
+                59 - number
+            );
+            RawLine { number, text: text.replace('\n', " ").into(), size: LineSize::Whole }
+        });
+        let (zone, names, mut chunk) = (Zone::utc(), HashMap::new(), Chunk::default());
+        check_block(lines.collect(), &zone, &names, &mut chunk);
+        assert!(chunk.rejected.is_empty(), "{:?}", chunk.rejected);
+        chunk.prepared
+    }
+
+    /// The order among devices is free; each device's own are by trade start, and what comes again
+    /// comes last.
+    #[test]
+    fn orders_lie_by_group_and_begin_with_any_of_them() {
+        let orders =
+            ["1@c1", "2@a1", "3@b1", "4@a2", "3@b1", "5@a1", "6@x", "2@a1", "7@c1", "8@b1"];
+        for (begins_with, stored) in [
+            (None, "6 5 2 4 8 3 7 1 3 2"),
+            (Some(1), "5 2 4 8 3 7 1 6 3 2"),
+            (Some(2), "8 3 7 1 6 5 2 4 3 2"),
+            (Some(3), "7 1 6 5 2 4 8 3 3 2"),
+            (Some(4), "6 5 2 4 8 3 7 1 3 2"),
+        ] {
+            let mut turn = in_turn(prepared(&orders), &groups());
+            if let Some(group) = begins_with {
+                turn.begin_with(GroupNo(group), &groups());
+            }
+            let orders = turn.into_orders();
+            let ids: Vec<_> = orders.iter().map(|one| one.incoming.order_id.as_str()).collect();
+            assert_eq!(ids.join(" "), stored, "beginning with {begins_with:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use kiosque_wire::{OrdersReceived, RejectedOrder};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::group_commit::{self, GroupCommit, Stored};
-use super::import::{Chunk, Prepared, check_block, in_turn};
+use super::import::{Chunk, InTurn, check_block, in_turn};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use crate::answer::Failure;
@@ -21,6 +21,10 @@ use crate::metrics::OrderCounters;
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
 /// The longest reason that is told whole: it may quote what stood in the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
+/// How much text of a stream is checked and stored together, at least and at most: orders of many
+/// groups that are stored together touch fewer pages the more of each group there are.
+const CHUNK_BYTES_MIN: usize = 256 << 10;
+const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Keys that mean nothing here and were told in the log, each once while the server runs.
 const UNKNOWN_KEYS_TOLD_MAX: usize = 1_000;
 
@@ -62,7 +66,9 @@ struct Storing {
 
 /// A chunk that was checked.
 struct Checked {
-    orders: Vec<Prepared>,
+    orders: InTurn,
+    /// The fleet that they were put in their order by.
+    fleet: Arc<FleetSeen>,
     rejected: Vec<RejectedOrder>,
     unknown_keys: BTreeSet<String>,
 }
@@ -111,6 +117,14 @@ impl Intake {
         Ok(OrderStream { intake: self, _place: place, received, storing: None, begun: false })
     }
 
+    /// How much of a stream to check and store together: each has one chunk that is stored and one
+    /// that is checked, and half of the room is left to those who come.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
+        let of_each = room / (2 * 2 * self.streams_open().max(1));
+        of_each.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+    }
+
     /// Checks lines on a thread for it, of which few are busy with orders at a time: it takes
     /// milliseconds, and others ask for pages meanwhile.
     async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Failure> {
@@ -123,7 +137,7 @@ impl Intake {
         }
         let checking = tokio::task::spawn_blocking(move || {
             let _hand = hand;
-            check(lines, &zone, &seen)
+            check(lines, &zone, seen)
         });
         checking.await.map_err(|panic| Failure::broken(&panic))
     }
@@ -164,8 +178,8 @@ impl OrderStream<'_> {
         self.intake.tell_unknown(checked.unknown_keys);
         // A line further down may be a later word on the same order: in their turn.
         self.settle().await?;
-        let orders = checked.orders;
-        let answer = (!orders.is_empty()).then(|| self.intake.commits.store(orders, room));
+        let Checked { orders, fleet, .. } = checked;
+        let answer = (!orders.is_empty()).then(|| self.intake.commits.store(orders, fleet, room));
         self.storing = Some(Storing { rejected: checked.rejected, answer });
         Ok(())
     }
@@ -201,11 +215,12 @@ impl OrderStream<'_> {
 }
 
 /// Checks lines and lays out what is good of them as an import does.
-fn check(lines: Vec<RawLine>, zone: &Zone, fleet: &FleetSeen) -> Checked {
+fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSeen>) -> Checked {
     let mut chunk = Chunk::default();
     check_block(lines, zone, &fleet.product_names, &mut chunk);
     Checked {
         orders: in_turn(chunk.prepared, &fleet.groups_by_device),
+        fleet,
         rejected: chunk.rejected.into_iter().map(told).collect(),
         unknown_keys: chunk.unknown_keys,
     }

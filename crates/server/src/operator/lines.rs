@@ -14,7 +14,6 @@ use crate::ingest::ndjson::{Cutter, RawLine};
 
 /// What is checked and stored together, unless the caller pauses before.
 const CHUNK_LINES: usize = 1_000;
-const CHUNK_BYTES: usize = 256 << 10;
 /// How long whole lines wait for more to come.
 const LINGER: Duration = Duration::from_millis(200);
 
@@ -40,8 +39,11 @@ impl Lines<'_> {
         Lines { body, idle_deadline, cutter: Cutter::default(), piece: Bytes::new() }
     }
 
-    /// The next lines that are not blank; `None` at the end.
-    pub(super) async fn next_chunk(&mut self) -> Result<Option<Vec<RawLine>>, Problem> {
+    /// The next lines that are not blank, until they are `enough_bytes`; `None` at the end.
+    pub(super) async fn next_chunk(
+        &mut self,
+        enough_bytes: usize,
+    ) -> Result<Option<Vec<RawLine>>, Problem> {
         let mut lines = Vec::new();
         let mut bytes = 0;
         loop {
@@ -52,7 +54,7 @@ impl Lines<'_> {
                 let_others_go();
                 bytes += line.text.len();
                 lines.push(line);
-                if lines.len() >= CHUNK_LINES || bytes >= CHUNK_BYTES {
+                if lines.len() >= CHUNK_LINES || bytes >= enough_bytes {
                     return Ok(Some(lines));
                 }
             }

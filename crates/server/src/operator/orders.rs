@@ -11,7 +11,7 @@ pub(super) async fn post(call: &mut Call<'_>) -> Answer {
     call.holder(Right::Orders).await?;
     let mut stream = call.app.intake.admit()?;
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
-    while let Some(chunk) = lines.next_chunk().await? {
+    while let Some(chunk) = lines.next_chunk(call.app.intake.chunk_bytes()).await? {
         stream.take(chunk).await?;
     }
     json(&stream.finish().await?)

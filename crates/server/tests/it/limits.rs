@@ -115,7 +115,7 @@ fn the_limits_are_what_the_design_says() {
             fleet_body_max_bytes: 16 << 20,
             ingest_streams_max: 64,
             ingest_queue_max_bytes: 32 << 20,
-            ingest_threads: hash_slots.max(2),
+            ingest_threads: hash_slots,
         };
         assert_eq!(Limits::for_cores(cores), expected);
     }

@@ -66,7 +66,7 @@ impl Sqlite {
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
-        writer.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        writer.pragma_update(None, "wal_autocheckpoint", 8_000)?;
         writer.pragma_update(None, "cache_size", -32_000)?;
         // Writes ask for their turn themselves, more often than SQLite would.
         writer.busy_timeout(Duration::ZERO)?;

@@ -30,7 +30,7 @@ pub(super) async fn store(
 ) -> Result<(), ImportError> {
     let total = count(prepared.len());
     let groups = import.store.groups_by_device().await?;
-    let mut orders = in_turn(prepared, &groups).into_iter();
+    let mut orders = in_turn(prepared, &groups).into_orders().into_iter();
     let owners = Arc::new(tokio::sync::Mutex::new(Owners::default()));
     let mut size = BATCH_START;
     let mut stored = 0;
@@ -61,12 +61,51 @@ pub(super) async fn store(
     }
 }
 
-/// First every order once, each device's by trade start; then those that come again, in the order
-/// of the file, so that the last line of an order is what stays.
+/// Orders as they may be stored one after the other.
+#[derive(Debug)]
+pub(in crate::ingest) struct InTurn {
+    /// Every order once, group by group, each device's by trade start.
+    firsts: Vec<Prepared>,
+    /// Those that come again, in the order of the file, so that the last line of an order is what
+    /// stays.
+    repeats: Vec<Prepared>,
+}
+
+impl InTurn {
+    pub(in crate::ingest) fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// Begins with a group; those before it come at the end. The order among groups is free.
+    pub(in crate::ingest) fn begin_with(
+        &mut self,
+        group: GroupNo,
+        groups: &HashMap<String, GroupNo>,
+    ) {
+        let is_before = |one: &Prepared| group_of(one, groups) < Some(group);
+        let begins = self.firsts.partition_point(is_before);
+        self.firsts.rotate_left(begins);
+    }
+
+    pub(in crate::ingest) fn into_orders(mut self) -> Vec<Prepared> {
+        self.firsts.append(&mut self.repeats);
+        self.firsts
+    }
+}
+
+/// Whose orders an order is stored with.
+pub(in crate::ingest) fn group_of(
+    one: &Prepared,
+    groups: &HashMap<String, GroupNo>,
+) -> Option<GroupNo> {
+    groups.get(one.incoming.device_code.as_str()).copied()
+}
+
+/// Brings orders in an order in which they may be stored.
 pub(in crate::ingest) fn in_turn(
     mut prepared: Vec<Prepared>,
     groups: &HashMap<String, GroupNo>,
-) -> Vec<Prepared> {
+) -> InTurn {
     prepared.sort_by_key(|one| one.line);
     let mut seen = HashSet::with_capacity(prepared.len());
     let mut again = Vec::with_capacity(prepared.len());
@@ -84,15 +123,14 @@ pub(in crate::ingest) fn in_turn(
         if again { repeats.push(one) } else { firsts.push(one) }
     }
     side_by_side(&mut firsts, groups);
-    firsts.append(&mut repeats);
-    firsts
+    InTurn { firsts, repeats }
 }
 
 /// Orders that are read together come to lie together, and a transaction touches few pages of each
 /// index: group by group, and there in runs by time, in each of which a device's orders are
 /// neighbours. The order among devices is free; each device's own stays by trade start.
 fn side_by_side(orders: &mut [Prepared], groups: &HashMap<String, GroupNo>) {
-    let group = |one: &Prepared| groups.get(one.incoming.device_code.as_str()).copied();
+    let group = |one: &Prepared| group_of(one, groups);
     orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));
     for of_group in orders.chunk_by_mut(|one, next| group(one) == group(next)) {
         for run in of_group.chunks_mut(RUN) {
