@@ -19,7 +19,7 @@ use batch::{Batch, Orders, Piece};
 /// What a transaction is meant to take. A longer one would store a tenth more a second, since what
 /// is written grows slower than the orders do; but its pages are written at one stretch, and who
 /// asks for a page meanwhile waits.
-const TURN: Duration = Duration::from_millis(8);
+const TURN: Duration = Duration::from_millis(10);
 /// The same where a database writes the pages, and each statement is a way there and back.
 const TURN_OF_DATABASE: Duration = Duration::from_millis(40);
 /// Orders after which the writer reads again who owns which device: codes that do not exist are
