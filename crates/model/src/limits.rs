@@ -96,7 +96,7 @@ impl Limits {
             fleet_body_max_bytes: 16 << 20,
             ingest_streams_max: 64,
             ingest_queue_max_bytes: 32 << 20,
-            // The other core is left to those who ask.
+            // One core is left to those who ask.
             ingest_threads: cores.saturating_sub(1).max(1),
         }
     }

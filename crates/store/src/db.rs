@@ -200,11 +200,12 @@ impl Db {
         }
     }
 
-    /// How large the files are, where they are ours.
+    /// Whether the data is in a file, which this process writes itself.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Db::Sqlite(_))
     }
 
+    /// How large the files are, where they are ours.
     pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
         match self {
             Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),

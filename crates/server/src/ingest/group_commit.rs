@@ -99,7 +99,8 @@ impl GroupCommit {
         room: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();
-        if let Some(group) = self.has_come_to() {
+        let begins_with = self.queue().has_come_to;
+        if let Some(group) = begins_with {
             orders.begin_with(group, &fleet.groups_by_device);
         }
         let (orders, stored) = (orders.into_orders().into_iter(), Stored::default());
@@ -110,10 +111,6 @@ impl GroupCommit {
             tokio::spawn(Arc::clone(self).write());
         }
         answered
-    }
-
-    fn has_come_to(&self) -> Option<GroupNo> {
-        self.queue().has_come_to
     }
 
     /// A panic under the lock has left a queue that is whole.

@@ -117,12 +117,10 @@ impl Intake {
         Ok(OrderStream { intake: self, _place: place, received, storing: None, begun: false })
     }
 
-    /// How much of a stream to check and store together: each has one chunk that is stored and one
-    /// that is checked, and half of the room is left to those who come.
+    /// How much of a stream to check and store together now.
     pub(crate) fn chunk_bytes(&self) -> usize {
         let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
-        let of_each = room / (2 * 2 * self.streams_open().max(1));
-        of_each.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+        chunk_bytes(room, self.streams_open())
     }
 
     /// Checks lines on a thread for it, of which few are busy with orders at a time: it takes
@@ -214,6 +212,12 @@ impl OrderStream<'_> {
     }
 }
 
+/// Each stream has one chunk that is stored and one that is checked, and half of the room is left
+/// to those who come.
+fn chunk_bytes(room: usize, streams: usize) -> usize {
+    (room / (2 * 2 * streams.max(1))).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+}
+
 /// Checks lines and lays out what is good of them as an import does.
 fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSeen>) -> Checked {
     let mut chunk = Chunk::default();
@@ -248,4 +252,19 @@ pub(super) fn cut(mut text: String, chars_max: usize) -> String {
 /// What panicked under these locks has left something whole.
 fn on<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_streams_have_small_chunks_and_half_of_the_room_stays() {
+        let room = Limits::for_cores(2).ingest_queue_max_bytes;
+        for (streams, kib) in [(0, 1_024), (1, 1_024), (8, 1_024), (16, 512), (32, 256), (64, 256)]
+        {
+            assert_eq!(chunk_bytes(room, streams), kib << 10, "{streams} streams");
+        }
+        assert_eq!(chunk_bytes(1, 1), CHUNK_BYTES_MIN);
+    }
 }

@@ -137,3 +137,17 @@ async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
         assert_eq!(found, [want, want], "{length:?}");
     }
 }
+
+/// Of an insert that selects, SQLite keeps every page that it touches as it was.
+#[test]
+fn rows_are_inserted_by_their_values() {
+    let mut inserts = 0;
+    for sql in crate::all_statements().chain(crate::transfer::statements()) {
+        let text = sql.for_sqlite();
+        if text.starts_with("insert ") {
+            inserts += 1;
+            assert!(!text.contains(") select "), "{}: {text}", sql.name);
+        }
+    }
+    assert!(inserts > 20, "{inserts}");
+}
