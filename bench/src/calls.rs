@@ -1,7 +1,7 @@
 //! What is asked in each scenario, as calls with a live session.
 
 use anyhow::{Context, ensure};
-use kiosque_wire::{
+use kiosque_contract::{
     DeviceRecord, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page,
     SessionData,
 };

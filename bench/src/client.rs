@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use kiosque_wire::TOKEN_HEADER;
+use kiosque_contract::TOKEN_HEADER;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -33,7 +33,7 @@ impl Call {
     /// # Errors
     /// When path or token cannot travel.
     pub(crate) fn new(path: &str, token: Option<&str>, body: String) -> anyhow::Result<Call> {
-        let uri = format!("{}/{path}", kiosque_wire::GATEWAY_PREFIX).parse()?;
+        let uri = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX).parse()?;
         let mut headers = HeaderMap::new();
         if let Some(token) = token {
             headers.insert(TOKEN_HEADER, HeaderValue::from_str(token)?);
@@ -153,7 +153,7 @@ impl Connection {
         call: &Call,
     ) -> anyhow::Result<T> {
         let body = self.post(call).await?;
-        let answer: kiosque_wire::Envelope<T> = serde_json::from_slice(&body)
+        let answer: kiosque_contract::Envelope<T> = serde_json::from_slice(&body)
             .with_context(|| format!("{} was answered in another shape", call.uri))?;
         Ok(answer.data)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use jiff::ToSpan;
-use kiosque_wire::DashboardFilter;
+use kiosque_contract::DashboardFilter;
 
 use crate::calls::Sessions;
 use crate::catalog::CURRENCIES;

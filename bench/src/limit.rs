@@ -130,7 +130,7 @@ async fn answer(
     if !taken {
         *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     }
-    let json = HeaderValue::from_static(kiosque_wire::CONTENT_TYPE);
+    let json = HeaderValue::from_static(kiosque_contract::CONTENT_TYPE);
     response.headers_mut().insert(CONTENT_TYPE, json);
     Ok(response)
 }

@@ -4,7 +4,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kiosque_model::{AccountNo, GroupNo, Presented, Session, SessionRow, Token, UnixMs};
+use kiosque_model::{AccountNo, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs};
 use kiosque_server::locale::Locale;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn token(header: &[u8]) {
-    let Some(presented) = Presented::read(header) else {
+    let Some(presented) = PresentedToken::read(header) else {
         return;
     };
     let bytes: [u8; 48] =
@@ -39,7 +39,7 @@ fn token(header: &[u8]) {
     assert!(Session::prove(&presented, Some(&row), UnixMs(1_000)).is_none());
     let mut altered = header.to_vec();
     altered[20] = if altered[20] == b'A' { b'B' } else { b'A' };
-    let altered = Presented::read(&altered).expect("base64url all the same");
+    let altered = PresentedToken::read(&altered).expect("base64url all the same");
     assert!(Session::prove(&altered, Some(&row), UnixMs(0)).is_none());
 }
 

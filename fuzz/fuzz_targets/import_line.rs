@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use kiosque_contract::OrderRecord;
 use kiosque_model::Zone;
 use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
@@ -12,7 +13,6 @@ use kiosque_server::ingest::ndjson::{LineSize, RawLines};
 use kiosque_server::ingest::record::{self, ProductNames, Records};
 use kiosque_server::ingest::rejected::{Content, Rejected};
 use kiosque_store::{Incoming, Kept, Record, RecordShape};
-use kiosque_wire::OrderRecord;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

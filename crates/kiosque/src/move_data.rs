@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use kiosque_server::clock::Clock;
-use kiosque_store::{Moving, StorePlace, WhenAbsent};
+use kiosque_store::{Moving, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;
 use crate::settings::Settings;
@@ -12,7 +12,8 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
     let address = settings.store.as_ref();
     let address = address.context("--store URL is needed: the database to move to")?;
     let folder = open::folder(settings)?;
-    let from = open::end_of_move(StorePlace::Folder(&folder), settings, None, WhenAbsent::Refuse);
+    let from =
+        open::end_of_move(StoreLocation::Folder(&folder), settings, None, WhenAbsent::Refuse);
     let from = from.await.with_context(|| folder.display().to_string())?;
     let zone = Some(from.zone().clone());
     let to = open::end_of_move(address.place(), settings, zone, WhenAbsent::Create).await;

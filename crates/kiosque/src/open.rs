@@ -8,7 +8,7 @@ use anyhow::Context;
 use kiosque_model::Zone;
 use kiosque_server::clock::Clock;
 use kiosque_server::ingest::record::Records;
-use kiosque_store::{Error, Opening, Store, StorePlace, WhenAbsent};
+use kiosque_store::{Error, OpenOptions, Store, StoreLocation, WhenAbsent};
 
 use crate::settings::Settings;
 
@@ -52,14 +52,14 @@ pub(crate) async fn store_to_serve(
 
 /// Opens one end of a move: of its zone, or the recorded one.
 pub(crate) async fn end_of_move(
-    place: StorePlace<'_>,
+    place: StoreLocation<'_>,
     settings: &Settings,
     zone: Option<Zone>,
     when_absent: WhenAbsent,
 ) -> anyhow::Result<Store> {
     let (now, lease) = (Clock::System.now(), settings.serve.lease()?);
     let (shape, wait) = (Arc::new(Records), COMMAND_WAIT);
-    let opening = Opening { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
+    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
     Ok(Store::open_unsettled(&opening).await?)
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn store_in(
     if when_absent == WhenAbsent::Create {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    let opened = open(StorePlace::Folder(folder), settings, when_absent, wait).await?;
+    let opened = open(StoreLocation::Folder(folder), settings, when_absent, wait).await?;
     opened.with_context(|| folder.display().to_string())
 }
 
@@ -114,7 +114,7 @@ async fn database(
 }
 
 async fn open(
-    place: StorePlace<'_>,
+    place: StoreLocation<'_>,
     settings: &Settings,
     when_absent: WhenAbsent,
     wait: Duration,
@@ -123,6 +123,6 @@ async fn open(
     let zone = zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))?;
     let (now, lease) = (Clock::System.now(), settings.serve.lease()?);
     let shape = Arc::new(Records);
-    let opening = Opening { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
+    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
     Ok(Store::open(&opening).await)
 }

@@ -11,7 +11,7 @@ use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
-use kiosque_server::{App, Door, Listener, Stop};
+use kiosque_server::{App, Audience, Listener, Stop};
 use kiosque_store::{Archived, Error, Store};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -66,7 +66,7 @@ pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::R
     let certificate = Certificate::open(identity.clone())?;
     follow(Arc::clone(&certificate))?;
     let address = settings.listen.unwrap_or(LISTEN);
-    let listener = Listener::bind(Door::Gateway, address, Arc::clone(&certificate)).await;
+    let listener = Listener::bind(Audience::Gateway, address, Arc::clone(&certificate)).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     Ok(Entrance { listener, identity, certificate })
 }
@@ -77,7 +77,8 @@ async fn listen_to_operator(
     settings: &ServeSettings,
 ) -> anyhow::Result<Listener> {
     let address = settings.operator_listen.unwrap_or(OPERATOR_LISTEN);
-    let listener = Listener::bind(Door::Operator, address, Arc::clone(&entrance.certificate)).await;
+    let listener =
+        Listener::bind(Audience::Operator, address, Arc::clone(&entrance.certificate)).await;
     listener.with_context(|| {
         format!("cannot listen on {address} for the operator (see --operator-listen)")
     })
@@ -133,8 +134,8 @@ pub(crate) async fn serve(
     let mut serving = JoinSet::new();
     for listener in listeners {
         let threads = match listener.door() {
-            Door::Gateway => Handle::current(),
-            Door::Operator => for_operator.handle().clone(),
+            Audience::Gateway => Handle::current(),
+            Audience::Operator => for_operator.handle().clone(),
         };
         serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
     }
@@ -156,7 +157,7 @@ fn operators_threads() -> io::Result<Runtime> {
 /// A node whose clock is off would let sessions live on that have ended, or end those that stand.
 async fn watch_clock(store: Store) {
     let mut was_off = false;
-    while let Some(clock) = store.hold_clock(Clock::System.now()) {
+    while let Some(clock) = store.check_clock(Clock::System.now()) {
         if clock.is_off && !was_off {
             let ahead_ms = clock.ahead_ms;
             tracing::error!(

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 use kiosque_model::TrustedProxies;
 use kiosque_server::locale::Locale;
-use kiosque_store::{SessionLease, StorePlace};
+use kiosque_store::{SessionLease, StoreLocation};
 use serde::{Deserialize, Serialize};
 
 use crate::args::Cli;
@@ -277,8 +277,8 @@ fn warn_of_unknown_variables() {
 pub(crate) struct Address(String);
 
 impl Address {
-    pub(crate) fn place(&self) -> StorePlace<'_> {
-        StorePlace::Postgres(&self.0)
+    pub(crate) fn place(&self) -> StoreLocation<'_> {
+        StoreLocation::Postgres(&self.0)
     }
 }
 

@@ -26,9 +26,9 @@ pub use ids::{
 pub use limits::Limits;
 pub use money::{Currency, Minor};
 pub use operator::{KeyDigest, OperatorKey, Right, Rights};
-pub use page::PageAsk;
+pub use page::PageRequest;
 pub use refusal::{Refusal, Violation};
 pub use scope::Scope;
-pub use session::{Presented, Session, SessionRow, Token, TokenDigest};
+pub use session::{PresentedToken, Session, SessionRow, Token, TokenDigest};
 pub use source::{Place, Source, TrustedProxies};
 pub use time::{UnixMs, Zone};

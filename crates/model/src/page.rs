@@ -2,19 +2,19 @@
 
 /// A page that may be asked for: both numbers are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageAsk {
+pub struct PageRequest {
     current: i64,
     size: i64,
 }
 
-impl PageAsk {
+impl PageRequest {
     /// The contract's default size.
     pub const SIZE_DEFAULT: i64 = 10;
 
     /// A page of `size` rows, the `current`-th from 1; `None` when either is not positive.
     #[must_use]
-    pub const fn new(current: i64, size: i64) -> Option<PageAsk> {
-        if current >= 1 && size >= 1 { Some(PageAsk { current, size }) } else { None }
+    pub const fn new(current: i64, size: i64) -> Option<PageRequest> {
+        if current >= 1 && size >= 1 { Some(PageRequest { current, size }) } else { None }
     }
 
     /// The page's number, from 1.
@@ -45,10 +45,10 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_stay_past_the_end() {
-        let far = PageAsk::new(i64::MAX, i64::MAX).expect("positive");
+        let far = PageRequest::new(i64::MAX, i64::MAX).expect("positive");
         assert_eq!(far.skip(), 1 << 53);
-        assert_eq!(PageAsk::new(3, 10).expect("positive").skip(), 20);
-        assert_eq!(PageAsk::new(0, 10), None);
-        assert_eq!(PageAsk::new(1, 0), None);
+        assert_eq!(PageRequest::new(3, 10).expect("positive").skip(), 20);
+        assert_eq!(PageRequest::new(0, 10), None);
+        assert_eq!(PageRequest::new(1, 0), None);
     }
 }

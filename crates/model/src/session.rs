@@ -67,21 +67,21 @@ impl TokenDigest {
 
 /// A token that a request brought: well formed, and not yet believed.
 #[derive(Clone, Debug)]
-pub struct Presented {
+pub struct PresentedToken {
     account_hint: AccountNo,
     group_hint: GroupNo,
     digest: TokenDigest,
 }
 
-impl Presented {
+impl PresentedToken {
     /// Reads a header's exact value; `None` when no session can have such a token.
     #[must_use]
-    pub fn read(header: &[u8]) -> Option<Presented> {
+    pub fn read(header: &[u8]) -> Option<PresentedToken> {
         let bytes = URL_SAFE_NO_PAD.decode(header).ok()?;
         let bytes: [u8; TOKEN_BYTES] = bytes.try_into().ok()?;
         let (account, rest) = bytes.split_first_chunk::<8>()?;
         let (group, _) = rest.split_first_chunk::<8>()?;
-        Some(Presented {
+        Some(PresentedToken {
             account_hint: AccountNo(i64::from_be_bytes(*account)),
             group_hint: GroupNo(i64::from_be_bytes(*group)),
             digest: TokenDigest::of(header),
@@ -131,7 +131,11 @@ impl Session {
     /// The one rule that says whether a token is good: its account's row carries its digest and has
     /// not run out. Otherwise `None`, which is answered -4.
     #[must_use]
-    pub fn prove(presented: &Presented, row: Option<&SessionRow>, now: UnixMs) -> Option<Session> {
+    pub fn prove(
+        presented: &PresentedToken,
+        row: Option<&SessionRow>,
+        now: UnixMs,
+    ) -> Option<Session> {
         let row = row?;
         let stands = row.account == presented.account_hint
             && row.token_digest == presented.digest.as_str()
@@ -171,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_token_stands_until_its_expiry_and_only_with_its_exact_characters() {
-        let presented = Presented::read(token().reveal().as_bytes()).expect("well formed");
+        let presented = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
         assert!(Session::prove(&presented, Some(&row()), UnixMs(999)).is_some());
         assert!(Session::prove(&presented, Some(&row()), UnixMs(1_000)).is_none());
         assert!(Session::prove(&presented, None, UnixMs(0)).is_none());
@@ -187,13 +191,13 @@ mod tests {
         for at in 0..text.len() {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
-            let stands = Presented::read(&altered)
+            let stands = PresentedToken::read(&altered)
                 .and_then(|presented| Session::prove(&presented, Some(&row()), UnixMs(0)));
             assert!(stands.is_none(), "character {at}");
         }
         for wrong in [format!("Bearer {text}"), format!(" {text}"), String::new(), "é".to_owned()]
         {
-            assert!(Presented::read(wrong.as_bytes()).is_none(), "{wrong:?}");
+            assert!(PresentedToken::read(wrong.as_bytes()).is_none(), "{wrong:?}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
-use kiosque_model::{PageAsk, Refusal};
+use kiosque_contract::{Code, Envelope};
+use kiosque_model::{PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
-use kiosque_wire::{Code, Envelope};
 use serde::Serialize;
 
 use crate::clock::NoEntropy;
@@ -23,10 +23,10 @@ impl Data {
         Data(b"null".to_vec())
     }
 
-    /// The same shape as [`kiosque_wire::Page`], around records that are JSON already.
+    /// The same shape as [`kiosque_contract::Page`], around records that are JSON already.
     pub(crate) fn page<'r>(
         total: i64,
-        page: PageAsk,
+        page: PageRequest,
         records: impl Iterator<Item = &'r [u8]>,
     ) -> Data {
         let (current, size) = (page.current(), page.size());
@@ -38,7 +38,7 @@ impl Data {
         Data::list_into(data, records)
     }
 
-    /// The same shape as [`kiosque_wire::DeviceProfile`], around records that are JSON already.
+    /// The same shape as [`kiosque_contract::DeviceProfile`], around records that are JSON already.
     pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Data {
         let data = br#"{"list":["#.to_vec();
         Data::list_into(data, records)
@@ -86,7 +86,7 @@ pub(crate) enum FaultKind {
     /// The store failed.
     StoreFailed,
     /// More was asked at a time than is taken.
-    Crowded,
+    Overloaded,
     /// A defect.
     Broken,
 }
@@ -101,7 +101,7 @@ impl Failure {
 
     /// More than the service takes at a time.
     pub(crate) fn busy(said: &'static str) -> Failure {
-        let (kind, cause) = (FaultKind::Crowded, said.to_owned());
+        let (kind, cause) = (FaultKind::Overloaded, said.to_owned());
         Failure::System(SystemFault { kind, said, cause, retry_after_s: Some(1) })
     }
 }
@@ -195,10 +195,10 @@ pub(crate) fn render(
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_wire::CONTENT_TYPE));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_contract::CONTENT_TYPE));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(kiosque_wire::REQUEST_ID_HEADER, id);
+        headers.insert(kiosque_contract::REQUEST_ID_HEADER, id);
     }
     if let Some(seconds) = retry_after_s {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -7,12 +7,12 @@ use kiosque_model::{Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::clock::{Clock, Entropy, NoEntropy};
-use crate::gate::Gate;
 use crate::ingest::stream::Intake;
 use crate::locale::Locale;
+use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
-use crate::trail::Trail;
+use crate::refused_logins::RefusedLogins;
 use crate::{operator, router};
 
 /// How a server behaves, where the operator has a say.
@@ -64,8 +64,8 @@ pub struct App {
     pub(crate) known_hash_slots: HashSlots,
     /// Where all others are.
     pub(crate) hash_slots: HashSlots,
-    pub(crate) gate: Gate,
-    pub(crate) trail: Trail,
+    pub(crate) gate: LoginLimiter,
+    pub(crate) trail: RefusedLogins,
     pub(crate) intake: Intake,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
@@ -89,8 +89,8 @@ impl App {
         Ok(App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
-            gate: Gate::new(&settings.limits, entropy.bytes()?),
-            trail: Trail::default(),
+            gate: LoginLimiter::new(&settings.limits, entropy.bytes()?),
+            trail: RefusedLogins::default(),
             intake: Intake::new(&store, &clock, &settings.limits, metrics.orders.clone()),
             metrics,
             stopping: AtomicBool::new(false),

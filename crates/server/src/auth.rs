@@ -1,9 +1,9 @@
 //! Log in, switch group, log out (contract, "States and transitions" and "Authentication").
 
+use kiosque_contract::{SessionData, SwitchableGroup};
 use kiosque_model::audit::LoginFault;
 use kiosque_model::{GroupId, LoginName, Origin, Refusal};
-use kiosque_store::{Acquaintance, Credentials, Opened};
-use kiosque_wire::{SessionData, SwitchableGroup};
+use kiosque_store::{Credentials, OpenedSession, SourceStatus};
 
 use crate::answer::{Data, Failure};
 use crate::app::App;
@@ -28,7 +28,7 @@ pub(crate) async fn log_in(call: Call<'_>) -> Result<Data, Failure> {
     };
     let account = name.filter(|_| found.is_some());
     let opened = match found {
-        Some((credentials, Acquaintance::Known)) => {
+        Some((credentials, SourceStatus::Known)) => {
             let slots = &app.known_hash_slots;
             compared(app, slots, Some(credentials), password, &origin).await
         }
@@ -53,7 +53,7 @@ async fn stranger(
     credentials: Option<Credentials>,
     password: String,
     origin: &Origin,
-) -> Result<Opened, Failure> {
+) -> Result<OpenedSession, Failure> {
     let mut attempt = app.gate.pass(username, origin.source.place(), &app.clock).await?;
     let opened = compared(app, &app.hash_slots, credentials, password, origin).await;
     if !matches!(opened, Err(Failure::Refusal(Refusal::Credentials))) {
@@ -68,7 +68,7 @@ async fn compared(
     credentials: Option<Credentials>,
     password: String,
     origin: &Origin,
-) -> Result<Opened, Failure> {
+) -> Result<OpenedSession, Failure> {
     let hash = credentials.as_ref().map(|known| known.password_hash.clone());
     let right = slots.verify(hash, password).await?;
     let credentials = credentials.filter(|_| right).ok_or(Refusal::Credentials)?;
@@ -117,7 +117,7 @@ pub(crate) async fn log_out(call: Call<'_>) -> Result<Data, Failure> {
     Ok(Data::null())
 }
 
-fn session_data(opened: Opened) -> Result<Data, Failure> {
+fn session_data(opened: OpenedSession) -> Result<Data, Failure> {
     let switchable_groups = opened
         .switchable
         .into_iter()

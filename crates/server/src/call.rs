@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
 use hyper::body::Incoming;
-use kiosque_model::{Origin, Presented, Refusal, Source, UnixMs};
-use kiosque_wire::{LOCALE_HEADER, TOKEN_HEADER};
+use kiosque_contract::{LOCALE_HEADER, TOKEN_HEADER};
+use kiosque_model::{Origin, PresentedToken, Refusal, Source, UnixMs};
 
 use crate::answer::Failure;
 use crate::app::App;
@@ -64,12 +64,14 @@ impl<'a> Call<'a> {
     }
 
     /// The token that the request brought; `when_missing` is what its path answers without one.
-    pub(crate) fn presented(&self, when_missing: Refusal) -> Result<Presented, Refusal> {
+    pub(crate) fn presented(&self, when_missing: Refusal) -> Result<PresentedToken, Refusal> {
         let mut values = self.head.headers.get_all(TOKEN_HEADER).iter();
         match (values.next(), values.next()) {
             (None, _) => Err(when_missing),
             (Some(value), None) if value.is_empty() => Err(when_missing),
-            (Some(value), None) => Presented::read(value.as_bytes()).ok_or(Refusal::TokenInvalid),
+            (Some(value), None) => {
+                PresentedToken::read(value.as_bytes()).ok_or(Refusal::TokenInvalid)
+            }
             (Some(_), Some(_)) => Err(Refusal::TokenInvalid),
         }
     }
@@ -94,7 +96,7 @@ impl<'a> Call<'a> {
 pub(crate) async fn after_session<T>(
     app: &App,
     now: UnixMs,
-    presented: &Presented,
+    presented: &PresentedToken,
     asked: Result<T, Refusal>,
 ) -> Result<T, Failure> {
     match asked {

@@ -18,8 +18,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
-use crate::listener::{Door, Stopping};
-use crate::pulse::{Felt, Protocol, Pulse};
+use crate::connection_activity::{ConnectionActivity, Monitored, Protocol};
+use crate::listener::{Audience, Stopping};
 use crate::{operator, router};
 
 /// Most headers that a request may have.
@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Serves a connection to its end. What goes wrong with it concerns nobody else.
 pub(crate) async fn serve(
-    (app, door, peer): (Arc<App>, Door, IpAddr),
+    (app, door, peer): (Arc<App>, Audience, IpAddr),
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
@@ -47,16 +47,16 @@ pub(crate) async fn serve(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    let pulse = Pulse::new(protocol);
-    let io = TokioIo::new(Felt { stream, pulse: Arc::clone(&pulse) });
+    let pulse = ConnectionActivity::new(protocol);
+    let io = TokioIo::new(Monitored { stream, pulse: Arc::clone(&pulse) });
     let answering = (Arc::clone(&app), Arc::clone(&pulse));
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, pulse) = answering.clone();
         async move {
             let _under_way = pulse.request();
             Ok::<_, Infallible>(match door {
-                Door::Gateway => router::answer(&app, request, peer).await,
-                Door::Operator => operator::answer(&app, request, peer).await,
+                Audience::Gateway => router::answer(&app, request, peer).await,
+                Audience::Operator => operator::answer(&app, request, peer).await,
             })
         }
     });
@@ -97,7 +97,7 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
     app: &App,
-    pulse: &Pulse,
+    pulse: &ConnectionActivity,
     mut stopping: Stopping,
 ) {
     let limits = &app.settings.limits;

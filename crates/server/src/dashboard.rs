@@ -3,11 +3,11 @@
 mod aisles;
 mod kpi;
 
-use kiosque_model::{DeviceCode, GroupId, Refusal};
-use kiosque_store::{DashboardAsk, Device};
-use kiosque_wire::{
+use kiosque_contract::{
     BestSellingProduct, DeviceSales, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
 };
+use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_store::{DashboardQuery, Device};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, after_session};
@@ -119,7 +119,7 @@ pub(crate) async fn device_profile(call: Call<'_>) -> Result<Data, Failure> {
 pub(crate) async fn online_devices(call: Call<'_>) -> Result<Data, Failure> {
     let (app, now) = (call.app, call.now);
     let presented = call.presented(Refusal::TokenInvalid)?;
-    let ask = DashboardAsk { group: None, devices: Vec::new(), start: now, end: now };
+    let ask = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
 
     let online = app.online_since(now);
     let collect = move |list: &mut Vec<OnlineDevice>, device: Device<'_>| {
@@ -139,7 +139,7 @@ pub(crate) async fn online_devices(call: Call<'_>) -> Result<Data, Failure> {
 }
 
 /// The filters that all functions share.
-fn asked(call: Call<'_>) -> Result<DashboardAsk, Refusal> {
+fn asked(call: Call<'_>) -> Result<DashboardQuery, Refusal> {
     let (app, now) = (call.app, call.now);
     let limits = &app.settings.limits;
     let mut form = call.form()?;
@@ -147,7 +147,7 @@ fn asked(call: Call<'_>) -> Result<DashboardAsk, Refusal> {
     let group = form.text("groupId").map(GroupId::parse);
     let devices = form.texts("deviceCodes", limits.device_codes_max);
     let devices = devices.into_iter().map(DeviceCode::parse).collect();
-    form.finish(Some(DashboardAsk { group, devices, start, end }))
+    form.finish(Some(DashboardQuery { group, devices, start, end }))
 }
 
 fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {

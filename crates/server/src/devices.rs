@@ -1,8 +1,8 @@
 //! List devices.
 
+use kiosque_contract::DeviceRecord;
 use kiosque_model::{DeviceCode, GroupId, Refusal};
-use kiosque_store::{Device, DeviceAsk, OnlineSince};
-use kiosque_wire::DeviceRecord;
+use kiosque_store::{Device, DeviceQuery, OnlineSince};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, after_session};
@@ -23,7 +23,7 @@ pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
     Ok(Data::page(total, page, records.in_order()))
 }
 
-fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
+fn device_ask(call: Call<'_>) -> Result<DeviceQuery, Refusal> {
     let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
     let mut form = call.form()?;
     let page = form.page(&query, size_max);
@@ -31,7 +31,7 @@ fn device_ask(call: Call<'_>) -> Result<DeviceAsk, Refusal> {
     let code = form.text("deviceCode").map(DeviceCode::parse);
     let name_part = form.text("deviceName");
     let is_online = form.zero_or_one("isOnline");
-    form.finish(page.map(|page| DeviceAsk { group, code, name_part, is_online, page }))
+    form.finish(page.map(|page| DeviceQuery { group, code, name_part, is_online, page }))
 }
 
 pub(crate) fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {

@@ -2,7 +2,7 @@
 //! learns of all of them at once.
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{PageAsk, Refusal, UnixMs, Violation, Zone};
+use kiosque_model::{PageRequest, Refusal, UnixMs, Violation, Zone};
 
 use crate::json::{Fields, Json};
 use crate::query;
@@ -22,7 +22,7 @@ impl Form {
     }
 
     /// The page that the query string asks for.
-    pub fn page(&mut self, query: &str, size_max: i64) -> Option<PageAsk> {
+    pub fn page(&mut self, query: &str, size_max: i64) -> Option<PageRequest> {
         match query::page_of(query, size_max) {
             Ok(page) => Some(page),
             Err(violations) => {

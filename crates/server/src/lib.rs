@@ -7,37 +7,37 @@
 
 mod answer;
 mod app;
-mod attempts;
 mod auth;
 mod body;
 mod call;
 pub mod clock;
 mod connection;
+mod connection_activity;
 mod dashboard;
 mod devices;
+mod failure_buckets;
 mod form;
-mod gate;
 pub mod ingest;
 mod json;
 mod listener;
 pub mod locale;
+mod login_limiter;
 mod metrics;
 pub mod openapi;
 mod operator;
 mod orders;
 pub mod password;
-mod pulse;
 mod query;
 mod records;
+mod refused_logins;
 mod router;
 pub mod tls;
-mod trail;
 
 pub use app::{App, Settings};
-pub use listener::{Door, Listener, Stop};
+pub use listener::{Audience, Listener, Stop};
 
 /// The doors that fuzzing knocks at; the service itself enters by them, too.
-pub mod doors {
+pub mod listeners {
     pub use crate::form::Form;
     pub use crate::json::{Fields, Json, parse_object};
     pub use crate::query::page_of;

@@ -18,7 +18,7 @@ const REST: Duration = Duration::from_millis(50);
 
 /// What is behind a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Audience {
     /// The interface of the contract, for integrators.
     Gateway,
     /// The operator's own calls.
@@ -68,7 +68,7 @@ impl Stopping {
 /// A socket that HTTPS is served on.
 #[derive(Debug)]
 pub struct Listener {
-    door: Door,
+    door: Audience,
     socket: TcpListener,
     certificate: Arc<Certificate>,
 }
@@ -79,7 +79,7 @@ impl Listener {
     /// # Errors
     /// The address is taken or is none of this machine's.
     pub async fn bind(
-        door: Door,
+        door: Audience,
         address: impl ToSocketAddrs,
         certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
@@ -88,7 +88,7 @@ impl Listener {
 
     /// What is behind it.
     #[must_use]
-    pub fn door(&self) -> Door {
+    pub fn door(&self) -> Audience {
         self.door
     }
 

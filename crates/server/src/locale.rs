@@ -1,9 +1,9 @@
 //! What is said to integrators, in each language. A `match` without a catch-all: a message that
 //! lacks a language does not compile.
 
+use kiosque_contract::Code;
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Fault, Violation};
-use kiosque_wire::Code;
 
 /// A language of `msg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,21 +2,21 @@
 //! tells of a group, a device, an account or a source. Each counter is looked up once, so that a
 //! request costs a few atomic additions.
 
-mod doors;
-mod making;
+mod listeners;
+mod registry;
 
 use std::time::Duration;
 
+use kiosque_contract::ActivityReceived;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
-use kiosque_wire::ActivityReceived;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
 
 use crate::answer::{Data, Failure, FaultKind};
-use crate::listener::Door;
-pub(crate) use doors::Connected;
-use doors::{DoorMetrics, Doors};
-use making::{Each, Making};
+use crate::listener::Audience;
+pub(crate) use listeners::Connected;
+use listeners::{ListenerCounters, ListenerMetrics};
+use registry::{Each, MetricRegistry};
 
 /// What [`Metrics::text`] is.
 pub(crate) const CONTENT_TYPE: &str = prometheus::TEXT_FORMAT;
@@ -25,8 +25,8 @@ pub(crate) const CONTENT_TYPE: &str = prometheus::TEXT_FORMAT;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    gateway: DoorMetrics,
-    operator: DoorMetrics,
+    gateway: ListenerMetrics,
+    operator: ListenerMetrics,
     logins: Each<LoginOutcome>,
     faults: Each<FaultKind>,
     pub(crate) orders: OrderCounters,
@@ -87,7 +87,7 @@ const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
 const FAULT_KINDS: [(FaultKind, &str); 4] = [
     (FaultKind::StoreBusy, "store_busy"),
     (FaultKind::StoreFailed, "store_failed"),
-    (FaultKind::Crowded, "crowded"),
+    (FaultKind::Overloaded, "crowded"),
     (FaultKind::Broken, "broken"),
 ];
 
@@ -121,13 +121,13 @@ impl Metrics {
         operator_paths: &[&'static str],
         started: UnixMs,
     ) -> Metrics {
-        let making = Making(Registry::new());
+        let making = MetricRegistry(Registry::new());
         making.constants(started);
-        let doors = Doors::new(&making);
+        let doors = ListenerCounters::new(&making);
         let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&making);
         Metrics {
-            gateway: doors.of(Door::Gateway, gateway_paths),
-            operator: doors.of(Door::Operator, operator_paths),
+            gateway: doors.of(Audience::Gateway, gateway_paths),
+            operator: doors.of(Audience::Operator, operator_paths),
             logins: making.each(
                 (
                     "kiosque_logins_total",
@@ -179,12 +179,12 @@ impl Metrics {
     }
 
     /// A connection was accepted; it is open until what is returned is dropped.
-    pub(crate) fn connected(&self, door: Door) -> Connected {
+    pub(crate) fn connected(&self, door: Audience) -> Connected {
         self.door(door).connected()
     }
 
     /// A connection came to no TLS session.
-    pub(crate) fn unsecured(&self, door: Door) {
+    pub(crate) fn unsecured(&self, door: Audience) {
         self.door(door).unsecured();
     }
 
@@ -204,15 +204,15 @@ impl Metrics {
         text.map_err(|error| Failure::broken(&error))
     }
 
-    fn door(&self, door: Door) -> &DoorMetrics {
+    fn door(&self, door: Audience) -> &ListenerMetrics {
         match door {
-            Door::Gateway => &self.gateway,
-            Door::Operator => &self.operator,
+            Audience::Gateway => &self.gateway,
+            Audience::Operator => &self.operator,
         }
     }
 }
 
-fn heartbeats(making: &Making) -> (IntCounter, IntCounter) {
+fn heartbeats(making: &MetricRegistry) -> (IntCounter, IntCounter) {
     let heartbeats = making.counters(
         "kiosque_heartbeats_total",
         "Heartbeats that came in over the operator's listener, by what became of them.",
@@ -223,7 +223,7 @@ fn heartbeats(making: &Making) -> (IntCounter, IntCounter) {
 }
 
 impl OrderCounters {
-    fn new(making: &Making) -> OrderCounters {
+    fn new(making: &MetricRegistry) -> OrderCounters {
         let orders = making.counters(
             "kiosque_orders_received_total",
             "Orders that came in over the operator's listener, by what became of them. Those of \
@@ -241,7 +241,7 @@ impl OrderCounters {
 }
 
 impl Gauges {
-    fn new(making: &Making) -> Gauges {
+    fn new(making: &MetricRegistry) -> Gauges {
         let store = making.gauges(
             "kiosque_store_bytes",
             "Size of the store's files: the database, and the log of what is not in it yet, which \

@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document, generated from the wire types that the handlers answer with. What
 //! every path can answer beside its success is described once.
 
-use kiosque_wire::{
+use kiosque_contract::{
     BestSellingProduct, Code, DashboardFilter, DeviceAisles, DeviceFilter, DeviceProfile,
     DeviceRecord, DeviceSales, LoginRequest, OnlineDevices, OrderDetail, OrderDetailRequest,
     OrderFilter, OrderRecord, Page, SessionData, Summary, SwitchGroupRequest, TOKEN_HEADER,

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::answer::Failure;
 use crate::app::App;
-use crate::router::unpanicked;
+use crate::router::catch_panic;
 use call::Call;
 use problem::Problem;
 
@@ -39,11 +39,11 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
     let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
-    let outcome = unpanicked(async { Ok(route(&mut call).await) }).await;
+    let outcome = catch_panic(async { Ok(route(&mut call).await) }).await;
     let outcome = outcome.unwrap_or_else(|failure| Err(failure.into()));
     let refused = outcome.as_ref().err();
     if refused.is_some_and(|problem| !problem.is_silence()) {
-        call.hear_out().await;
+        call.drain().await;
     }
     let (path, peer) = (call.path(), call.peer);
     tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");

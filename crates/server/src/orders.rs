@@ -2,7 +2,7 @@
 
 use kiosque_model::refusal::Fault;
 use kiosque_model::{DeviceCode, Refusal, UnixMs};
-use kiosque_store::{History, OrderAsk, Ready, Span, TradeNumbers};
+use kiosque_store::{History, OrderQuery, Ready, Span, TradeNumbers};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, after_session};
@@ -28,7 +28,7 @@ pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
     Ok(Data::page(total, page, records.in_order().rev()))
 }
 
-fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
+fn order_ask(call: Call<'_>) -> Result<OrderQuery, Refusal> {
     let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
     let mut form = call.form()?;
     let page = form.page(&query, size_max);
@@ -46,7 +46,7 @@ fn order_ask(call: Call<'_>) -> Result<OrderAsk, Refusal> {
     };
     let (page, device) = form.finish(page.zip(device))?;
     // A text that can be no code is out of scope like any other that names no device.
-    Ok(OrderAsk { device: DeviceCode::parse(device).ok(), history, span, page })
+    Ok(OrderQuery { device: DeviceCode::parse(device).ok(), history, span, page })
 }
 
 /// `POST …/kioskOrder/orderDetail`

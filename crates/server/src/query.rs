@@ -1,15 +1,15 @@
 //! Reads `current` and `size` from the query string, and from nowhere else.
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{PageAsk, Violation};
+use kiosque_model::{PageRequest, Violation};
 
 /// The page that a query string asks for; defaults 1 and 10.
 ///
 /// # Errors
 /// Every violation of the two keys.
-pub fn page_of(query: &str, size_max: i64) -> Result<PageAsk, Vec<Violation>> {
+pub fn page_of(query: &str, size_max: i64) -> Result<PageRequest, Vec<Violation>> {
     let current = number(query, "current", 1);
-    let size = number(query, "size", PageAsk::SIZE_DEFAULT).and_then(|size| {
+    let size = number(query, "size", PageRequest::SIZE_DEFAULT).and_then(|size| {
         if size <= size_max {
             Ok(size)
         } else {
@@ -17,7 +17,7 @@ pub fn page_of(query: &str, size_max: i64) -> Result<PageAsk, Vec<Violation>> {
         }
     });
     match (current, size) {
-        (Ok(current), Ok(size)) => PageAsk::new(current, size)
+        (Ok(current), Ok(size)) => PageRequest::new(current, size)
             .ok_or_else(|| vec![violation("current", Fault::NotPositive)]),
         (current, size) => Err([current.err(), size.err()].into_iter().flatten().collect()),
     }

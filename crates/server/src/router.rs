@@ -26,7 +26,7 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
-    let outcome = unpanicked(route(app, request, peer, &request_id)).await;
+    let outcome = catch_panic(route(app, request, peer, &request_id)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(&path, &outcome, begun.elapsed());
     answer::render(outcome, locale, &request_id)
@@ -87,7 +87,7 @@ async fn log_in(call: Call<'_>) -> Result<Data, Failure> {
 }
 
 /// A panic is our fault and costs its own request alone.
-pub(crate) async fn unpanicked<T>(
+pub(crate) async fn catch_panic<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     match AssertUnwindSafe(work).catch_unwind().await {
@@ -110,7 +110,7 @@ mod tests {
     /// id; details only in the log".
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = unpanicked::<Data>(async { panic!("secret detail") }).await;
+        let outcome = catch_panic::<Data>(async { panic!("secret detail") }).await;
         let response = answer::render(outcome, Locale::En, "abc-1");
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.expect("a body").to_bytes();

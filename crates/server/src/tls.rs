@@ -35,7 +35,7 @@ pub enum TlsError {
     Config(PathBuf, rustls::Error),
     /// A self-signed certificate could not be made.
     #[error("no self-signed certificate could be made: {0}")]
-    Making(#[from] rcgen::Error),
+    MetricRegistry(#[from] rcgen::Error),
 }
 
 /// How many years a self-signed certificate is good for.

@@ -41,7 +41,7 @@ pub struct Heartbeat {
 
 /// A heartbeat that is no known device's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unheard {
+pub struct RefusedHeartbeat {
     /// Its place in the batch, from 0.
     pub place: usize,
     /// Why, beginning with the field.
@@ -125,7 +125,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed; then none was taken in.
-    pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<Unheard>, Error> {
+    pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<RefusedHeartbeat>, Error> {
         let activity = Arc::clone(&self.activity);
         let mut owners = Arc::clone(&activity.owners).lock_owned().await;
         let hearing = async move |read: &Read<'_>| {
@@ -168,7 +168,7 @@ async fn addressed(
     read: &Read<'_>,
     owners: &mut Owners,
     heartbeats: &[Heartbeat],
-) -> Result<(Addressed, Vec<Unheard>), Error> {
+) -> Result<(Addressed, Vec<RefusedHeartbeat>), Error> {
     owners.refresh(read).await?;
     owners.learn(read, heartbeats.iter().map(|beat| beat.device_code.as_str())).await?;
     let (mut heard, mut unheard) = (Vec::with_capacity(heartbeats.len()), Vec::new());
@@ -181,7 +181,7 @@ async fn addressed(
                 // Codes that nobody has could be any number.
                 owners.forget(code);
                 let reason = format!("deviceCode: no device {code} is known");
-                unheard.push(Unheard { place, reason });
+                unheard.push(RefusedHeartbeat { place, reason });
             }
         }
     }

@@ -7,8 +7,8 @@ use kiosque_model::audit::{
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Length, Read, Write};
-use crate::sql::{Row, may_be_kept, statements};
-use crate::{Error, Store, house};
+use crate::sql::{Row, has_no_nul, statements};
+use crate::{Error, Store, metadata};
 
 statements! {
     ADD = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id, group_id,
@@ -39,7 +39,7 @@ const PURGED_AT_A_TIME: usize = 500;
 
 /// Which entries to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditAsk {
+pub struct AuditQuery {
     /// Those of one account alone.
     pub account: Option<String>,
     /// None that happened before this.
@@ -88,7 +88,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn audit(&self, ask: AuditAsk) -> Result<AuditPage, Error> {
+    pub async fn audit(&self, ask: AuditQuery) -> Result<AuditPage, Error> {
         self.db.read(Length::Short, async move |read: &Read<'_>| page(read, &ask).await).await
     }
 
@@ -198,7 +198,7 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
 
 async fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
     // A number is given once, also when everything before it has been purged.
-    let entry_no = house::next_audit_entry(write).await?;
+    let entry_no = metadata::next_audit_entry(write).await?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));
@@ -225,7 +225,7 @@ fn text<T: ToString>(maybe: Option<T>) -> Option<String> {
     maybe.map(|value| value.to_string())
 }
 
-async fn page(read: &Read<'_>, ask: &AuditAsk) -> Result<AuditPage, Error> {
+async fn page(read: &Read<'_>, ask: &AuditQuery) -> Result<AuditPage, Error> {
     let before = ask.before.unwrap_or(i64::MAX);
     let since = ask.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers grow as time does, but for what was written late: the walk to the old end stops
@@ -236,7 +236,7 @@ async fn page(read: &Read<'_>, ask: &AuditAsk) -> Result<AuditPage, Error> {
     let mut params = vec![before.into(), floor.into(), since.0.into(), one_more.into()];
     let mut entries = match &ask.account {
         None => read.all(&LIST, &params, entry).await?,
-        Some(account) if !may_be_kept(account) => Vec::new(),
+        Some(account) if !has_no_nul(account) => Vec::new(),
         Some(account) => {
             params.push(account.as_str().into());
             read.all(&LIST_OF_ACCOUNT, &params, entry).await?

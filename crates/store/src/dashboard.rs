@@ -1,34 +1,34 @@
 //! The dashboard: sums of sales over a range of days, read as they are kept. A day that the range
 //! cuts in two is counted from its orders, unless all its sales lie on one side.
 //!
-//! What a function tells is its [`Figures`]; what it is told of, and how that is read, is common to
+//! What a function tells is its [`Report`]; what it is told of, and how that is read, is common to
 //! all: a [`Dashboard`].
 
+mod cache;
 mod devices;
 mod products;
 mod range;
-mod remembered;
 mod sales;
 
 use std::sync::Arc;
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, Presented, Refusal, Scope, UnixMs, Zone};
+use kiosque_model::{Day, DeviceNo, GroupNo, PresentedToken, Refusal, Scope, UnixMs, Zone};
 
 use crate::activity::Activity;
 use crate::db::{Ask, Due, Length};
 use crate::devices::{CodeFilter, GroupFilter};
-use crate::question::Question;
 use crate::record::RecordShape;
+use crate::scoped_query::ScopedQuery;
 use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
 
+pub(crate) use cache::DashboardCache;
+use cache::{CacheEntry, CacheVersion, DaySum};
 pub use devices::{Aisle, DeviceLine};
 use devices::{COUNT_ASKS, Counted};
 pub use products::ProductSales;
 use range::{Part, Plan, Range, Sold};
-pub(crate) use remembered::Memory;
-use remembered::{DaySum, Numbers, Remembered};
 pub use sales::{DeviceSales, Summary};
 
 statements! {
@@ -39,7 +39,7 @@ statements! {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, devices::ALL, products::ALL, range::ALL, remembered::ALL, sales::ALL]
+    [ALL, devices::ALL, products::ALL, range::ALL, cache::ALL, sales::ALL]
         .into_iter()
         .flatten()
         .copied()
@@ -47,7 +47,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 
 /// What a dashboard is asked about.
 #[derive(Clone, Debug)]
-pub struct DashboardAsk {
+pub struct DashboardQuery {
     /// Another group of the account; does not switch.
     pub group: Option<GroupFilter>,
     /// Only these devices, each of which must be one of the scope; all when empty.
@@ -59,13 +59,13 @@ pub struct DashboardAsk {
 }
 
 /// What a dashboard is read with.
-struct View {
-    ask: DashboardAsk,
+struct ReportQuery {
+    ask: DashboardQuery,
     now: UnixMs,
     zone: Zone,
     shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
-    memory: Arc<Memory>,
+    memory: Arc<DashboardCache>,
 }
 
 /// Which sums a function is told of.
@@ -79,7 +79,7 @@ enum Grain {
 }
 
 /// What one function of the dashboard makes of what it is told.
-trait Figures: Send + Sync + 'static {
+trait Report: Send + Sync + 'static {
     /// What it collects.
     type Found: Default + Send;
     /// What it comes to.
@@ -90,12 +90,18 @@ trait Figures: Send + Sync + 'static {
     const COUNTS_DEVICES: bool = false;
 
     /// What it asks beside the sales, whose rows come after theirs.
-    fn asks<'a>(&'a self, _: &'a View, _: GroupNo) -> Vec<Ask<'a>> {
+    fn asks<'a>(&'a self, _: &'a ReportQuery, _: GroupNo) -> Vec<Ask<'a>> {
         Vec::new()
     }
 
     /// Takes a row of its own statement in place `ask`.
-    fn row(&self, _: &Seen<'_>, _: &mut Self::Found, _: usize, _: &Row<'_>) -> Result<(), Error> {
+    fn row(
+        &self,
+        _: &RowContext<'_>,
+        _: &mut Self::Found,
+        _: usize,
+        _: &Row<'_>,
+    ) -> Result<(), Error> {
         Ok(())
     }
 
@@ -107,19 +113,19 @@ trait Figures: Send + Sync + 'static {
     /// Takes all that was sold on a day.
     fn day(&self, _: &mut Self::Found, _: Day, _: &Turnover) {}
 
-    fn answer(self, made: Made<'_>, found: Self::Found) -> Result<Self::Answer, Refused>;
+    fn answer(self, made: ReportContext<'_>, found: Self::Found) -> Result<Self::Answer, Refused>;
 }
 
 /// What an answer is made of, beside a function's own.
-struct Made<'a> {
-    view: &'a View,
+struct ReportContext<'a> {
+    view: &'a ReportQuery,
     counted: &'a Counted,
     scope: Scope,
 }
 
 /// What is known when a row of a function's own comes.
-struct Seen<'a> {
-    view: &'a View,
+struct RowContext<'a> {
+    view: &'a ReportQuery,
     devices: &'a Devices,
 }
 
@@ -133,7 +139,7 @@ struct Devices {
 
 /// A function of the dashboard, about to be asked.
 struct Dashboard<F> {
-    view: View,
+    view: ReportQuery,
     plan: Plan,
     figures: F,
 }
@@ -144,8 +150,8 @@ struct Found<T> {
     range: Range,
     counted: Counted,
     /// The group and its numbers, where they are asked for, and what is remembered by them.
-    numbers: Option<(GroupNo, Numbers)>,
-    remembered: Option<Arc<Remembered>>,
+    numbers: Option<(GroupNo, CacheVersion)>,
+    remembered: Option<Arc<CacheEntry>>,
     of_figures: T,
 }
 
@@ -154,10 +160,10 @@ enum Place<'a> {
     Devices,
     Sales(&'a Part),
     Count(usize),
-    Figures(usize),
+    Report(usize),
 }
 
-impl<F: Figures> Question for Dashboard<F> {
+impl<F: Report> ScopedQuery for Dashboard<F> {
     type Found = Found<F::Found>;
     type Answer = F::Answer;
 
@@ -181,11 +187,11 @@ impl<F: Figures> Question for Dashboard<F> {
 
     fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
         let Found { devices, range, counted, of_figures, .. } = found;
-        let seen = Seen { view: &self.view, devices };
+        let seen = RowContext { view: &self.view, devices };
         match self.place(ask) {
             Place::Devices => devices.add(row),
             Place::Count(ask) => counted.row(&seen, ask, row),
-            Place::Figures(ask) => self.figures.row(&seen, of_figures, ask, row),
+            Place::Report(ask) => self.figures.row(&seen, of_figures, ask, row),
             Place::Sales(part) => {
                 let shows = |device| seen.shows(device);
                 part.row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
@@ -196,7 +202,7 @@ impl<F: Figures> Question for Dashboard<F> {
     }
 
     fn shortcut(&self, group: GroupNo) -> Option<Ask<'_>> {
-        self.whole_days().map(|_| Numbers::ask(group))
+        self.whole_days().map(|_| CacheVersion::ask(group))
     }
 
     fn shortcut_row(
@@ -205,11 +211,11 @@ impl<F: Figures> Question for Dashboard<F> {
         group: GroupNo,
         row: &Row<'_>,
     ) -> Result<(), Error> {
-        let (numbers, view) = (Numbers::of(row)?, &self.view);
+        let (numbers, view) = (CacheVersion::of(row)?, &self.view);
         found.numbers = Some((group, numbers));
         let span = self.whole_days();
-        found.remembered = span.and_then(|span| view.memory.recall(group, &numbers, view, span));
-        let has_devices = |known: &Arc<Remembered>| known.devices.is_some();
+        found.remembered = span.and_then(|span| view.memory.get(group, &numbers, view, span));
+        let has_devices = |known: &Arc<CacheEntry>| known.devices.is_some();
         found.remembered.take_if(|known| F::COUNTS_DEVICES && !has_devices(known));
         Ok(())
     }
@@ -218,7 +224,7 @@ impl<F: Figures> Question for Dashboard<F> {
         match self.place(ask) {
             Place::Sales(_) | Place::Count(_) if found.remembered.is_some() => Due::Never,
             Place::Sales(part) => part.due(&found.range),
-            Place::Devices | Place::Count(_) | Place::Figures(_) => Due::Now,
+            Place::Devices | Place::Count(_) | Place::Report(_) => Due::Now,
         }
     }
 
@@ -237,16 +243,16 @@ impl<F: Figures> Question for Dashboard<F> {
             self.each_day(&mut found.of_figures, &days);
             if let Some((group, numbers)) = found.numbers {
                 let devices = F::COUNTS_DEVICES.then(|| Arc::clone(&counted));
-                let read = Remembered { numbers, at: self.view.now, span, days, devices };
+                let read = CacheEntry { numbers, at: self.view.now, span, days, devices };
                 self.view.memory.remember(group, read);
             }
         }
-        let made = Made { view: &self.view, counted: &counted, scope };
+        let made = ReportContext { view: &self.view, counted: &counted, scope };
         self.figures.answer(made, found.of_figures)
     }
 }
 
-impl<F: Figures> Dashboard<F> {
+impl<F: Report> Dashboard<F> {
     fn place(&self, ask: usize) -> Place<'_> {
         let Some(after_devices) = ask.checked_sub(1) else { return Place::Devices };
         if let Some(part) = self.plan.parts.get(after_devices) {
@@ -254,9 +260,9 @@ impl<F: Figures> Dashboard<F> {
         }
         let after_sales = after_devices - self.plan.parts.len();
         match after_sales.checked_sub(COUNT_ASKS) {
-            _ if !F::COUNTS_DEVICES => Place::Figures(after_sales),
+            _ if !F::COUNTS_DEVICES => Place::Report(after_sales),
             None => Place::Count(after_sales),
-            Some(after_count) => Place::Figures(after_count),
+            Some(after_count) => Place::Report(after_count),
         }
     }
 
@@ -286,7 +292,7 @@ impl Devices {
     }
 }
 
-impl View {
+impl ReportQuery {
     fn ask_devices(&self, group: GroupNo) -> Ask<'_> {
         let codes = self.ask.devices.iter().filter_map(|code| code.as_ref().ok());
         let codes: Vec<Vec<Value<'_>>> = codes.map(|code| vec![code.as_str().into()]).collect();
@@ -298,23 +304,23 @@ impl View {
     }
 }
 
-impl Seen<'_> {
+impl RowContext<'_> {
     fn shows(&self, device: DeviceNo) -> bool {
         self.view.shows(self.devices, device)
     }
 }
 
 impl Store {
-    async fn dashboard<F: Figures>(
+    async fn dashboard<F: Report>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
         figures: F,
     ) -> Result<F::Answer, Refused> {
         let (shape, activity) = (Arc::clone(&self.shape), Arc::clone(&self.activity));
         let (zone, memory) = (self.zone.clone(), Arc::clone(&self.memory));
-        let view = View { ask, now, zone, shape, activity, memory };
+        let view = ReportQuery { ask, now, zone, shape, activity, memory };
         let plan = Plan::of(&view, F::GRAIN);
         self.ask(presented, now, Dashboard { view, plan, figures }).await
     }

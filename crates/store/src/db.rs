@@ -11,10 +11,10 @@ use std::sync::Arc;
 use kiosque_model::UnixMs;
 
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Opening, Refused, StorePlace};
+use crate::{Error, OpenOptions, Refused, StoreLocation};
 
 use postgres::Postgres;
-pub use postgres::lease::{ClockHeld, SessionLease};
+pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::transaction::Transaction;
 use sqlite::Sqlite;
 
@@ -103,13 +103,13 @@ pub(crate) enum Length {
 }
 
 impl Db {
-    pub(crate) fn open(opening: &Opening<'_>) -> Result<Db, Error> {
+    pub(crate) fn open(opening: &OpenOptions<'_>) -> Result<Db, Error> {
         Ok(match opening.place {
-            StorePlace::Folder(folder) => {
+            StoreLocation::Folder(folder) => {
                 let sqlite = Sqlite::open(folder, opening.when_absent, opening.wait)?;
                 Db::Sqlite(Arc::new(sqlite))
             }
-            StorePlace::Postgres(address) => {
+            StoreLocation::Postgres(address) => {
                 let postgres = Postgres::open(address, opening)?;
                 Db::Postgres(Arc::new(postgres))
             }
@@ -185,7 +185,7 @@ impl Db {
     }
 
     /// Begins what answering for sessions needs; the layout is up to date.
-    pub(crate) async fn begin_answering(&self) -> Result<(), Error> {
+    pub(crate) async fn start_lease(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(_) => Ok(()),
             Db::Postgres(postgres) => postgres.lease.take().await,
@@ -193,10 +193,10 @@ impl Db {
     }
 
     /// Holds this node's clock against the database's, if there is one.
-    pub(crate) fn hold_clock(&self, now: UnixMs) -> Option<ClockHeld> {
+    pub(crate) fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
         match self {
             Db::Sqlite(_) => None,
-            Db::Postgres(postgres) => postgres.lease.hold_clock(now.0),
+            Db::Postgres(postgres) => postgres.lease.check_clock(now.0),
         }
     }
 

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kiosque_model::{
-    DeviceCode, DeviceNo, GroupId, GroupNo, PageAsk, Presented, Refusal, Scope, UnixMs,
+    DeviceCode, DeviceNo, GroupId, GroupNo, PageRequest, PresentedToken, Refusal, Scope, UnixMs,
 };
 
 use crate::activity::Activity;
 use crate::db::{Ask, Length};
-use crate::question::Question;
+use crate::scoped_query::ScopedQuery;
 use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
 
@@ -42,7 +42,7 @@ statements! {
 
 /// Which devices to list.
 #[derive(Clone, Debug)]
-pub struct DeviceAsk {
+pub struct DeviceQuery {
     /// Another group of the account; does not switch.
     pub group: Option<GroupFilter>,
     /// Exactly this code, which must be one of the scope.
@@ -52,7 +52,7 @@ pub struct DeviceAsk {
     /// 1: online, 0: not.
     pub is_online: Option<i64>,
     /// Which page.
-    pub page: PageAsk,
+    pub page: PageRequest,
 }
 
 /// A `groupId` filter; a text that can be no id names no group.
@@ -96,7 +96,7 @@ pub struct Device<'a> {
     pub created_at: UnixMs,
 }
 
-impl DeviceAsk {
+impl DeviceQuery {
     fn is_plain(&self) -> bool {
         self.code.is_none() && self.name_part.is_none() && self.is_online.is_none()
     }
@@ -115,10 +115,10 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_page<A, V>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
         online: OnlineSince,
-        ask: DeviceAsk,
+        ask: DeviceQuery,
         visit: V,
     ) -> Result<(i64, A), Refused>
     where
@@ -135,7 +135,7 @@ impl Store {
 /// asks for them one by one. Half of what is asked for stands in memory, and text is told apart by
 /// its bytes on every engine.
 struct Page<A, V> {
-    ask: DeviceAsk,
+    ask: DeviceQuery,
     now: UnixMs,
     online: OnlineSince,
     activity: Arc<Activity>,
@@ -154,7 +154,7 @@ struct FoundPage<A> {
     devices: A,
 }
 
-impl<A, V> Question for Page<A, V>
+impl<A, V> ScopedQuery for Page<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,

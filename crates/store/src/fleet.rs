@@ -14,7 +14,7 @@ use kiosque_model::{ActedBy, GroupId, GroupNo};
 use crate::audit::Live;
 use crate::db::{Length, Read, Write};
 use crate::sql::{Row, Sql, statements};
-use crate::{Error, Store, audit, house};
+use crate::{Error, Store, audit, metadata};
 
 statements! {
     GROUP = "select group_no, group_name, active from groups where group_id = $1";
@@ -55,7 +55,7 @@ pub struct FleetSeen {
 /// How many entries of one kind an apply made, changed, and found as they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Made.
+    /// ReportContext.
     pub created: usize,
     /// Changed.
     pub changed: usize,
@@ -75,24 +75,24 @@ impl fmt::Display for Tally {
 
 /// What became of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum ReportContext {
     Created,
     Changed,
     Unchanged,
 }
 
-impl Made {
-    pub(crate) fn changed_if_different<T: PartialEq>(was: &T, becomes: &T) -> Made {
-        if was == becomes { Made::Unchanged } else { Made::Changed }
+impl ReportContext {
+    pub(crate) fn changed_if_different<T: PartialEq>(was: &T, becomes: &T) -> ReportContext {
+        if was == becomes { ReportContext::Unchanged } else { ReportContext::Changed }
     }
 }
 
 impl Tally {
-    pub(crate) fn count(&mut self, made: Made) {
+    pub(crate) fn count(&mut self, made: ReportContext) {
         match made {
-            Made::Created => self.created += 1,
-            Made::Changed => self.changed += 1,
-            Made::Unchanged => self.unchanged += 1,
+            ReportContext::Created => self.created += 1,
+            ReportContext::Changed => self.changed += 1,
+            ReportContext::Unchanged => self.unchanged += 1,
         }
     }
 }
@@ -189,12 +189,12 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn fleet_seen(&self, known: &FleetSeen) -> Result<Option<FleetSeen>, Error> {
-        if Some(house::fleet_version_now(&self.db).await?) == known.version {
+        if Some(metadata::fleet_version_now(&self.db).await?) == known.version {
             return Ok(None);
         }
         let see = async |read: &Read<'_>| {
             Ok(FleetSeen {
-                version: Some(house::fleet_version(read).await?),
+                version: Some(metadata::fleet_version(read).await?),
                 product_names: product_names(read).await?,
                 groups_by_device: groups_by_device(read).await?,
             })
@@ -231,7 +231,7 @@ async fn apply(
     by: &ActedBy,
 ) -> Result<Applied, ApplyError> {
     // First, so that no other apply comes between what is read here and what is written.
-    house::fleet_changes(write).await?;
+    metadata::fleet_changes(write).await?;
     let mut applying = Applying { write, by, ended: Vec::new(), faults: Vec::new() };
     let mut applied = Applied::default();
     for entry in &fleet.groups {
@@ -261,9 +261,9 @@ async fn apply(
 
 impl Applying<'_> {
     /// Notes a fault; the entry counts as unchanged, and nothing will be applied.
-    pub(crate) fn fault(&mut self, fault: String) -> Made {
+    pub(crate) fn fault(&mut self, fault: String) -> ReportContext {
         self.faults.push(fault);
-        Made::Unchanged
+        ReportContext::Unchanged
     }
 
     pub(crate) async fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
@@ -275,7 +275,7 @@ impl Applying<'_> {
         next.ok_or_else(|| Error::Data(format!("{} gave no number", sql.name)))
     }
 
-    async fn group(&mut self, entry: &GroupEntry) -> Result<Made, Error> {
+    async fn group(&mut self, entry: &GroupEntry) -> Result<ReportContext, Error> {
         let id = entry.id.as_str();
         let known = self
             .write
@@ -291,16 +291,16 @@ impl Applying<'_> {
             let active = entry.active.unwrap_or(true);
             let params = [number.into(), id.into(), name.as_str().into(), active.into()];
             self.write.execute(&ADD_GROUP, &params).await?;
-            return Ok(Made::Created);
+            return Ok(ReportContext::Created);
         };
         let becomes =
             (entry.name.clone().unwrap_or_else(|| name.clone()), entry.active.unwrap_or(active));
         let params = [number.into(), becomes.0.as_str().into(), becomes.1.into()];
         self.write.execute(&CHANGE_GROUP, &params).await?;
-        Ok(Made::changed_if_different(&(name, active), &becomes))
+        Ok(ReportContext::changed_if_different(&(name, active), &becomes))
     }
 
-    async fn product(&mut self, entry: &ProductEntry) -> Result<Made, Error> {
+    async fn product(&mut self, entry: &ProductEntry) -> Result<ReportContext, Error> {
         let id = entry.id.as_str();
         let known = self
             .write
@@ -330,8 +330,8 @@ impl Applying<'_> {
         ];
         self.write.execute(&SET_PRODUCT, &params).await?;
         Ok(match known {
-            None => Made::Created,
-            Some(was) => Made::changed_if_different(&was, &becomes),
+            None => ReportContext::Created,
+            Some(was) => ReportContext::changed_if_different(&was, &becomes),
         })
     }
 }

@@ -23,11 +23,11 @@ statements! {
 
 /// Whether a source logged in to an account before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquaintance {
+pub enum SourceStatus {
     /// It did, not too long ago.
     Known,
     /// It did not, or there is no such account.
-    Stranger,
+    Unknown,
 }
 
 impl Store {
@@ -41,7 +41,7 @@ impl Store {
         login_name: &LoginName,
         place: Place,
         now: UnixMs,
-    ) -> Result<Option<(Credentials, Acquaintance)>, Error> {
+    ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
         let (place, since) = (place.to_string(), forgotten_until(now));
         let params = [login_name.as_str().into(), place.as_str().into(), since.0.into()];
         self.db
@@ -49,7 +49,7 @@ impl Store {
                 let password_hash = row.text(1)?.to_owned();
                 let credentials = Credentials { account: AccountNo(row.int(0)?), password_hash };
                 let known = row.flag(2)?;
-                let seen = if known { Acquaintance::Known } else { Acquaintance::Stranger };
+                let seen = if known { SourceStatus::Known } else { SourceStatus::Unknown };
                 Ok((credentials, seen))
             })
             .await

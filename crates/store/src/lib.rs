@@ -11,26 +11,26 @@ mod archive;
 mod audit;
 mod backup;
 mod citus;
-mod courtesy;
+mod cooperative;
 mod dashboard;
 mod db;
 mod devices;
 mod fleet;
-mod house;
 mod keys;
 mod known_sources;
+mod metadata;
 mod migrate;
 mod orders;
 mod owners;
-mod question;
 mod rates;
 mod receive;
 mod record;
-mod renew;
+mod scoped_query;
 mod sessions;
 mod sql;
 mod sums;
 mod transfer;
+mod upgrade;
 mod verify;
 
 use std::path::Path;
@@ -41,30 +41,30 @@ use kiosque_model::money::MoneyFault;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
 pub use accounts::Credentials;
-pub use activity::{Heartbeat, Unheard};
+pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
-pub use audit::{AuditAsk, AuditPage};
+pub use audit::{AuditPage, AuditQuery};
 pub use backup::{BackedUp, BackupError};
 pub use citus::citus_statements;
-pub use courtesy::let_others_go;
-pub use dashboard::{Aisle, DashboardAsk, DeviceLine, DeviceSales, ProductSales, Summary};
-pub use db::{ClockHeld, Copied, FileSizes, SessionLease};
-pub use devices::{CodeFilter, Device, DeviceAsk, GroupFilter, OnlineSince};
+pub use cooperative::yield_if_due;
+pub use dashboard::{Aisle, DashboardQuery, DeviceLine, DeviceSales, ProductSales, Summary};
+pub use db::{ClockCheck, Copied, FileSizes, SessionLease};
+pub use devices::{CodeFilter, Device, DeviceQuery, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
-pub use known_sources::Acquaintance;
-pub use orders::{History, OrderAsk, Span, TradeNumbers};
+pub use known_sources::SourceStatus;
+pub use orders::{History, OrderQuery, Span, TradeNumbers};
 pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
-pub use sessions::{Opened, SwitchableGroup};
+pub use sessions::{OpenedSession, SwitchableGroup};
 pub use transfer::{MoveError, MoveStep, Moved, Moving};
 pub use verify::Verified;
 
 use activity::Activity;
-use dashboard::Memory;
+use dashboard::DashboardCache;
 use db::{Db, Length};
-use question::GroupHints;
+use scoped_query::GroupHints;
 
 /// Why the store could not do what was asked; never the caller's fault.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,7 @@ pub enum WhenAbsent {
 
 /// Where the data is.
 #[derive(Clone, Copy, Debug)]
-pub enum StorePlace<'a> {
+pub enum StoreLocation<'a> {
     /// In a file of this folder.
     Folder(&'a Path),
     /// In a PostgreSQL: `postgres://…`, which may name several hosts; the one that takes writes is
@@ -178,9 +178,9 @@ pub enum StorePlace<'a> {
 
 /// How to open a store.
 #[derive(Clone, Debug)]
-pub struct Opening<'a> {
+pub struct OpenOptions<'a> {
     /// Where the data is.
-    pub place: StorePlace<'a>,
+    pub place: StoreLocation<'a>,
     /// What to do when there is none.
     pub when_absent: WhenAbsent,
     /// The platform's time zone; `None`: the recorded one, UTC for new data.
@@ -202,7 +202,7 @@ pub struct Store {
     zone: Zone,
     shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
-    memory: Arc<Memory>,
+    memory: Arc<DashboardCache>,
     group_hints: Arc<GroupHints>,
 }
 
@@ -212,10 +212,10 @@ impl Store {
     /// # Errors
     /// No data where some was expected, data of a newer program, another time zone than the
     /// recorded one, or an engine that fails.
-    pub async fn open(opening: &Opening<'_>) -> Result<Store, Error> {
+    pub async fn open(opening: &OpenOptions<'_>) -> Result<Store, Error> {
         let store = Store::open_unsettled(opening).await?;
         transfer::settled(&store.db).await?;
-        store.db.begin_answering().await?;
+        store.db.start_lease().await?;
         Ok(store)
     }
 
@@ -224,16 +224,16 @@ impl Store {
     ///
     /// # Errors
     /// As above.
-    pub async fn open_unsettled(opening: &Opening<'_>) -> Result<Store, Error> {
+    pub async fn open_unsettled(opening: &OpenOptions<'_>) -> Result<Store, Error> {
         let db = Db::open(opening)?;
         let (when_absent, now) = (opening.when_absent, opening.now);
         let (wanted, shape) = (opening.zone.cloned(), Arc::clone(&opening.shape));
         let zone = db
             .write(Length::Long, async move |write| {
                 let done = migrate::up(write, when_absent, now).await?;
-                let zone = house::settle_zone(write, wanted.as_ref()).await?;
+                let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
                 if done.contains(&migrate::SUMS) {
-                    renew::orders(write, &zone, &*shape).await?;
+                    upgrade::orders(write, &zone, &*shape).await?;
                 }
                 Ok::<_, Error>(zone)
             })
@@ -259,7 +259,7 @@ impl Store {
     /// # Errors
     /// It does not.
     pub async fn answers(&self) -> Result<(), Error> {
-        house::fleet_version_now(&self.db).await.map(|_| ())
+        metadata::fleet_version_now(&self.db).await.map(|_| ())
     }
 
     /// Whether the data is in a file, which this process writes itself.
@@ -276,8 +276,8 @@ impl Store {
 
     /// Holds this node's clock against the database's. While it is further off than the lease
     /// allows, no session is answered for. `None`: there is no other clock.
-    pub fn hold_clock(&self, now: UnixMs) -> Option<ClockHeld> {
-        self.db.hold_clock(now)
+    pub fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
+        self.db.check_clock(now)
     }
 
     /// Compiles every statement that this crate has, for a test to hold against the engine.
@@ -307,16 +307,16 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         backup::ALL,
         audit::ALL,
         devices::ALL,
-        house::ALL,
+        metadata::ALL,
         keys::ALL,
         known_sources::ALL,
         migrate::ALL,
         orders::ALL,
         owners::ALL,
-        question::ALL,
+        scoped_query::ALL,
         rates::ALL,
         receive::ALL,
-        renew::ALL,
+        upgrade::ALL,
         sessions::ALL,
         sums::ALL,
     ];

@@ -3,12 +3,12 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{DeviceCode, GroupNo, PageAsk, Presented, Refusal, Scope, UnixMs};
+use kiosque_model::{DeviceCode, GroupNo, PageRequest, PresentedToken, Refusal, Scope, UnixMs};
 
 use crate::db::{Ask, Length};
-use crate::question::Question;
 use crate::record::Ready;
-use crate::sql::{Row, Value, may_be_kept, statements};
+use crate::scoped_query::ScopedQuery;
+use crate::sql::{Row, Value, has_no_nul, statements};
 use crate::{Error, Refused, Store, receive};
 
 statements! {
@@ -81,7 +81,7 @@ pub struct Span {
 
 /// Which orders to list.
 #[derive(Clone, Debug)]
-pub struct OrderAsk {
+pub struct OrderQuery {
     /// The device; `None` when the text can be no code, and so names none.
     pub device: Option<DeviceCode>,
     /// With or without archived orders.
@@ -89,7 +89,7 @@ pub struct OrderAsk {
     /// Only trades that started in this span.
     pub span: Option<Span>,
     /// Which page.
-    pub page: PageAsk,
+    pub page: PageRequest,
 }
 
 /// Which order to show; a number that can be no trade number names none.
@@ -109,9 +109,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn order_page<A, V>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: OrderAsk,
+        ask: OrderQuery,
         visit: V,
     ) -> Result<(i64, A), Refused>
     where
@@ -133,7 +133,7 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OrderUnknown`, or the store failed.
     pub async fn order_detail<A: Send + 'static>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
         numbers: TradeNumbers,
         show: impl Fn(Ready<'_>) -> A + Send + Sync + 'static,
@@ -144,7 +144,7 @@ impl Store {
 
 /// A page of a device's orders: a key range, and a total that follows from the ledger.
 struct Page<A, V> {
-    ask: OrderAsk,
+    ask: OrderQuery,
     now: UnixMs,
     visit: V,
     orders: PhantomData<fn() -> A>,
@@ -158,7 +158,7 @@ struct FoundPage<A> {
     orders: A,
 }
 
-impl<A, V> Question for Page<A, V>
+impl<A, V> ScopedQuery for Page<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
@@ -217,14 +217,14 @@ where
 
 /// A page of those orders whose trades started in a span; they are counted.
 struct PageInSpan<A, V> {
-    ask: OrderAsk,
+    ask: OrderQuery,
     span: Span,
     now: UnixMs,
     visit: V,
     orders: PhantomData<fn() -> A>,
 }
 
-impl<A, V> Question for PageInSpan<A, V>
+impl<A, V> ScopedQuery for PageInSpan<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
@@ -270,7 +270,7 @@ struct Detail<A, S> {
     shown: PhantomData<fn() -> A>,
 }
 
-impl<A, S> Question for Detail<A, S>
+impl<A, S> ScopedQuery for Detail<A, S>
 where
     A: Send + 'static,
     S: Fn(Ready<'_>) -> A + Send + Sync + 'static,
@@ -284,7 +284,7 @@ where
 
     fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
         let (out, inner) = (self.numbers.out.as_deref(), self.numbers.inner.as_deref());
-        if ![out, inner].into_iter().flatten().all(may_be_kept) {
+        if ![out, inner].into_iter().flatten().all(has_no_nul) {
             return Vec::new();
         }
         let (sql, number) = match (out, inner) {

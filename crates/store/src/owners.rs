@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 
 use crate::db::{Read, Write};
 use crate::sql::{Value, statements};
-use crate::{Error, house};
+use crate::{Error, metadata};
 
 statements! {
     PERIODS = "select d.device_code, o.group_no, o.since_ms, o.device_no
@@ -77,7 +77,7 @@ pub struct Owners {
 impl Owners {
     /// Forgets everything if the fleet has changed since.
     pub(crate) async fn refresh(&mut self, read: &Read<'_>) -> Result<(), Error> {
-        let version = house::fleet_version(read).await?;
+        let version = metadata::fleet_version(read).await?;
         if version != self.fleet_version {
             self.known.clear();
             self.fleet_version = version;
@@ -87,7 +87,7 @@ impl Owners {
 
     /// Whether the fleet is still the one that was read.
     pub(crate) async fn are_fresh(&self, read: &Read<'_>) -> Result<bool, Error> {
-        Ok(house::fleet_version(read).await? == self.fleet_version)
+        Ok(metadata::fleet_version(read).await? == self.fleet_version)
     }
 
     /// Reads the owners of those devices that are not known yet.

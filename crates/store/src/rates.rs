@@ -4,9 +4,9 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use crate::db::{Length, Write};
-use crate::fleet::{Made, Tally};
+use crate::fleet::{ReportContext, Tally};
 use crate::sql::statements;
-use crate::{Error, Store, house};
+use crate::{Error, Store, metadata};
 
 statements! {
     KEPT = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
@@ -36,15 +36,15 @@ impl Store {
 }
 
 async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<Tally, Error> {
-    house::rates_change(write).await?;
+    metadata::rates_change(write).await?;
     let mut tally = Tally::default();
     for DatedRate { day, currency, rate } in rates {
         let key = [currency.code().into(), day.0.into()];
         let kept = write.one(&KEPT, &key, |row| row.int(0)).await?;
         write.execute(&SET, &[key[0], key[1], rate.parts().into()]).await?;
         tally.count(match kept {
-            None => Made::Created,
-            Some(kept) => Made::changed_if_different(&kept, &rate.parts()),
+            None => ReportContext::Created,
+            Some(kept) => ReportContext::changed_if_different(&kept, &rate.parts()),
         });
     }
     Ok(tally)

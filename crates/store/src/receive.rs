@@ -5,8 +5,8 @@
 //! all that became of it. So a batch costs a handful of statements on an engine that takes many
 //! rows at once.
 
-mod desk;
-mod standing;
+mod group_writer;
+mod order_state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, UnixMs, Zone};
 
-use crate::courtesy::let_others_go;
+use crate::cooperative::yield_if_due;
 use crate::db::{Length, Write};
 use crate::record::{Incoming, RecordShape};
 use crate::{Error, Store, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
-pub(crate) use desk::ALL;
-use desk::Desk;
+pub(crate) use group_writer::ALL;
+use group_writer::GroupWriter;
 
 /// What a derived internal trade number begins with. Nobody's own numbers do.
 const DERIVED: &str = "oid:";
@@ -100,18 +100,19 @@ impl Intake<'_> {
             }
         };
         // What can be asked, or written, of all groups goes on its way together.
-        let opening = by_group.iter().map(|(group, orders)| Desk::open(self, *group, orders));
+        let opening =
+            by_group.iter().map(|(group, orders)| GroupWriter::open(self, *group, orders));
         let mut desks = try_join_all(opening).await?;
         for (desk, orders) in desks.iter_mut().zip(by_group.values()) {
             for (place, order, owned) in orders {
-                let_others_go();
+                yield_if_due();
                 let outcome = desk.take(order, owned).await?;
                 if let Some(told) = outcomes.get_mut(*place) {
                     *told = outcome;
                 }
             }
         }
-        try_join_all(desks.iter().map(Desk::close)).await?;
+        try_join_all(desks.iter().map(GroupWriter::close)).await?;
         Ok(outcomes)
     }
 }
@@ -124,7 +125,7 @@ fn addressed<'a>(
 ) -> BTreeMap<GroupNo, OfGroup<'a>> {
     let mut by_group: BTreeMap<GroupNo, OfGroup<'a>> = BTreeMap::new();
     for ((place, order), outcome) in batch.iter().enumerate().zip(outcomes) {
-        let_others_go();
+        yield_if_due();
         let Some(owned) = owners.known(order.device_code.as_str()) else {
             *outcome = reject("deviceCode", &format!("no device {} is known", order.device_code));
             continue;

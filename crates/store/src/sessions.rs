@@ -4,7 +4,8 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::scope::GroupStanding;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, GroupId, GroupNo, Origin, Presented, Refusal, Session, SessionRow, Token, UnixMs,
+    AccountNo, GroupId, GroupNo, Origin, PresentedToken, Refusal, Session, SessionRow, Token,
+    UnixMs,
 };
 
 use crate::db::{Ask, Batch, Length, Write};
@@ -46,7 +47,7 @@ pub struct SwitchableGroup {
 
 /// A session that has just been opened or switched.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedSession {
     /// The one token that stands now.
     pub token: Token,
     /// The selected group's id.
@@ -67,7 +68,7 @@ struct Lease {
 /// Proves a session, for a request that will be refused for what it asks.
 struct Proof {
     account: AccountNo,
-    presented: Presented,
+    presented: PresentedToken,
     now: UnixMs,
 }
 
@@ -101,7 +102,7 @@ pub(crate) fn ask(account: AccountNo) -> Ask<'static> {
 /// The session that a row of [`ask`] is, for whoever presents its token.
 pub(crate) fn proven(
     row: &Row<'_>,
-    presented: &Presented,
+    presented: &PresentedToken,
     now: UnixMs,
 ) -> Result<Option<(Session, GroupStanding)>, Error> {
     let kept = SessionRow {
@@ -120,7 +121,7 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub async fn session(&self, presented: &Presented, now: UnixMs) -> Result<(), Refused> {
+    pub async fn session(&self, presented: &PresentedToken, now: UnixMs) -> Result<(), Refused> {
         let (account, presented) = (presented.account_hint(), presented.clone());
         self.db.batch(Proof { account, presented, now }, Length::Short).await.map(|_| ())
     }
@@ -137,7 +138,7 @@ impl Store {
         random: [u8; TOKEN_RANDOM_BYTES],
         expires_at: UnixMs,
         origin: Origin,
-    ) -> Result<Opened, Refused> {
+    ) -> Result<OpenedSession, Refused> {
         let lease = Lease { random, expires_at };
         let open = async move |write: &Write<'_>| open(write, &credentials, lease, &origin).await;
         self.change_session(open).await
@@ -149,12 +150,12 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, or the store failed. A refused switch changes nothing.
     pub async fn switch_group(
         &self,
-        presented: Presented,
+        presented: PresentedToken,
         group: Option<GroupId>,
         random: [u8; TOKEN_RANDOM_BYTES],
         expires_at: UnixMs,
         origin: Origin,
-    ) -> Result<Opened, Refused> {
+    ) -> Result<OpenedSession, Refused> {
         let lease = Lease { random, expires_at };
         let swap = async move |write: &Write<'_>| {
             swap(write, &presented, group.as_ref(), lease, &origin).await
@@ -166,7 +167,7 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub async fn log_out(&self, presented: Presented, origin: Origin) -> Result<(), Refused> {
+    pub async fn log_out(&self, presented: PresentedToken, origin: Origin) -> Result<(), Refused> {
         let end = async move |write: &Write<'_>| {
             let session = prove(write, &presented, origin.at).await?;
             let params = [session.account().0.into(), presented.digest().as_str().into()];
@@ -193,7 +194,11 @@ impl Store {
     }
 }
 
-async fn prove(write: &Write<'_>, presented: &Presented, now: UnixMs) -> Result<Session, Refused> {
+async fn prove(
+    write: &Write<'_>,
+    presented: &PresentedToken,
+    now: UnixMs,
+) -> Result<Session, Refused> {
     let account = [presented.account_hint().0.into()];
     let found = write.one(&SESSION, &account, |row| proven(row, presented, now)).await?;
     let (session, _) = found.flatten().ok_or(Refusal::TokenInvalid)?;
@@ -211,7 +216,7 @@ async fn open(
     credentials: &Credentials,
     lease: Lease,
     origin: &Origin,
-) -> Result<Opened, Refused> {
+) -> Result<OpenedSession, Refused> {
     let account = credentials.account;
     lock(write, account).await?;
     let api_enabled = write
@@ -262,11 +267,11 @@ async fn replace(
 /// Compare and swap: the row changes only while the presented token stands.
 async fn swap(
     write: &Write<'_>,
-    presented: &Presented,
+    presented: &PresentedToken,
     group: Option<&GroupId>,
     lease: Lease,
     origin: &Origin,
-) -> Result<Opened, Refused> {
+) -> Result<OpenedSession, Refused> {
     let session = prove(write, presented, origin.at).await?;
     let account = session.account();
     let group = match group {
@@ -295,11 +300,11 @@ fn opened(
     group: GroupNo,
     groups: Vec<(GroupNo, SwitchableGroup)>,
     lease: Lease,
-) -> Result<Opened, Refused> {
+) -> Result<OpenedSession, Refused> {
     let selected = groups.iter().find(|(number, _)| *number == group);
     let (_, selected) =
         selected.ok_or_else(|| Error::Data(format!("group {} is open and not listed", group.0)))?;
     let group_id = selected.group_id.clone();
     let switchable = groups.into_iter().map(|(_, group)| group).collect();
-    Ok(Opened { token, group_id, switchable, expires_at: lease.expires_at })
+    Ok(OpenedSession { token, group_id, switchable, expires_at: lease.expires_at })
 }

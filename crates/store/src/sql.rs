@@ -216,7 +216,7 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 
 /// Whether a row may have this text: none has a NUL in it, for which PostgreSQL cannot even be
 /// asked.
-pub(crate) fn may_be_kept(text: &str) -> bool {
+pub(crate) fn has_no_nul(text: &str) -> bool {
     !text.contains('\0')
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct SumOf {
 }
 
 /// Sums of one grain, their figures in the order of their columns.
-pub(crate) type Figures = BTreeMap<SumOf, Vec<i64>>;
+pub(crate) type Report = BTreeMap<SumOf, Vec<i64>>;
 
 /// Whether a sale comes to the sums or leaves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Sums {
     }
 
     /// What has been counted of one day of one group, grain by grain.
-    pub(crate) fn figures(&self) -> [Figures; 3] {
+    pub(crate) fn figures(&self) -> [Report; 3] {
         let six = |sum: &Totals| {
             vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
         };

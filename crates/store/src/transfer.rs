@@ -10,7 +10,7 @@ use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{Db, Length, Read, Write};
 use crate::sql::Value;
-use crate::{Error, Store, house};
+use crate::{Error, Store, metadata};
 use digest::Digests;
 use tables::{Cell, Table};
 
@@ -81,13 +81,13 @@ pub enum MoveError {
 
 /// Data that has moved away is left as it was, and data that is still coming is not complete.
 pub(crate) async fn settled(db: &Db) -> Result<(), Error> {
-    if let Some(at_ms) = house::note_now(db, MOVED_AT).await? {
+    if let Some(at_ms) = metadata::note_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
             "this data has moved to a database, at {at} UTC; the folder is kept as it was then"
         )));
     }
-    if house::note_now(db, MOVE_INTO).await?.is_some() {
+    if metadata::note_now(db, MOVE_INTO).await?.is_some() {
         let what = "a move into this database is not finished; repeat `kiosque move`";
         return Err(Error::Data(what.to_owned()));
     }
@@ -111,7 +111,7 @@ impl Store {
         // One transaction for all: whoever would write to the folder has to wait, and gives up.
         let moving = async move |from: &Write<'_>| {
             let id = id.clone();
-            let moved_at = house::note(from, MOVED_AT).await?;
+            let moved_at = metadata::note(from, MOVED_AT).await?;
             let folder = moved_at.map_or(Folder::Open, |_| Folder::Closed);
             let begin = async move |write: &Write<'_>| begin(write, &id, folder).await;
             there.db.write(Length::Short, begin).await?;
@@ -121,13 +121,13 @@ impl Store {
             };
             let moved = compare(from, &there, &told, already).await?;
             if folder == Folder::Open {
-                house::set_note(from, MOVED_AT, &now.0.to_string()).await?;
+                metadata::set_note(from, MOVED_AT, &now.0.to_string()).await?;
             }
             Ok::<_, MoveError>(moved)
         };
         let moved = self.db.write(Length::Short, moving).await?;
         // Only now that the folder is closed for good: never are both open.
-        let end = async |write: &Write<'_>| house::drop_notes(write, MOVE_INTO).await;
+        let end = async |write: &Write<'_>| metadata::drop_notes(write, MOVE_INTO).await;
         to.db.write::<_, Error>(Length::Short, end).await?;
         Ok(moved)
     }
@@ -142,18 +142,18 @@ enum Folder {
 }
 
 async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
-    if let Some(id) = house::note(write, MOVE_ID).await? {
+    if let Some(id) = metadata::note(write, MOVE_ID).await? {
         return Ok(id);
     }
     let id = now.0.to_string();
-    house::set_note(write, MOVE_ID, &id).await?;
+    metadata::set_note(write, MOVE_ID, &id).await?;
     Ok(id)
 }
 
 /// The database is empty, or half full of this very data; or full of it, if the folder has been
 /// closed and the database not been opened.
 async fn begin(write: &Write<'_>, id: &str, folder: Folder) -> Result<(), MoveError> {
-    match house::note(write, MOVE_INTO).await? {
+    match metadata::note(write, MOVE_INTO).await? {
         Some(under_way) if under_way == id => Ok(()),
         Some(_) => Err(MoveError::Another),
         None if folder == Folder::Closed => Err(MoveError::HasMoved),
@@ -165,7 +165,7 @@ async fn begin(write: &Write<'_>, id: &str, folder: Folder) -> Result<(), MoveEr
                     return Err(MoveError::NotEmpty);
                 }
             }
-            Ok(house::set_note(write, MOVE_INTO, id).await?)
+            Ok(metadata::set_note(write, MOVE_INTO, id).await?)
         }
     }
 }
@@ -210,7 +210,7 @@ async fn put_page(
     let values = rows.iter().map(|row| tables::values(row));
     write.execute_each(&table.put, values, &[]).await?;
     if table.is_large {
-        house::set_note(write, &mark_name(table), &tables::text(mark)).await?;
+        metadata::set_note(write, &mark_name(table), &tables::text(mark)).await?;
     }
     Ok(())
 }
@@ -223,7 +223,7 @@ async fn kept_mark(to: &Store, table: &'static Table) -> Result<Option<Vec<Cell>
     if !table.is_large {
         return Ok(None);
     }
-    let kept = house::note_now(&to.db, &mark_name(table)).await?;
+    let kept = metadata::note_now(&to.db, &mark_name(table)).await?;
     Ok(kept.and_then(|text| table.read_key(&text)))
 }
 

@@ -5,11 +5,11 @@ use super::Fault;
 /// The arrows of the house; there are no others. What a crate uses for its tests alone is free.
 const ARROWS: [(&str, &[&str]); 8] = [
     ("crates/kiosque", &["kiosque-server", "kiosque-store", "kiosque-model", "kiosque-testdb"]),
-    ("crates/server", &["kiosque-store", "kiosque-model", "kiosque-wire"]),
+    ("crates/server", &["kiosque-store", "kiosque-model", "kiosque-contract"]),
     ("crates/store", &["kiosque-model"]),
     ("crates/model", &[]),
-    ("crates/wire", &[]),
-    ("bench", &["kiosque-testdb", "kiosque-wire"]),
+    ("crates/contract", &[]),
+    ("bench", &["kiosque-testdb", "kiosque-contract"]),
     ("testdb", &[]),
     ("xtask", &["kiosque-testdb"]),
 ];
@@ -123,17 +123,17 @@ mod tests {
             "[build-dependencies]\nkiosque-store.workspace = true\n",
             "[target.'cfg(unix)'.dependencies]\nkiosque-store.workspace = true\n",
         ] {
-            let found = faults("crates/wire/Cargo.toml", rest);
+            let found = faults("crates/contract/Cargo.toml", rest);
             assert!(found.len() == 1 && found[0].contains("kiosque-store"), "{rest}: {found:?}");
             assert!(faults("crates/server/Cargo.toml", rest).is_empty(), "{rest}");
         }
         let for_tests = "[dev-dependencies]\nkiosque-store.workspace = true\n";
-        assert!(faults("crates/wire/Cargo.toml", for_tests).is_empty());
+        assert!(faults("crates/contract/Cargo.toml", for_tests).is_empty());
     }
 
     #[test]
     fn every_crate_takes_the_lints_and_is_in_the_house() {
-        let bare = check("crates/wire/Cargo.toml", "[dependencies]\nworkspace = true\n");
+        let bare = check("crates/contract/Cargo.toml", "[dependencies]\nworkspace = true\n");
         assert!(bare[0].to_string().contains("[lints]"), "{bare:?}");
         assert!(faults("crates/shop/Cargo.toml", "")[0].contains("a new crate"));
         assert!(check("fuzz/Cargo.toml", "").is_empty());

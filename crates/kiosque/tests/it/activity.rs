@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::caller::DEVICES_PATH;
 use crate::fleet::FLEET;
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 /// Sends a heartbeat of `D1`, and checks that this server shows it at once.
-fn beat(house: &House, served: &Served, token: &str) -> i64 {
-    let key = house.run(&["operator-key", "create", "till", "--may", "activity"]).good().stdout;
+fn beat(sandbox: &Sandbox, served: &Served, token: &str) -> i64 {
+    let key = sandbox.run(&["operator-key", "create", "till", "--may", "activity"]).good().stdout;
     let reply = served
         .operator_caller()
         .operate("/operator/v1/activity", key.trim(), r#"{"deviceCode":"D1"}"#)
@@ -28,11 +28,11 @@ fn last_active(served: &Served, token: &str) -> Value {
 /// Whoever else reads the data sees what has been written, and that alone.
 #[test]
 fn heartbeats_are_written_every_few_seconds() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve_with(&["--activity-flush", "20ms"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve_with(&["--activity-flush", "20ms"]);
     let token = served.caller().log_in("walker", "secret");
-    let beaten = beat(&house, &served, &token);
-    let other = house.serve();
+    let beaten = beat(&sandbox, &served, &token);
+    let other = sandbox.serve();
     let begun = Instant::now();
     while last_active(&other, &token) != beaten {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
@@ -42,11 +42,11 @@ fn heartbeats_are_written_every_few_seconds() {
 
 #[test]
 fn heartbeats_are_written_when_the_server_stops() {
-    let house = House::with(FLEET, "UTC");
-    let mut served = house.serve_with(&["--activity-flush", "1h"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let mut served = sandbox.serve_with(&["--activity-flush", "1h"]);
     let token = served.caller().log_in("walker", "secret");
-    let beaten = beat(&house, &served, &token);
-    let other = house.serve();
+    let beaten = beat(&sandbox, &served, &token);
+    let other = sandbox.serve();
     assert_eq!(last_active(&other, &token), Value::Null, "in memory alone");
     served.signal("TERM");
     assert!(served.wait().success());

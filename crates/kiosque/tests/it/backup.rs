@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::caller::{DEVICES_PATH, ORDERS_PATH};
 use crate::fleet::{FLEET, fields};
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 /// Makes the backup the data of a house of its own.
-fn restored(backup: &Path) -> House {
-    let house = House::new();
-    std::fs::create_dir(house.data()).unwrap();
-    std::fs::copy(backup, house.data().join("kiosque.db")).unwrap();
-    house
+fn restored(backup: &Path) -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.data()).unwrap();
+    std::fs::copy(backup, sandbox.data().join("kiosque.db")).unwrap();
+    sandbox
 }
 
 /// Orders `{name}{at}` for each number.
@@ -24,8 +24,8 @@ fn orders(name: &str, numbers: std::ops::Range<usize>) -> String {
     numbers.map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}")))).collect()
 }
 
-fn kept(house: &House) -> usize {
-    let said = house.run(&["verify"]).good().stdout;
+fn kept(sandbox: &Sandbox) -> usize {
+    let said = sandbox.run(&["verify"]).good().stdout;
     assert!(said.ends_with("no difference\n"), "{said}");
     said.split(' ').nth(1).unwrap().parse().unwrap()
 }
@@ -39,10 +39,10 @@ fn total(served: &Served, token: &str) -> i64 {
 /// server with the logins made before.
 #[test]
 fn a_copy_made_amid_writes_is_whole() {
-    let house = House::with(FLEET, "UTC");
-    house.run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes()).good();
-    let key = house.run(&["operator-key", "create", "till", "--may", "orders"]).good().stdout;
-    let served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    sandbox.run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes()).good();
+    let key = sandbox.run(&["operator-key", "create", "till", "--may", "orders"]).good().stdout;
+    let served = sandbox.serve();
     let token = served.caller().log_in("walker", "secret");
     let (acknowledged, is_over) = (AtomicUsize::new(3_000), AtomicBool::new(false));
     let (before, during) = thread::scope(|scope| {
@@ -53,7 +53,7 @@ fn a_copy_made_amid_writes_is_whole() {
                 }
                 let some = orders(&format!("r{round}-"), 0..40);
                 if round % 2 == 0 {
-                    house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+                    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
                 } else {
                     let mut till = served.operator_caller();
                     let reply = till.operate("/operator/v1/orders", key.trim(), &some).unwrap();
@@ -64,12 +64,12 @@ fn a_copy_made_amid_writes_is_whole() {
         });
         wait_for(|| acknowledged.load(Ordering::SeqCst) > 3_100);
         let before = acknowledged.load(Ordering::SeqCst);
-        let ran = house.run(&["backup", "copy.db"]).good();
+        let ran = sandbox.run(&["backup", "copy.db"]).good();
         let during = acknowledged.load(Ordering::SeqCst);
         // Those who write were not held up for good.
         wait_for(|| acknowledged.load(Ordering::SeqCst) > during);
         is_over.store(true, Ordering::SeqCst);
-        let bytes = std::fs::metadata(house.path("copy.db")).unwrap().len();
+        let bytes = std::fs::metadata(sandbox.path("copy.db")).unwrap().len();
         let said = format!(" orders in {bytes} bytes to copy.db\n");
         assert!(ran.stdout.ends_with(&said), "{ran:?}");
         assert_eq!(ran.stderr, "");
@@ -77,10 +77,10 @@ fn a_copy_made_amid_writes_is_whole() {
     });
     assert!(during >= before, "{during} in the copy, {before} acknowledged before");
 
-    let mode = std::fs::metadata(house.path("copy.db")).unwrap().permissions().mode();
+    let mode = std::fs::metadata(sandbox.path("copy.db")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert_eq!(left_beside(&house), ["copy.db"]);
-    let copy = restored(&house.path("copy.db"));
+    assert_eq!(left_beside(&sandbox), ["copy.db"]);
+    let copy = restored(&sandbox.path("copy.db"));
     assert_eq!(kept(&copy), during);
     let restored = copy.serve();
     assert_eq!(total(&restored, &token), i64::try_from(during).unwrap(), "the session is kept");
@@ -99,8 +99,8 @@ fn wait_for(done: impl Fn() -> bool) {
 }
 
 /// Files of the house whose name begins as the copy's does.
-fn left_beside(house: &House) -> Vec<String> {
-    let names = std::fs::read_dir(house.folder.path()).unwrap();
+fn left_beside(sandbox: &Sandbox) -> Vec<String> {
+    let names = std::fs::read_dir(sandbox.folder.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("copy")).collect();
     names.sort();
@@ -108,10 +108,11 @@ fn left_beside(house: &House) -> Vec<String> {
 }
 
 /// Starts a backup and sends it a signal while it copies; what it came to, unless it was done.
-fn signalled(house: &House, signal: &str) -> Option<ExitStatus> {
-    let mut backup = house.command(&["backup", "copy.db"]);
+fn signalled(sandbox: &Sandbox, signal: &str) -> Option<ExitStatus> {
+    let mut backup = sandbox.command(&["backup", "copy.db"]);
     let mut backup = backup.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let written = || std::fs::metadata(house.path("copy.db.partial")).map_or(0, |file| file.len());
+    let written =
+        || std::fs::metadata(sandbox.path("copy.db.partial")).map_or(0, |file| file.len());
     while written() == 0 && backup.try_wait().unwrap().is_none() {
         std::hint::spin_loop();
     }
@@ -119,20 +120,20 @@ fn signalled(house: &House, signal: &str) -> Option<ExitStatus> {
     // One that has ended already is nothing to complain of.
     let _ = kill.arg(format!("-{signal}")).arg(backup.id().to_string()).status();
     let status = backup.wait().unwrap();
-    (!house.path("copy.db").exists()).then_some(status)
+    (!sandbox.path("copy.db").exists()).then_some(status)
 }
 
 /// "kill -9 of the backup leaves no FILE and does no harm", and one that is told to stop cleans up.
 #[test]
 fn a_backup_that_ends_amid_leaves_no_file() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let long = format!(r#""payChannelName":"{}","currency""#, "x".repeat(8_000));
     let some = orders("o", 0..2_000).replace(r#""currency""#, &long);
-    house.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
     let ((mut killed, mut stopped), begun) = ((0, 0), Instant::now());
     for signal in ["TERM", "INT", "KILL"].into_iter().cycle() {
-        if let Some(status) = signalled(&house, signal) {
-            let left = left_beside(&house);
+        if let Some(status) = signalled(&sandbox, signal) {
+            let left = left_beside(&sandbox);
             if signal == "KILL" {
                 killed += 1;
                 assert!(left == ["copy.db.partial"] || left.is_empty(), "{left:?}");
@@ -145,37 +146,37 @@ fn a_backup_that_ends_amid_leaves_no_file() {
             }
         }
         // What is there now would be taken for what the next one does.
-        for name in left_beside(&house) {
-            std::fs::remove_file(house.path(&name)).unwrap();
+        for name in left_beside(&sandbox) {
+            std::fs::remove_file(sandbox.path(&name)).unwrap();
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "{killed}, {stopped} were met at work");
     }
-    house.run(&["backup", "copy.db"]).good();
-    assert_eq!(left_beside(&house), ["copy.db"]);
-    assert_eq!(kept(&restored(&house.path("copy.db"))), 2_000);
-    assert_eq!(kept(&house), 2_000);
+    sandbox.run(&["backup", "copy.db"]).good();
+    assert_eq!(left_beside(&sandbox), ["copy.db"]);
+    assert_eq!(kept(&restored(&sandbox.path("copy.db"))), 2_000);
+    assert_eq!(kept(&sandbox), 2_000);
 }
 
 #[test]
 fn a_file_that_exists_is_left_alone() {
-    let house = House::with(FLEET, "UTC");
-    let file = house.file("copy.db", "mine");
-    let ran = house.run(&["backup", &file]).bad();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let file = sandbox.file("copy.db", "mine");
+    let ran = sandbox.run(&["backup", &file]).bad();
     assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup replaces nothing\n"));
-    assert_eq!(house.read("copy.db"), "mine");
+    assert_eq!(sandbox.read("copy.db"), "mine");
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("nowhere", &file).unwrap();
-    house.run(&["backup", &file]).bad();
-    assert_eq!(left_beside(&house), ["copy.db"]);
+    sandbox.run(&["backup", &file]).bad();
+    assert_eq!(left_beside(&sandbox), ["copy.db"]);
 }
 
 #[test]
 fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
-    let house = House::with(FLEET, "UTC");
-    let ran = house.run(&["backup", "no/such/copy.db"]).bad();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let ran = sandbox.run(&["backup", "no/such/copy.db"]).bad();
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("kiosque: no/such/copy.db.partial: No such file"), "{ran:?}");
-    let empty = House::new();
+    let empty = Sandbox::new();
     std::fs::create_dir(empty.data()).unwrap();
     let ran = empty.run(&["backup", "copy.db"]).bad();
     assert!(ran.stderr.contains("holds no data"), "{}", ran.stderr);

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::fleet::{CANARIES, CARD, CARD_KEPT, FLEET, PHONE_KEPT, fields, order, order_with};
-use crate::program::House;
+use crate::program::Sandbox;
 use crate::walk;
 
 /// Changes of a good order, each with what is said of it.
@@ -151,7 +151,7 @@ fn broken() -> Vec<Faulty> {
 
 #[test]
 fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
-    let house = House::with(FLEET, "Europe/Paris");
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
     let faulty: Vec<Faulty> = changed().chain(broken()).collect();
     let mut file = Vec::new();
     for (at, (line, _)) in (0..).zip(&faulty) {
@@ -161,12 +161,12 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
         file.extend_from_slice(line);
         file.push(b'\n');
     }
-    let path = house.file("orders.ndjson", &file);
-    let ran = house.run(&["import", "orders", &path]).bad();
+    let path = sandbox.file("orders.ndjson", &file);
+    let ran = sandbox.run(&["import", "orders", &path]).bad();
     let good = faulty.len();
     assert_eq!(ran.stdout, format!("{good} accepted, 0 updated, 0 unchanged, {good} rejected\n"));
 
-    let set_aside = house.read("orders.ndjson.rejected.ndjson");
+    let set_aside = sandbox.read("orders.ndjson.rejected.ndjson");
     let set_aside: Vec<Value> =
         set_aside.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(set_aside.len(), faulty.len());
@@ -184,7 +184,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
         Some(format!("what was rejected is in {path}.rejected.ndjson").as_str())
     );
 
-    let served = house.serve();
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     let kept = walk::orders(&mut caller, &token, "D1");
@@ -198,7 +198,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
     }
     drop(served);
     let said = format!("{}{}", ran.stdout, ran.stderr);
-    check_nowhere(&house, said.as_bytes(), "orders.ndjson");
+    check_nowhere(&sandbox, said.as_bytes(), "orders.ndjson");
 }
 
 /// What is set aside is the line that was given, but for what is masked.
@@ -226,8 +226,8 @@ fn check_content(given: &[u8], rejected: &Value) {
 }
 
 /// No canary is in what was said, nor in any file but the one that was given.
-pub(crate) fn check_nowhere(house: &House, said: &[u8], given: &str) {
-    let mut places = house.files();
+pub(crate) fn check_nowhere(sandbox: &Sandbox, said: &[u8], given: &str) {
+    let mut places = sandbox.files();
     places.retain(|(path, _)| path.file_name().unwrap() != given);
     assert!(places.iter().any(|(path, _)| path.ends_with("kiosque.db")));
     places.push(("what was said".into(), said.to_vec()));

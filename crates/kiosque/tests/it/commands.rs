@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::caller::{DEVICES_PATH, ORDERS_PATH};
 use crate::fleet::{FLEET, order_with};
-use crate::program::{House, Ran, kiosque};
+use crate::program::{Ran, Sandbox, kiosque};
 use crate::walk;
 
-fn house() -> House {
-    House::with(FLEET, "Europe/Paris")
+fn sandbox() -> Sandbox {
+    Sandbox::with(FLEET, "Europe/Paris")
 }
 
 #[test]
@@ -29,9 +29,9 @@ fn openapi_prints_the_committed_document() {
 
 #[test]
 fn apply_says_what_it_did_and_again_does_nothing() {
-    let house = House::new();
-    let fleet = house.file("fleet.toml", FLEET);
-    let ran = house.run(&["apply", &fleet]).good();
+    let sandbox = Sandbox::new();
+    let fleet = sandbox.file("fleet.toml", FLEET);
+    let ran = sandbox.run(&["apply", &fleet]).good();
     assert_eq!(
         ran.stdout,
         "groups:   2 created, 0 changed, 0 unchanged\n\
@@ -40,7 +40,7 @@ fn apply_says_what_it_did_and_again_does_nothing() {
          devices:  2 created, 0 changed, 0 unchanged\n"
     );
     assert_eq!(ran.stderr, "");
-    let ran = house.run(&["apply", &fleet]).good();
+    let ran = sandbox.run(&["apply", &fleet]).good();
     assert_eq!(
         ran.stdout,
         "groups:   0 created, 0 changed, 2 unchanged\n\
@@ -49,20 +49,20 @@ fn apply_says_what_it_did_and_again_does_nothing() {
          devices:  0 created, 0 changed, 2 unchanged\n"
     );
     let json = json!({"device": [{"code": "D1", "name": "Renamed"}]}).to_string();
-    let json = house.file("fleet.json", json);
-    let ran = house.run(&["apply", &json]).good();
+    let json = sandbox.file("fleet.json", json);
+    let ran = sandbox.run(&["apply", &json]).good();
     assert!(ran.stdout.contains("devices:  0 created, 1 changed, 0 unchanged"), "{}", ran.stdout);
 }
 
 #[test]
 fn apply_names_every_fault_and_applies_nothing() {
-    let house = house();
+    let sandbox = sandbox();
     let faulty = "[[group]]\nid = \"east\"\nname = \"East\"\n\
                   [[product]]\nid = \"tea\"\nname = \"Tea\"\ncurrency = \"ZZZ\"\n\
                   [[device]]\ncode = \"D1\"\nname = \"a\\u0000b\"\n\
                   [[device]]\ncode = \"D1\"\n";
-    let faulty = house.file("faulty.toml", faulty);
-    let ran = house.run(&["apply", &faulty]).bad();
+    let faulty = sandbox.file("faulty.toml", faulty);
+    let ran = sandbox.run(&["apply", &faulty]).bad();
     assert_eq!(ran.stdout, "");
     assert_eq!(
         ran.stderr,
@@ -75,29 +75,29 @@ fn apply_names_every_fault_and_applies_nothing() {
     );
     let unknown = "[[group]]\nid = \"east\"\nname = \"East\"\n\
                    [[device]]\ncode = \"D3\"\nname = \"Third\"\ngroup = \"west\"\n";
-    let unknown = house.file("unknown.toml", unknown);
-    let ran = house.run(&["apply", &unknown]).bad();
+    let unknown = sandbox.file("unknown.toml", unknown);
+    let ran = sandbox.run(&["apply", &unknown]).bad();
     let said =
         format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
     assert_eq!(ran.stderr, said);
     // East is still new.
-    let east = house.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
-    let ran = house.run(&["apply", &east]).good();
+    let east = sandbox.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
+    let ran = sandbox.run(&["apply", &east]).good();
     assert!(ran.stdout.contains("groups:   1 created"), "{}", ran.stdout);
 }
 
 #[test]
 fn a_wrong_input_is_named_with_its_file_and_key() {
-    let house = house();
-    house.file("fleet.csv", "");
-    house.file("half.toml", "[[device]\n");
-    house.file("typo.toml", "[[device]]\ncode = \"X\"\ncolour = \"red\"\n");
-    house.file("typo.json", r#"{"device":[{"code":"X","aisle":[{"code":1}]}]}"#);
-    house.file("map.toml", "x = 1\n");
+    let sandbox = sandbox();
+    sandbox.file("fleet.csv", "");
+    sandbox.file("half.toml", "[[device]\n");
+    sandbox.file("typo.toml", "[[device]]\ncode = \"X\"\ncolour = \"red\"\n");
+    sandbox.file("typo.json", r#"{"device":[{"code":"X","aisle":[{"code":1}]}]}"#);
+    sandbox.file("map.toml", "x = 1\n");
     let map = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\ndeviceCode = \"D1\"\n\
                currency = \"EUR\"\ntotalAmount = \"{Total}\"\ntradeStartTime = \"{Time}\"\n";
-    house.file("good-map.toml", map);
-    house.file("report.csv", "Id,Time\n1,2\n");
+    sandbox.file("good-map.toml", map);
+    sandbox.file("report.csv", "Id,Time\n1,2\n");
     let cases: &[(&[&str], &[&str])] = &[
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
         (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet is a .toml or a .json file"]),
@@ -129,7 +129,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),
     ];
     for (args, wanted) in cases {
-        let ran = house.run(args).bad();
+        let ran = sandbox.run(args).bad();
         assert_eq!(ran.stdout, "", "{args:?}");
         for part in *wanted {
             assert!(ran.stderr.contains(part), "{args:?}: {:?} says no {part:?}", ran.stderr);
@@ -139,7 +139,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
 
 #[test]
 fn a_wrong_command_line_is_explained_with_status_2() {
-    let house = house();
+    let sandbox = sandbox();
     let cases: &[(&[&str], &str)] = &[
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (&["import", "rivers", "x"], "unrecognized subcommand 'rivers'"),
@@ -151,7 +151,7 @@ fn a_wrong_command_line_is_explained_with_status_2() {
         (&["demo", "--today", "31.3.2026"], "'--today <DATE>'"),
     ];
     for (args, wanted) in cases {
-        let ran = house.run(args);
+        let ran = sandbox.run(args);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
         assert!(ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
     }
@@ -159,10 +159,10 @@ fn a_wrong_command_line_is_explained_with_status_2() {
 
 #[test]
 fn commands_that_only_look_make_no_data() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     for args in [&["verify"][..], &["archive", "--before", "2026-01-01"]] {
-        let ran = house.run(args).bad();
-        let folder = house.data();
+        let ran = sandbox.run(args).bad();
+        let folder = sandbox.data();
         let said =
             format!("kiosque: {}: holds no data; `kiosque apply` makes some\n", folder.display());
         assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
@@ -174,20 +174,20 @@ fn commands_that_only_look_make_no_data() {
 
 #[test]
 fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
-    let house = House::new();
-    std::fs::create_dir_all(house.data().join("photos")).unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.data().join("photos")).unwrap();
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
-        house.file(name, "mine");
+        sandbox.file(name, "mine");
     }
-    let fleet = house.file("fleet.toml", FLEET);
-    house.run(&["apply", &fleet]).good();
-    let orders = house.file("orders.ndjson", order_with("1", "D1", "D2"));
-    house.run(&["import", "orders", &orders]).good();
-    drop(house.serve());
+    let fleet = sandbox.file("fleet.toml", FLEET);
+    sandbox.run(&["apply", &fleet]).good();
+    let orders = sandbox.file("orders.ndjson", order_with("1", "D1", "D2"));
+    sandbox.run(&["import", "orders", &orders]).good();
+    drop(sandbox.serve());
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
-        assert_eq!(house.read(name), "mine");
+        assert_eq!(sandbox.read(name), "mine");
     }
-    let entries = std::fs::read_dir(house.data()).unwrap();
+    let entries = std::fs::read_dir(sandbox.data()).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| !name.starts_with("kiosque.db-"));
@@ -197,12 +197,12 @@ fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
 
 #[test]
 fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
-    let house = house();
+    let sandbox = sandbox();
     let days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"];
     let orders: Vec<String> = days.iter().map(|day| order_with(day, "2026-01-02", day)).collect();
-    let orders = house.file("orders.ndjson", orders.join("\n"));
-    house.run(&["import", "orders", &orders]).good();
-    let served = house.serve();
+    let orders = sandbox.file("orders.ndjson", orders.join("\n"));
+    sandbox.run(&["import", "orders", &orders]).good();
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     let forms: [(&str, &str, usize); 5] = [
@@ -214,20 +214,20 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
         ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\n", 0),
     ];
     for (before, said, current) in forms {
-        let ran = house.run(&["archive", "--before", before]).good();
+        let ran = sandbox.run(&["archive", "--before", before]).good();
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (said, ""), "{before}");
         assert_eq!(walk::current_orders(&mut caller, &token, "D1").len(), current, "{before}");
         assert_eq!(walk::orders(&mut caller, &token, "D1").len(), 4, "{before}");
     }
-    house.run(&["verify"]).good();
+    sandbox.run(&["verify"]).good();
 }
 
 #[test]
 fn verify_names_a_difference_and_exits_with_1() {
-    let house = house();
-    assert!(!house.data().join("kiosque.db-wal").exists());
+    let sandbox = sandbox();
+    assert!(!sandbox.data().join("kiosque.db-wal").exists());
     // The end of an ownership that goes on, as the file writes it, made a little earlier.
-    let path = house.data().join("kiosque.db");
+    let path = sandbox.data().join("kiosque.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let endless = i64::MAX.to_be_bytes();
     let places: Vec<usize> =
@@ -237,7 +237,7 @@ fn verify_names_a_difference_and_exits_with_1() {
         bytes[at + 7] = 0;
     }
     std::fs::write(&path, bytes).unwrap();
-    let ran = house.run(&["verify"]).bad();
+    let ran = sandbox.run(&["verify"]).bad();
     assert_eq!(
         ran.stdout,
         "device D1: nobody owns it\ndevice D2: nobody owns it\n\
@@ -249,8 +249,8 @@ fn verify_names_a_difference_and_exits_with_1() {
 #[test]
 fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
     for signal in ["TERM", "INT"] {
-        let house = house();
-        let mut served = house.serve();
+        let sandbox = sandbox();
+        let mut served = sandbox.serve();
         let mut caller = served.caller();
         let token = caller.log_in("walker", "secret");
         caller.call_while(DEVICES_PATH, &token, "{}", || served.signal(signal)).data();
@@ -260,20 +260,21 @@ fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
         served.stderr_until("stopping");
         assert!(std::net::TcpStream::connect(served.address()).is_err());
         // All is in the one file.
-        assert!(!house.data().join("kiosque.db-wal").exists());
+        assert!(!sandbox.data().join("kiosque.db-wal").exists());
     }
 }
 
 #[test]
 fn a_port_that_is_taken_is_named() {
-    let house = house();
-    let served = house.serve();
+    let sandbox = sandbox();
+    let served = sandbox.serve();
     let address = served.address().to_string();
-    let ran = house.run(&["serve", "--listen", &address]).bad();
+    let ran = sandbox.run(&["serve", "--listen", &address]).bad();
     let said = format!("kiosque: cannot listen on {address}: Address already in use");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     let address = served.operator().to_string();
-    let ran = house.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address]).bad();
+    let ran =
+        sandbox.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address]).bad();
     let said = format!("kiosque: cannot listen on {address} for the operator");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     assert!(ran.stderr.contains("--operator-listen): Address already in use"), "{}", ran.stderr);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use kiosque_testdb::Server;
 
 use crate::caller::{Caller, DEVICES_PATH, TOKEN_PATH};
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 /// Two accounts, of which one's session nobody ever replaces.
 const FLEET: &str = r#"
@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One of several nodes on a database: a folder for its certificate, and where its data is.
 struct Node {
-    house: House,
+    sandbox: Sandbox,
     store: String,
 }
 
@@ -56,7 +56,7 @@ impl Node {
         let hosts: Vec<String> =
             servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
         let store = format!("postgres://kiosque@{}/kiosque", hosts.join(","));
-        Node { house: House::new(), store }
+        Node { sandbox: Sandbox::new(), store }
     }
 
     fn run(&self, args: &[&str]) -> crate::program::Ran {
@@ -66,14 +66,14 @@ impl Node {
 
     /// Makes the data, and a key for the operator's calls.
     fn furnish(&self) -> String {
-        let fleet = self.house.file("fleet.toml", FLEET);
+        let fleet = self.sandbox.file("fleet.toml", FLEET);
         self.run(&["apply", &fleet]).good();
         self.run(&["operator-key", "create", "tills"]).good().stdout.trim_end().to_owned()
     }
 
     fn serve(&self, more: &[&str]) -> Served {
         let args = [&["--store", self.store.as_str()], more].concat();
-        self.house.serve_with(&args)
+        self.sandbox.serve_with(&args)
     }
 }
 

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::caller::SWITCH_PATH;
 use crate::fleet::FLEET;
-use crate::program::{House, Ran, Served, kiosque};
+use crate::program::{Ran, Sandbox, Served, kiosque};
 use crate::walk;
 
 const TODAY: &str = "2026-03-31";
 
-fn demo(house: &House, today: &str) -> Served {
+fn demo(sandbox: &Sandbox, today: &str) -> Served {
     let args = ["demo", "--listen", "127.0.0.1:0", "--today", today];
-    Served::start(&mut house.command(&args), &house.data().join("tls/cert.pem"))
+    Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
 }
 
 /// What is printed from "paste these" on, run by a shell as it stands.
@@ -49,9 +49,9 @@ fn whole(served: &Served) -> Vec<Value> {
 
 #[test]
 fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let begun = Instant::now();
-    let mut served = demo(&house, TODAY);
+    let mut served = demo(&sandbox, TODAY);
     let made_in = begun.elapsed();
     let said = served.stdout_until("password kiosque-demo\n");
     let head = format!("base URL   {}\naccount    demo  password kiosque-demo\n", served.base);
@@ -72,7 +72,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0));
     let begun = Instant::now();
-    let served = demo(&house, TODAY);
+    let served = demo(&sandbox, TODAY);
     println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
     assert!(begun.elapsed() < made_in);
     assert!(!served.stderr().contains("made "), "{}", served.stderr());
@@ -81,15 +81,15 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     drop(served);
 
     // "opens no operator's listener", whoever asks for one.
-    let mut command = house.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
+    let mut command = sandbox.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
     command.env("KIOSQUE_OPERATOR_LISTEN", "127.0.0.1:0");
-    let served = Served::start(&mut command, &house.data().join("tls/cert.pem"));
+    let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
     let warning = "warning: a demo has no operator's listener; operator_listen is ignored\n";
     assert_eq!(served.stderr(), warning);
     drop(served);
 
     // In the folder where demos lie unless told otherwise, on the same day: the same pages.
-    let elsewhere = House::new();
+    let elsewhere = Sandbox::new();
     let folder = elsewhere.path("kiosque-demo");
     let mut command = kiosque();
     command.args(["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
@@ -131,19 +131,19 @@ fn check_dates(all: &[Value]) {
 
 #[test]
 fn another_day_is_made_anew_and_other_data_is_left_alone() {
-    let house = House::new();
-    drop(demo(&house, TODAY));
-    let served = demo(&house, "2026-04-02");
+    let sandbox = Sandbox::new();
+    drop(demo(&sandbox, TODAY));
+    let served = demo(&sandbox, "2026-04-02");
     served.stderr_until("the last on 2026-04-02");
     let answers = paste(&served);
     let newest = &answers[1]["data"]["records"][0]["tradeStartTime"];
     assert!(newest.as_str().unwrap().starts_with("2026-04-02"), "{newest}");
     drop(served);
 
-    let house = House::with(FLEET, "UTC");
-    let before = std::fs::read(house.data().join("kiosque.db")).unwrap();
-    let ran = house.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).bad();
-    let folder = house.data();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
+    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).bad();
+    let folder = sandbox.data();
     let said =
         format!("kiosque: {} holds data that no demo made; it is left alone\n", folder.display());
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));

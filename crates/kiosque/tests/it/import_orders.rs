@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::bad_lines::check_nowhere;
 use crate::caller::{DETAIL_PATH, ORDERS_PATH};
 use crate::fleet::{CARD, FLEET, PHONE, order, order_with};
-use crate::program::{House, Ran};
+use crate::program::{Ran, Sandbox};
 use crate::walk;
 
-fn house() -> House {
-    House::with(FLEET, "Europe/Paris")
+fn sandbox() -> Sandbox {
+    Sandbox::with(FLEET, "Europe/Paris")
 }
 
-fn shown(house: &House, group: &str, device: &str) -> Vec<Value> {
-    let served = house.serve();
+fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let mut token = caller.log_in("walker", "secret");
     if group != "north" {
@@ -29,57 +29,57 @@ fn shown(house: &House, group: &str, device: &str) -> Vec<Value> {
 
 #[test]
 fn an_empty_file_is_success() {
-    let house = house();
+    let sandbox = sandbox();
     for (name, content) in [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")] {
-        let file = house.file(name, content);
-        let ran = house.run(&["import", "orders", &file]).good();
+        let file = sandbox.file(name, content);
+        let ran = sandbox.run(&["import", "orders", &file]).good();
         assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 0 rejected\n");
         assert_eq!(ran.stderr, "");
-        assert!(!house.path(&format!("{name}.rejected.ndjson")).exists());
+        assert!(!sandbox.path(&format!("{name}.rejected.ndjson")).exists());
     }
 }
 
 #[test]
 fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
-    let house = house();
+    let sandbox = sandbox();
     let file = format!("\u{feff}{}\r\n\r\n{}\r\n{}", order("1"), order("2"), order("3"));
-    let file = house.file("windows.ndjson", file);
-    let ran = house.run(&["import", "orders", &file]).good();
+    let file = sandbox.file("windows.ndjson", file);
+    let ran = sandbox.run(&["import", "orders", &file]).good();
     assert_eq!(ran.counts(), [3, 0, 0, 0]);
 }
 
 #[test]
 fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
-    let house = house();
+    let sandbox = sandbox();
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
-    let ran = house.run_with_input(&["import", "orders", "-"], input.as_bytes()).bad();
+    let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).bad();
     assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\n");
     assert_eq!(
         ran.stderr,
         "line 2: no JSON object\nwhat was rejected is in stdin.rejected.ndjson\n"
     );
-    let set_aside = house.read("stdin.rejected.ndjson");
+    let set_aside = sandbox.read("stdin.rejected.ndjson");
     assert_eq!(
         set_aside,
         "{\"line\":2,\"orderId\":null,\"reason\":\"no JSON object\",\
          \"text\":\"nonsense ************2222\"}\n"
     );
     // What an earlier import set aside is no longer true.
-    house.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).good();
-    assert!(!house.path("stdin.rejected.ndjson").exists());
+    sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).good();
+    assert!(!sandbox.path("stdin.rejected.ndjson").exists());
 }
 
 #[test]
 fn a_key_that_means_nothing_is_warned_of_once() {
-    let house = house();
+    let sandbox = sandbox();
     let line = |id: &str| {
         let more = "totalAmount\":250,\"colour\":1,\"detailVOList\":\
                     [{\"goodsId\":\"cola\",\"taste\":1},{\"goodsId\":\"cola\",\"taste\":2}]";
         order_with(id, "totalAmount\":250", more)
     };
     let file: Vec<String> = (0..1_200).map(|at| line(&at.to_string())).collect();
-    let file = house.file("orders.ndjson", file.join("\n"));
-    let ran = house.run(&["import", "orders", &file]).good();
+    let file = sandbox.file("orders.ndjson", file.join("\n"));
+    let ran = sandbox.run(&["import", "orders", &file]).good();
     assert_eq!(ran.counts(), [1_200, 0, 0, 0]);
     assert_eq!(
         ran.stderr,
@@ -90,27 +90,27 @@ fn a_key_that_means_nothing_is_warned_of_once() {
 
 #[test]
 fn what_is_rejected_a_thousand_times_is_told_in_part_and_set_aside_whole() {
-    let house = house();
-    let file = house.file("orders.ndjson", "nonsense\n".repeat(1_000));
-    let ran = house.run(&["import", "orders", &file]).bad();
+    let sandbox = sandbox();
+    let file = sandbox.file("orders.ndjson", "nonsense\n".repeat(1_000));
+    let ran = sandbox.run(&["import", "orders", &file]).bad();
     assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\n");
     assert_eq!(ran.stderr.lines().count(), 52);
     assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
-    assert_eq!(house.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);
+    assert_eq!(sandbox.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);
 }
 
 #[test]
 fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
-    let house = house();
+    let sandbox = sandbox();
     let lines = "totalAmount\":250,\"tradeNo\":\"T1\",\"tradeNoIn\":\"I1\",\
                  \"detailVOList\":[{\"goodsId\":\"cola\",\"salePrice\":250},{\"goodsId\":\"tea\",\
                  \"goodsName\":\"Tea\"}]";
     let first = order_with("1", "totalAmount\":250", lines);
-    let file = house.file("orders.ndjson", format!("{first}\n{}\n", order("2")));
+    let file = sandbox.file("orders.ndjson", format!("{first}\n{}\n", order("2")));
     let again = ["import", "orders", &file];
-    assert_eq!(house.run(&again).good().counts(), [2, 0, 0, 0]);
-    assert_eq!(house.run(&again).good().counts(), [0, 0, 2, 0]);
-    let before = shown(&house, "north", "D1");
+    assert_eq!(sandbox.run(&again).good().counts(), [2, 0, 0, 0]);
+    assert_eq!(sandbox.run(&again).good().counts(), [0, 0, 2, 0]);
+    let before = shown(&sandbox, "north", "D1");
     assert_eq!(before[1]["detailVOList"][0]["goodsName"], "Cola");
 
     // The whole order is told again, and only the internal number and names may be left out.
@@ -119,10 +119,10 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
             "\"totalAmount\":250",
             "\"totalAmount\":260,\"payEndTime\":\"2026-01-02 03:05:00\"",
         );
-    let file = house.file("update.ndjson", update);
-    let ran = house.run(&["import", "orders", &file]).good();
+    let file = sandbox.file("update.ndjson", update);
+    let ran = sandbox.run(&["import", "orders", &file]).good();
     assert_eq!(ran.stdout, "0 accepted, 1 updated, 0 unchanged, 0 rejected\n");
-    let after = shown(&house, "north", "D1");
+    let after = shown(&sandbox, "north", "D1");
     let mut expected = before;
     let changed = expected[1].as_object_mut().unwrap();
     for (name, value) in [
@@ -139,17 +139,17 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
 
 #[test]
 fn an_update_changes_neither_the_device_nor_the_owning_group() {
-    let house = house();
-    let file = house.file("orders.ndjson", format!("{}\n{}", order("1"), order("2")));
-    house.run(&["import", "orders", &file]).good();
+    let sandbox = sandbox();
+    let file = sandbox.file("orders.ndjson", format!("{}\n{}", order("1"), order("2")));
+    sandbox.run(&["import", "orders", &file]).good();
     let moved = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
-    let moved = house.file("moved.toml", moved);
-    house.run(&["apply", &moved]).good();
-    let before = shown(&house, "north", "D1");
+    let moved = sandbox.file("moved.toml", moved);
+    sandbox.run(&["apply", &moved]).good();
+    let before = shown(&sandbox, "north", "D1");
     let other_device = order_with("1", "D1", "D2");
     let other_owner = order_with("2", "2026-01-02", "2026-02-02");
-    let file = house.file("updates.ndjson", format!("{other_device}\n{other_owner}"));
-    let ran = house.run(&["import", "orders", &file]).bad();
+    let file = sandbox.file("updates.ndjson", format!("{other_device}\n{other_owner}"));
+    let ran = sandbox.run(&["import", "orders", &file]).bad();
     assert_eq!(ran.counts(), [0, 0, 0, 2]);
     assert_eq!(
         ran.stderr.lines().take(2).collect::<Vec<_>>(),
@@ -160,26 +160,26 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
              be group south's; an update may not change the owning group",
         ]
     );
-    assert_eq!(shown(&house, "north", "D1"), before);
-    assert_eq!(shown(&house, "south", "D1"), [] as [Value; 0]);
+    assert_eq!(shown(&sandbox, "north", "D1"), before);
+    assert_eq!(shown(&sandbox, "south", "D1"), [] as [Value; 0]);
     // A new order of a later time is the new owner's.
-    let file = house.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
-    house.run(&["import", "orders", &file]).good();
-    assert_eq!(shown(&house, "north", "D1"), before);
-    assert_eq!(shown(&house, "south", "D1").len(), 1);
-    check_nowhere_but(&house, &ran.stderr);
+    let file = sandbox.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
+    sandbox.run(&["import", "orders", &file]).good();
+    assert_eq!(shown(&sandbox, "north", "D1"), before);
+    assert_eq!(shown(&sandbox, "south", "D1").len(), 1);
+    check_nowhere_but(&sandbox, &ran.stderr);
 }
 
-fn check_nowhere_but(house: &House, said: &str) {
+fn check_nowhere_but(sandbox: &Sandbox, said: &str) {
     for given in ["orders.ndjson", "updates.ndjson", "later.ndjson"] {
-        std::fs::remove_file(house.path(given)).unwrap();
+        std::fs::remove_file(sandbox.path(given)).unwrap();
     }
-    check_nowhere(house, said.as_bytes(), "");
+    check_nowhere(sandbox, said.as_bytes(), "");
 }
 
 #[test]
 fn an_order_shows_every_field_as_told_in_list_and_detail() {
-    let house = house();
+    let sandbox = sandbox();
     let told = json!({
         "orderId": "O-1", "deviceCode": "D2", "currency": "JPY", "totalAmount": 480,
         "tradeStartTime": "2026-07-01T00:30:00Z", "tradeNo": "T-1", "tradeNoIn": "I-1",
@@ -190,9 +190,9 @@ fn an_order_shows_every_field_as_told_in_list_and_detail() {
             "goodsPrice": 250, "payAmount": 450, "shipmentStatus": 3, "shipmentErrCode": 17,
             "shipmentFailDesc": "jammed"}],
     });
-    let file = house.file("orders.ndjson", told.to_string());
-    house.run(&["import", "orders", &file]).good();
-    let served = house.serve();
+    let file = sandbox.file("orders.ndjson", told.to_string());
+    sandbox.run(&["import", "orders", &file]).good();
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     let listed = walk::current_orders(&mut caller, &token, "D2");
@@ -202,14 +202,14 @@ fn an_order_shows_every_field_as_told_in_list_and_detail() {
 
 #[test]
 fn logins_and_pages_go_on_beside_an_import() {
-    let house = house();
+    let sandbox = sandbox();
     let file: String = (0..30_000)
         .map(|at| format!("{}\n", order_with(&at.to_string(), "03:04", "04:05")))
         .collect();
-    let file = house.file("orders.ndjson", file);
-    let served = house.serve();
+    let file = sandbox.file("orders.ndjson", file);
+    let served = sandbox.serve();
     let token = served.caller().log_in("walker", "secret");
-    let mut import = house.command(&["import", "orders", &file]);
+    let mut import = sandbox.command(&["import", "orders", &file]);
     let mut import = import.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (logins, grown) = thread::scope(|scope| {
         let guest = scope.spawn(|| {

@@ -5,37 +5,37 @@ use serde_json::json;
 
 use crate::caller::{SUMMARY_PATH, TOKEN_PATH, TREND_PATH};
 use crate::fleet::{FLEET, order_with};
-use crate::program::House;
+use crate::program::Sandbox;
 
 const RATES: &str = "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n2026-01-03,EUR,2\n";
 
 #[test]
 fn rates_are_taken_in_and_replaced() {
-    let house = House::with(FLEET, "Europe/Paris");
-    let file = house.file("rates.csv", RATES);
-    let ran = house.run(&["import", "rates", &file]).good();
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let file = sandbox.file("rates.csv", RATES);
+    let ran = sandbox.run(&["import", "rates", &file]).good();
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
         ("rates: 2 created, 0 changed, 0 unchanged\n", "")
     );
-    let file = house.file("rates.csv", RATES.replace(",2\n", ",3\n"));
-    let ran = house.run(&["import", "rates", &file]).good();
+    let file = sandbox.file("rates.csv", RATES.replace(",2\n", ",3\n"));
+    let ran = sandbox.run(&["import", "rates", &file]).good();
     assert_eq!(ran.stdout, "rates: 0 created, 1 changed, 1 unchanged\n");
 }
 
 #[test]
 fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
-    let house = House::with(FLEET, "Europe/Paris");
-    let file = house.file("rates.csv", format!("{RATES}2026-01-04,EUR,1,25\n2026-01-05,XX,1\n"));
-    let ran = house.run(&["import", "rates", &file]).bad();
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let file = sandbox.file("rates.csv", format!("{RATES}2026-01-04,EUR,1,25\n2026-01-05,XX,1\n"));
+    let ran = sandbox.run(&["import", "rates", &file]).bad();
     assert_eq!(ran.stdout, "");
     let said = format!(
         "{file}: line 4: has 4 cells, the header has 3\n\
          {file}: line 5: currency: XX is no ISO 4217 code\nnothing was imported\n"
     );
     assert_eq!(ran.stderr, said);
-    let file = house.file("rates.csv", RATES);
-    let ran = house.run(&["import", "rates", &file]).good();
+    let file = sandbox.file("rates.csv", RATES);
+    let ran = sandbox.run(&["import", "rates", &file]).good();
     assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\n");
 }
 
@@ -43,16 +43,16 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
 /// 1:1".
 #[test]
 fn rates_that_are_loaded_late_count_at_once() {
-    let house = House::with(FLEET, "Europe/Paris");
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
     let sold = |id: &str, day: &str| {
         let time = format!("2026-01-{day} 12:00:00");
         let paid = format!("\"tradeStartTime\":\"{time}\",\"payEndTime\":\"{time}\"");
         order_with(id, "\"tradeStartTime\":\"2026-01-02 03:04:05\"", &paid)
     };
     let orders = [sold("o1", "01"), sold("o2", "02"), sold("o3", "03")].join("\n");
-    let file = house.file("orders.ndjson", orders);
-    house.run(&["import", "orders", &file]).good();
-    let server = house.serve();
+    let file = sandbox.file("orders.ndjson", orders);
+    sandbox.run(&["import", "orders", &file]).good();
+    let server = sandbox.serve();
     let mut caller = server.caller();
     let login = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
     let token = login.data()["accessToken"].as_str().unwrap().to_owned();
@@ -65,8 +65,8 @@ fn rates_that_are_loaded_late_count_at_once() {
     assert_eq!(before["unconvertedOrders"], json!(3), "{before}");
     assert_eq!(before["kpiList"][0]["value"], json!("0.00"));
 
-    let file = house.file("rates.csv", RATES);
-    house.run(&["import", "rates", &file]).good();
+    let file = sandbox.file("rates.csv", RATES);
+    sandbox.run(&["import", "rates", &file]).good();
     let after = ask(SUMMARY_PATH);
     assert_eq!(after["unconvertedOrders"], json!(0), "{after}");
     assert_eq!(after["kpiList"][0]["value"], json!("11.25"));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::caller::{BY_DEVICE_PATH, Caller, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH};
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 use crate::walk;
 
 /// Orders of the file that is imported.
@@ -79,16 +79,16 @@ fn put_order(file: &mut String, at: usize, refund: usize) {
 
 type Pages = BTreeMap<String, Vec<Value>>;
 
-fn walked(house: &House) -> Pages {
-    let served = house.serve();
+fn walked(sandbox: &Sandbox) -> Pages {
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     walk::all_orders(&mut caller, &token)
 }
 
 /// What the sums come to: the orders that they count, and all that is told of them.
-fn summed(house: &House) -> (usize, [Value; 2]) {
-    let served = house.serve();
+fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
     let range =
@@ -149,13 +149,13 @@ enum When {
     Written(u64),
 }
 
-fn import_and_kill(house: &House, file: &str, when: When) {
-    let mut import = house.command(&["import", "orders", file]);
+fn import_and_kill(sandbox: &Sandbox, file: &str, when: When) {
+    let mut import = sandbox.command(&["import", "orders", file]);
     let mut child = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     match when {
         When::After(time) => thread::sleep(time),
         When::Written(bytes) => {
-            let log = house.data().join("kiosque.db-wal");
+            let log = sandbox.data().join("kiosque.db-wal");
             let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
             while written() <= bytes && child.try_wait().unwrap().is_none() {
                 thread::sleep(Duration::from_millis(1));
@@ -169,8 +169,8 @@ fn import_and_kill(house: &House, file: &str, when: When) {
 #[test]
 fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let whole = House::with(FLEET, "UTC");
-    let fresh = House::new();
+    let whole = Sandbox::with(FLEET, "UTC");
+    let fresh = Sandbox::new();
     copy_data(&whole.data(), &fresh.data());
     let file = whole.file("orders.ndjson", file());
     let begun = Instant::now();
@@ -187,8 +187,8 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let mut state = seed;
     let mut amid = 0;
     for round in 0..rounds {
-        let house = House::new();
-        copy_data(&fresh.data(), &house.data());
+        let sandbox = Sandbox::new();
+        copy_data(&fresh.data(), &sandbox.data());
         // Every third import is killed twice.
         for kill in 0..=usize::from(round % 3 == 2) {
             let takes = u64::try_from(takes.as_micros()).unwrap();
@@ -196,9 +196,9 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
                 0 => When::After(Duration::from_micros(random_below(&mut state, takes))),
                 _ => When::Written(random_below(&mut state, WRITTEN)),
             };
-            import_and_kill(&house, &file, when);
+            import_and_kill(&sandbox, &file, when);
         }
-        amid += usize::from(check_after_kill(&house, &file, &reference, round));
+        amid += usize::from(check_after_kill(&sandbox, &file, &reference, round));
     }
     println!("kill_9: {rounds} imports killed, {amid} of them with some orders stored");
     assert!(amid * 5 >= rounds, "only {amid} of {rounds} kills met an import at work");
@@ -206,52 +206,56 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
 
 /// Imports again; whether some orders, but not all, had been stored before.
 fn check_after_kill(
-    house: &House,
+    sandbox: &Sandbox,
     file: &str,
     reference: &(Pages, (usize, [Value; 2])),
     round: usize,
 ) -> bool {
-    let left = house.run(&["verify"]).good().stdout;
+    let left = sandbox.run(&["verify"]).good().stdout;
     let kept: usize = left.split(' ').nth(1).unwrap().parse().unwrap();
-    assert_eq!(summed(house).0, kept, "round {round}: what is stored is in the sums, and no more");
-    let again = house.run(&["import", "orders", file]).good();
+    assert_eq!(
+        summed(sandbox).0,
+        kept,
+        "round {round}: what is stored is in the sums, and no more"
+    );
+    let again = sandbox.run(&["import", "orders", file]).good();
     let [accepted, updated, unchanged, rejected] = again.counts();
     assert_eq!(accepted + kept, ORDERS, "round {round}: {left}{}", again.stdout);
     assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
     assert_eq!(rejected, 0);
-    let verified = house.run(&["verify"]).good().stdout;
+    let verified = sandbox.run(&["verify"]).good().stdout;
     let whole = format!("verified: {ORDERS} orders in 4 ledgers and ");
     assert!(verified.starts_with(&whole) && verified.ends_with(", no difference\n"), "{verified}");
-    assert!(walked(house) == reference.0, "round {round}: other pages");
-    assert_eq!(summed(house), reference.1, "round {round}: other sums");
+    assert!(walked(sandbox) == reference.0, "round {round}: other pages");
+    assert_eq!(summed(sandbox), reference.1, "round {round}: other sums");
     0 < kept && kept < ORDERS
 }
 
 #[test]
 fn a_session_survives_kill_9_of_the_server() {
-    let house = House::with(FLEET, "UTC");
-    let mut served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let mut served = sandbox.serve();
     let old = served.caller().log_in("walker", "secret");
     let token = served.caller().log_in("walker", "secret");
     served.kill_9();
-    let mut served = house.serve();
+    let mut served = sandbox.serve();
     let code = |served: &Served, token: &str| {
         served.caller().call(DEVICES_PATH, Some(token), "{}").json["code"].clone()
     };
     assert_eq!(code(&served, &token), 200);
     assert_eq!(code(&served, &old), -4);
     served.kill_9();
-    let served = house.serve();
+    let served = sandbox.serve();
     assert_eq!(code(&served, &token), 200);
 }
 
 #[test]
 fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
-    let house = House::with(FLEET, "UTC");
-    let file = house.file("orders.ndjson", file());
-    let mut served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let file = sandbox.file("orders.ndjson", file());
+    let mut served = sandbox.serve();
     let token = served.caller().log_in("walker", "secret");
-    let mut import = house.command(&["import", "orders", &file]);
+    let mut import = sandbox.command(&["import", "orders", &file]);
     let mut import = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     // Each server is killed as soon as it has answered.
@@ -261,13 +265,13 @@ fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
         println!("{} orders are shown after {:?}", reply.data()["total"], begun.elapsed());
         served.kill_9();
         kills += 1;
-        served = house.serve();
+        served = sandbox.serve();
     }
     assert!(import.wait().unwrap().success());
     assert!(kills > 0);
     drop(served);
-    house.run(&["verify"]).good();
-    check_against_the_file(&walked(&house));
+    sandbox.run(&["verify"]).good();
+    check_against_the_file(&walked(&sandbox));
 }
 
 /// Posts orders, a few at a time, until the server is gone; gives back what was answered.
@@ -301,15 +305,15 @@ fn streamed(name: &str, at: usize) -> String {
 #[test]
 fn kill_9_of_a_server_loses_no_order_that_was_answered() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let house = House::with(FLEET, "UTC");
-    let key = house.run(&["operator-key", "create", "tills"]).good().stdout;
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "tills"]).good().stdout;
     let key = key.trim_end();
     let seed = seed();
     println!("kill_9: KIOSQUE_KILL_SEED={seed}");
     let mut state = seed;
     let (mut answered, mut total) = (String::new(), 0);
     for round in 0..=rounds {
-        let mut served = house.serve();
+        let mut served = sandbox.serve();
         let sent = answered.lines().count();
         let again = served.operator_caller().operate(ORDERS_CALL, key, &answered).unwrap();
         assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
@@ -333,7 +337,7 @@ fn kill_9_of_a_server_loses_no_order_that_was_answered() {
             served.kill_9();
             posters.map(|poster| poster.join().unwrap()).concat()
         });
-        house.run(&["verify"]).good();
+        sandbox.run(&["verify"]).good();
     }
     println!("{total} orders were answered before a kill");
     assert!(total > 0);

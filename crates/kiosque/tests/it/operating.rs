@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{House, Ran, kiosque};
+use crate::program::{Ran, Sandbox, kiosque};
 use crate::readme::is_shown;
 
 const PAGE: &str = include_str!("../../../../docs/operating.md");
@@ -51,13 +51,13 @@ fn with_free_ports(script: &str) -> String {
 
 #[test]
 fn the_walk_prints_what_the_page_shows() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let walk = walk();
     let mut script = "trap 'kill $SERVER 2> /dev/null' EXIT\n".to_owned();
     for (pasted, _) in &walk {
         script.push_str(&format!("{pasted}echo '{NEXT}'\n"));
     }
-    let ran = shell(house.folder.path(), &with_free_ports(&script));
+    let ran = shell(sandbox.folder.path(), &with_free_ports(&script));
     let printed: Vec<&str> = ran.stdout.split_inclusive(&format!("{NEXT}\n")).collect();
     assert_eq!(printed.len(), walk.len(), "{ran:?}");
     for ((pasted, shown), printed) in walk.into_iter().zip(printed) {
@@ -72,7 +72,7 @@ fn the_walk_prints_what_the_page_shows() {
             shown.unwrap_or_default(),
         );
     }
-    let log = house.read("kiosque.log");
+    let log = sandbox.read("kiosque.log");
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
 }
 
@@ -110,11 +110,11 @@ fn the_page_lists_the_settings_that_there_are() {
 /// Each name in backticks that a counter could have is one's, labels and all.
 #[test]
 fn what_the_page_watches_is_counted() {
-    let house = House::new();
-    let served = house.serve();
+    let sandbox = Sandbox::new();
+    let served = sandbox.serve();
     let (cert, operator) = ("data/tls/cert.pem", served.operator());
     let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
-    let counted = shell(house.folder.path(), &ask).good().stdout;
+    let counted = shell(sandbox.folder.path(), &ask).good().stdout;
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
     assert!(watched.len() > 8, "{watched:?}");
@@ -126,8 +126,8 @@ fn what_the_page_watches_is_counted() {
 /// "A longer file, with made-up rates" is a file of rates.
 #[test]
 fn the_rates_of_the_example_are_rates() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let rates = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rates.csv");
-    let ran = house.run(&["import", "rates", rates]).good();
+    let ran = sandbox.run(&["import", "rates", rates]).good();
     assert_eq!(ran.stdout, "rates: 6 created, 0 changed, 0 unchanged\n");
 }

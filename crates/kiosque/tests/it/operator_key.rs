@@ -4,15 +4,15 @@
 use serde_json::Value;
 
 use crate::fleet::{FLEET, order};
-use crate::program::{House, Ran, Served};
+use crate::program::{Ran, Sandbox, Served};
 
 const ORDERS: &str = "/operator/v1/orders";
 const FLEETS: &str = "/operator/v1/fleet";
 
-fn create(house: &House, args: &[&str]) -> String {
+fn create(sandbox: &Sandbox, args: &[&str]) -> String {
     let mut words = vec!["operator-key", "create"];
     words.extend(args);
-    let ran = house.run(&words).good();
+    let ran = sandbox.run(&words).good();
     assert_eq!(ran.stderr, "");
     let key = ran.stdout.strip_suffix('\n').unwrap().to_owned();
     let in_alphabet = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -26,9 +26,9 @@ fn status(served: &Served, path: &str, key: &str, body: &str) -> u16 {
 
 #[test]
 fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve();
-    let (till, all) = (create(&house, &["till", "--may", "orders"]), create(&house, &["all"]));
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve();
+    let (till, all) = (create(&sandbox, &["till", "--may", "orders"]), create(&sandbox, &["all"]));
     assert_ne!(till, all);
     assert_eq!(status(&served, ORDERS, &till, &order("o1")), 200);
     assert_eq!(status(&served, FLEETS, &till, "{}"), 403);
@@ -36,22 +36,22 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
     // On a connection that was good a moment ago, too.
     let mut caller = served.operator_caller();
     assert_eq!(caller.operate(ORDERS, &till, "").unwrap().status, 200);
-    assert_eq!(house.run(&["operator-key", "revoke", "till"]).good().stdout, "revoked till\n");
+    assert_eq!(sandbox.run(&["operator-key", "revoke", "till"]).good().stdout, "revoked till\n");
     assert_eq!(caller.operate(ORDERS, &till, "").unwrap().status, 401);
     assert_eq!(status(&served, ORDERS, &all, ""), 200);
-    let again = create(&house, &["till", "--may", "fleet"]);
+    let again = create(&sandbox, &["till", "--may", "fleet"]);
     assert_eq!(status(&served, ORDERS, &again, ""), 403);
     assert_eq!(status(&served, ORDERS, &till, ""), 401);
 }
 
 #[test]
 fn what_cannot_be_done_with_a_key_is_told() {
-    let house = House::with(FLEET, "UTC");
-    create(&house, &["till"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    create(&sandbox, &["till"]);
     let complaint = |args: &[&str]| {
         let mut words = vec!["operator-key"];
         words.extend(args);
-        let ran = house.run(&words);
+        let ran = sandbox.run(&words);
         assert_eq!(ran.stdout, "", "{args:?}");
         assert_ne!(ran.status, 0, "{args:?}");
         ran.stderr
@@ -65,7 +65,7 @@ fn what_cannot_be_done_with_a_key_is_told() {
     assert!(right.contains("\"everything\" is no right; orders, activity, fleet"), "{right}");
     assert!(complaint(&["create", &"x".repeat(65)]).contains("longer than 64"));
     // Where there is no data, there are no keys.
-    let bare = House::new();
+    let bare = Sandbox::new();
     for args in [&["operator-key", "list"][..], &["operator-key", "revoke", "till"]] {
         assert!(bare.run(args).bad().stderr.contains("holds no data"), "{args:?}");
     }
@@ -73,18 +73,18 @@ fn what_cannot_be_done_with_a_key_is_told() {
 
 #[test]
 fn keys_are_listed_for_people_and_for_programs() {
-    let house = House::with(FLEET, "UTC");
-    create(&house, &["till", "--may", "activity,orders"]);
-    house.run(&["operator-key", "revoke", "till"]).good();
-    create(&house, &["till"]);
-    let Ran { stdout, .. } = house.run(&["operator-key", "list"]).good();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    create(&sandbox, &["till", "--may", "activity,orders"]);
+    sandbox.run(&["operator-key", "revoke", "till"]).good();
+    create(&sandbox, &["till"]);
+    let Ran { stdout, .. } = sandbox.run(&["operator-key", "list"]).good();
     let rows: Vec<Vec<&str>> = stdout.lines().map(|row| row.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "RIGHTS", "CREATED", "REVOKED"]);
     assert_eq!(rows[1][..2], ["till", "orders,activity"]);
     assert!(rows[1][2] <= rows[1][3] && rows[1][3].ends_with('Z'), "{stdout}");
     assert_eq!((&rows[2][..2], rows[2][3]), (&["till", "orders,activity,fleet,audit"][..], "-"));
 
-    let json = house.run(&["operator-key", "list", "--json"]).good().stdout;
+    let json = sandbox.run(&["operator-key", "list", "--json"]).good().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["may"], serde_json::json!(["orders", "activity"]));
     assert!(json[0]["revokedTimestamp"].as_i64() >= json[0]["createdTimestamp"].as_i64());
@@ -95,9 +95,9 @@ fn keys_are_listed_for_people_and_for_programs() {
 /// logged and however it was sent.
 #[test]
 fn no_key_stands_in_the_data_or_in_the_log() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve_with(&["--log", "trace"]);
-    let key = create(&house, &["till", "--may", "orders"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve_with(&["--log", "trace"]);
+    let key = create(&sandbox, &["till", "--may", "orders"]);
     let url = format!("https://{}{ORDERS}", served.operator());
     assert_eq!(status(&served, ORDERS, &key, &order("o1")), 200);
     assert_eq!(status(&served, FLEETS, &key, "{}"), 403);
@@ -105,19 +105,19 @@ fn no_key_stands_in_the_data_or_in_the_log() {
     let bearer = format!("authorization: Bearer {key}");
     let posted = std::process::Command::new("curl")
         .args(["--silent", "--fail", "--http2", "-d", &order("o2"), "-H", &bearer, "--cacert"])
-        .arg(house.data().join("tls/cert.pem"))
+        .arg(sandbox.data().join("tls/cert.pem"))
         .arg(&url)
         .output()
         .unwrap();
     assert!(posted.status.success(), "{posted:?}");
-    house.run(&["operator-key", "revoke", "till"]).good();
+    sandbox.run(&["operator-key", "revoke", "till"]).good();
     assert_eq!(status(&served, ORDERS, &key, ""), 401);
 
     let random = &key["kqo_".len()..];
     let log = served.stderr();
     assert!(log.contains("answered"), "nothing was logged");
     assert!(!log.contains(random), "the key stands in the log");
-    for (path, content) in house.files() {
+    for (path, content) in sandbox.files() {
         let found = content.windows(random.len()).any(|part| part == random.as_bytes());
         assert!(!found, "the key stands in {}", path.display());
     }

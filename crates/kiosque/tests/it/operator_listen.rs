@@ -2,14 +2,14 @@
 //! operator's listener".
 
 use crate::fleet::{FLEET, order};
-use crate::program::House;
+use crate::program::Sandbox;
 
 /// One signal stops both, once what is under way has been answered.
 #[test]
 fn both_listeners_stop_on_one_signal() {
-    let house = House::with(FLEET, "UTC");
-    let key = house.run(&["operator-key", "create", "till"]).good().stdout;
-    let mut served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "till"]).good().stdout;
+    let mut served = sandbox.serve();
     let (address, operator) = (served.address(), served.operator());
     assert_ne!(address, operator);
     let reply = served.operator_caller().operate("/operator/v1/orders", key.trim(), &order("o1"));
@@ -19,15 +19,15 @@ fn both_listeners_stop_on_one_signal() {
     for address in [address, operator] {
         assert!(std::net::TcpStream::connect(address).is_err(), "{address} still listens");
     }
-    assert!(!house.data().join("kiosque.db-wal").exists());
+    assert!(!sandbox.data().join("kiosque.db-wal").exists());
 }
 
 /// "Unknown keys are ignored with one warning each", however often they come.
 #[test]
 fn a_key_that_means_nothing_is_warned_of_once() {
-    let house = House::with(FLEET, "UTC");
-    let key = house.run(&["operator-key", "create", "till"]).good().stdout;
-    let served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "till"]).good().stdout;
+    let served = sandbox.serve();
     let mut caller = served.operator_caller();
     for id in ["o1", "o2", "o3"] {
         let odd = order(id).replace("\"currency\"", "\"colour\":1,\"currency\"");

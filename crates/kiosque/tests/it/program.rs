@@ -71,21 +71,21 @@ impl Ran {
 }
 
 /// A folder of its own for one test: the data in `data`, files beside it.
-pub(crate) struct House {
+pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
 }
 
-impl House {
-    pub(crate) fn new() -> House {
-        House { folder: TempDir::new().unwrap() }
+impl Sandbox {
+    pub(crate) fn new() -> Sandbox {
+        Sandbox { folder: TempDir::new().unwrap() }
     }
 
     /// A house to which a fleet was applied.
-    pub(crate) fn with(fleet: &str, zone: &str) -> House {
-        let house = House::new();
-        let fleet = house.file("fleet.toml", fleet);
-        house.run(&["apply", &fleet, "--timezone", zone]).good();
-        house
+    pub(crate) fn with(fleet: &str, zone: &str) -> Sandbox {
+        let sandbox = Sandbox::new();
+        let fleet = sandbox.file("fleet.toml", fleet);
+        sandbox.run(&["apply", &fleet, "--timezone", zone]).good();
+        sandbox
     }
 
     pub(crate) fn data(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -34,16 +34,16 @@ fn the_pasted_calls_give_what_the_readme_shows() {
     assert_eq!(demo, "cargo run --release -- demo\n");
     assert_eq!(test, "cargo xtask test\n");
 
-    let house = House::new();
-    let base = house.folder.path().join("kiosque-demo");
+    let sandbox = Sandbox::new();
+    let base = sandbox.folder.path().join("kiosque-demo");
     let mut demo = crate::program::kiosque();
-    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", house.folder.path());
+    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.folder.path());
     let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
 
     // The port is another one here, so that tests can run side by side.
     let calls = calls.replace("https://127.0.0.1:8443/v8", &served.base);
     let mut shell = Command::new("bash");
-    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", house.folder.path()).output();
+    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", sandbox.folder.path()).output();
     let output = output.unwrap();
     let answers = String::from_utf8(output.stdout).unwrap();
     let shown = blocks("json")[0];

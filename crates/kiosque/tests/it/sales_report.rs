@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::caller::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH};
-use crate::program::House;
+use crate::program::Sandbox;
 use crate::walk;
 
 /// Where the real report lies; `cargo xtask test` sets it.
@@ -17,27 +17,27 @@ fn example(name: &str) -> String {
 }
 
 /// Applies and imports as the example's README says; the account can log in afterwards.
-fn brought_in(example_name: &str, zone: &[&str], report: &str) -> House {
-    let house = House::new();
+fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
     let fleet = example(&format!("{example_name}/fleet.toml"));
     let mut apply = vec!["apply", &fleet];
     apply.extend_from_slice(zone);
-    house.run(&apply).good();
+    sandbox.run(&apply).good();
     let mapping = example(&format!("{example_name}/mapping.toml"));
     // What is set aside goes beside the report, so this one is a copy.
-    let report = house.file("report.csv", std::fs::read(report).unwrap());
+    let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
     let import = ["import", "orders", &report, "--map", &mapping];
-    let ran = house.run(&import).good();
+    let ran = sandbox.run(&import).good();
     let [accepted, updated, unchanged, rejected] = ran.counts();
     assert_eq!((updated, unchanged, rejected), (0, 0, 0), "{ran:?}");
-    assert_eq!(house.run(&import).good().counts(), [0, 0, accepted, 0]);
-    assert!(!house.path("report.csv.rejected.ndjson").exists());
-    house.run(&["verify"]).good();
-    house
+    assert_eq!(sandbox.run(&import).good().counts(), [0, 0, accepted, 0]);
+    assert!(!sandbox.path("report.csv.rejected.ndjson").exists());
+    sandbox.run(&["verify"]).good();
+    sandbox
 }
 
-fn served(house: &House, account: &str, password: &str) -> (Vec<Value>, Vec<Value>) {
-    let served = house.serve();
+fn served(sandbox: &Sandbox, account: &str, password: &str) -> (Vec<Value>, Vec<Value>) {
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in(account, password);
     let devices = walk::devices(&mut caller, &token);
@@ -141,10 +141,10 @@ impl Sold {
 
 /// Whether the dashboard tells of the report's year what the rows come to: in sum, by device, by
 /// day, and of the products that sold best.
-fn compare_dashboards(house: &House, rows: &[Row]) {
+fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     let sold = Sold::of(rows);
     let dollars = |cents: i64| json!(cents as f64 / 100.0);
-    let served = house.serve();
+    let served = sandbox.serve();
     let mut caller = served.caller();
     let token = caller.log_in("sales-report", "read-the-report");
     // The year's first midnight in New York, and the next one's.
@@ -189,8 +189,8 @@ fn compare_dashboards(house: &House, rows: &[Row]) {
 
 /// What was compared: orders, lines, devices, product names, kinds of payment.
 fn compare(report: &str) -> [usize; 5] {
-    let house = brought_in("sales-report", &["--timezone", "America/New_York"], report);
-    let (devices, orders) = served(&house, "sales-report", "read-the-report");
+    let sandbox = brought_in("sales-report", &["--timezone", "America/New_York"], report);
+    let (devices, orders) = served(&sandbox, "sales-report", "read-the-report");
     let rows = rows(report);
     let mut expected = expected(&rows);
     let (mut lines, mut names) = (0, BTreeSet::new());
@@ -211,7 +211,7 @@ fn compare(report: &str) -> [usize; 5] {
         assert_eq!(device["address"], row["Location"]);
         assert_eq!(device["groupId"], "vending-route");
     }
-    compare_dashboards(&house, &rows);
+    compare_dashboards(&sandbox, &rows);
     let kinds: BTreeSet<_> = orders.iter().map(|order| order["payChannelName"].as_str()).collect();
     [orders.len(), lines, devices.len(), names.len(), kinds.len()]
 }
@@ -269,8 +269,8 @@ fn cup(row: &csv::StringRecord) -> Value {
 #[test]
 fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
     let report = example("coffee-machine/sample.csv");
-    let house = brought_in("coffee-machine", &["--timezone", "Europe/Vienna"], &report);
-    let (devices, orders) = served(&house, "coffee-machine", "read-the-coffee");
+    let sandbox = brought_in("coffee-machine", &["--timezone", "Europe/Vienna"], &report);
+    let (devices, orders) = served(&sandbox, "coffee-machine", "read-the-coffee");
     assert_eq!(devices.len(), 1);
     assert_eq!(devices[0]["deviceName"], "Coffee machine, foyer");
     let text = std::fs::read_to_string(&report).unwrap();
@@ -292,10 +292,10 @@ fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
 
 #[test]
 fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let fleet = example("coffee-machine/fleet.toml");
     let mapping = example("coffee-machine/mapping.toml");
-    house.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).good();
+    sandbox.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).good();
     let report = "Kaffeeautomat\n\
         Datum;Uhrzeit;Getränk;Preis;Zahlung;Karte;Ausgabe;Hinweis\n\
         02.11.2026;07:19:18.865;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
@@ -307,11 +307,11 @@ fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
         02.11.2026;07:23;Mokka;1,50 €;Karte;4929-0000-1111-2222;vielleicht;\n\
         02.11.2026;07:24;Mokka;2,00 €;Service;;ok;\n\
         02.11.2026;07:25;Mokka;1,50 €;Bar;;ok;\n";
-    let report = house.file("report.csv", report);
-    let ran = house.run(&["import", "orders", &report, "--map", &mapping]).bad();
+    let report = sandbox.file("report.csv", report);
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).bad();
     assert_eq!(ran.counts(), [2, 0, 0, 6]);
-    let said = ran.stderr.replace(house.folder.path().to_str().unwrap(), "DIR");
-    let set_aside = house.read("report.csv.rejected.ndjson");
+    let said = ran.stderr.replace(sandbox.folder.path().to_str().unwrap(), "DIR");
+    let set_aside = sandbox.read("report.csv.rejected.ndjson");
     insta::assert_snapshot!(format!("{said}\n{set_aside}"));
-    crate::bad_lines::check_nowhere(&house, said.as_bytes(), "report.csv");
+    crate::bad_lines::check_nowhere(&sandbox, said.as_bytes(), "report.csv");
 }

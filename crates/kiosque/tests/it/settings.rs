@@ -2,7 +2,7 @@
 
 use crate::caller::{DEVICES_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
-use crate::program::{House, Ran, Served, kiosque};
+use crate::program::{Ran, Sandbox, Served, kiosque};
 
 /// Largest page size that a server grants, as its refusal names it.
 fn largest_page(served: &Served) -> String {
@@ -17,12 +17,12 @@ fn largest_page(served: &Served) -> String {
 
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
-    let file = house.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
-    let cert = house.data().join("tls/cert.pem");
+    let file = sandbox.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
+    let cert = sandbox.data().join("tls/cert.pem");
     let serve = |flag: Option<&str>, variable: Option<&str>| {
-        let mut command = house.command(&["serve", "--config", &file]);
+        let mut command = sandbox.command(&["serve", "--config", &file]);
         command.args(flag.iter().flat_map(|flag| ["--page-size-max", flag]));
         command.envs(variable.map(|variable| ("KIOSQUE_PAGE_SIZE_MAX", variable)));
         Served::start(&mut command, &cert)
@@ -31,15 +31,15 @@ fn a_flag_goes_before_a_variable_and_that_before_the_file() {
     assert_eq!(largest_page(&serve(None, Some("12"))), "12");
     assert_eq!(largest_page(&serve(Some("13"), Some("12"))), "13");
     assert_eq!(largest_page(&serve(Some("13"), None)), "13");
-    assert_eq!(largest_page(&house.serve()), "1000");
+    assert_eq!(largest_page(&sandbox.serve()), "1000");
 }
 
 #[test]
 fn a_file_and_the_environment_can_say_where_the_data_is() {
-    let house = House::with(FLEET, "Europe/Paris");
-    let data = house.data().to_str().unwrap().to_owned();
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let data = sandbox.data().to_str().unwrap().to_owned();
     let file =
-        house.file("kiosque.toml", format!("data = {data:?}\ntimezone = \"Europe/Paris\"\n"));
+        sandbox.file("kiosque.toml", format!("data = {data:?}\ntimezone = \"Europe/Paris\"\n"));
     Ran::of(kiosque().args(["verify", "--config", &file])).good();
     Ran::of(kiosque().arg("verify").env("KIOSQUE_CONFIG", &file)).good();
     Ran::of(kiosque().arg("verify").env("KIOSQUE_DATA", &data)).good();
@@ -49,10 +49,10 @@ fn a_file_and_the_environment_can_say_where_the_data_is() {
 
 #[test]
 fn common_flags_may_stand_before_or_after_the_arguments() {
-    let house = House::with(FLEET, "Europe/Paris");
-    let data = house.data().to_str().unwrap().to_owned();
-    let orders = house.file("orders.ndjson", "");
-    let config = house.file("kiosque.toml", "");
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let data = sandbox.data().to_str().unwrap().to_owned();
+    let orders = sandbox.file("orders.ndjson", "");
+    let config = sandbox.file("kiosque.toml", "");
     let common = ["--data", &data, "--timezone", "Europe/Paris", "--config", &config];
     let mut places = 0;
     for words in [&["import", "orders", &orders][..], &["archive", "--before", "2026-01-01"]] {
@@ -72,7 +72,7 @@ fn common_flags_may_stand_before_or_after_the_arguments() {
 
 #[test]
 fn a_wrong_configuration_file_is_named_with_its_key() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     for (content, wanted) in [
         ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
         ("listen = \"8443\"\n", "listen: invalid socket address syntax\n"),
@@ -81,19 +81,19 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
         ("hash_slots = -1\n", "hash_slots: invalid value: integer `-1`"),
         ("listen = \n", "line 1"),
     ] {
-        let file = house.file("kiosque.toml", content);
-        let ran = house.run(&["verify", "--config", &file]).bad();
+        let file = sandbox.file("kiosque.toml", content);
+        let ran = sandbox.run(&["verify", "--config", &file]).bad();
         assert!(ran.stderr.starts_with(&format!("kiosque: {file}: ")), "{}", ran.stderr);
         assert!(ran.stderr.contains(wanted), "{content}: {}", ran.stderr);
     }
-    let ran = house.run(&["verify", "--config", "absent.toml"]).bad();
+    let ran = sandbox.run(&["verify", "--config", "absent.toml"]).bad();
     assert!(ran.stderr.starts_with("kiosque: absent.toml: No such file"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_unknown_variable_is_a_warning_and_no_more() {
-    let house = House::with(FLEET, "UTC");
-    let mut command = house.command(&["verify"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let mut command = sandbox.command(&["verify"]);
     let ran =
         Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).good();
     assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is no setting of kiosque\n");
@@ -102,9 +102,9 @@ fn an_unknown_variable_is_a_warning_and_no_more() {
 
 #[test]
 fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
-    let house = House::with(FLEET, "Europe/Paris");
-    house.run(&["verify"]).good();
-    house.run(&["verify", "--timezone", "Europe/Paris"]).good();
+    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    sandbox.run(&["verify"]).good();
+    sandbox.run(&["verify", "--timezone", "Europe/Paris"]).good();
     let said = "the time zone of this data is Europe/Paris, not Asia/Tokyo";
     for args in [
         &["verify"][..],
@@ -116,12 +116,12 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
     ] {
         let mut args = args.to_vec();
         args.extend(["--timezone", "Asia/Tokyo"]);
-        let ran = house.run(&args).bad();
+        let ran = sandbox.run(&args).bad();
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{args:?}");
     }
     // Nobody named one: it is UTC, and that is recorded too.
-    let plain = House::new();
+    let plain = Sandbox::new();
     let fleet = plain.file("fleet.toml", FLEET);
     plain.run(&["apply", &fleet]).good();
     plain.run(&["verify", "--timezone", "UTC"]).good();
@@ -131,8 +131,8 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
 
 #[test]
 fn a_server_speaks_its_default_locale() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve_with(&["--default-locale", "zh-CN"]);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve_with(&["--default-locale", "zh-CN"]);
     let body = r#"{"username":"walker","password":"wrong"}"#;
     let reply = served.caller().call(TOKEN_PATH, None, body);
     assert_eq!(reply.code(), -2);

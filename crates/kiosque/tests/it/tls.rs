@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::caller::TOKEN_PATH;
 use crate::fleet::FLEET;
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 #[test]
 fn a_certificate_is_made_once_and_curl_takes_it() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve();
-    let cert = house.data().join("tls/cert.pem");
-    let key = house.data().join("tls/key.pem");
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve();
+    let cert = sandbox.data().join("tls/cert.pem");
+    let key = sandbox.data().join("tls/key.pem");
     let mode = std::fs::metadata(&key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let login = r#"{"username":"walker","password":"secret"}"#;
@@ -33,38 +33,39 @@ fn a_certificate_is_made_once_and_curl_takes_it() {
     }
     drop(served);
     let before = (std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap());
-    house.serve().caller().log_in("walker", "secret");
+    sandbox.serve().caller().log_in("walker", "secret");
     assert_eq!((std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap()), before);
 }
 
 #[test]
 fn a_certificate_that_is_given_is_the_one_shown() {
-    let other = House::with(FLEET, "UTC");
+    let other = Sandbox::with(FLEET, "UTC");
     drop(other.serve());
     let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
     let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     args.extend(["--tls-cert", &cert, "--tls-key", &key]);
-    let served = Served::start(&mut house.command(&args), cert.as_ref());
+    let served = Served::start(&mut sandbox.command(&args), cert.as_ref());
     served.caller().log_in("walker", "secret");
-    assert!(!house.data().join("tls").exists());
+    assert!(!sandbox.data().join("tls").exists());
 }
 
 #[test]
 fn a_certificate_that_cannot_be_used_is_named() {
-    let house = House::with(FLEET, "UTC");
-    drop(house.serve());
-    let other = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    drop(sandbox.serve());
+    let other = Sandbox::with(FLEET, "UTC");
     drop(other.serve());
-    let path = |house: &House, name: &str| house.data().join(name).to_str().unwrap().to_owned();
-    let (cert, key) = (path(&house, "tls/cert.pem"), path(&house, "tls/key.pem"));
+    let path =
+        |sandbox: &Sandbox, name: &str| sandbox.data().join(name).to_str().unwrap().to_owned();
+    let (cert, key) = (path(&sandbox, "tls/cert.pem"), path(&sandbox, "tls/key.pem"));
     let foreign = path(&other, "tls/key.pem");
-    let empty = house.file("empty.pem", "");
-    let absent = path(&house, "absent.pem");
+    let empty = sandbox.file("empty.pem", "");
+    let absent = path(&sandbox, "absent.pem");
     let refused = |cert: &str, key: &str| {
         let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
-        house.run(&args).bad().stderr
+        sandbox.run(&args).bad().stderr
     };
     let holds_none = format!("kiosque: {empty}: holds no certificate in PEM\n");
     assert_eq!(refused(&empty, &key), holds_none);
@@ -75,14 +76,14 @@ fn a_certificate_that_cannot_be_used_is_named() {
     for said in [refused(&absent, &key), refused(&cert, &absent)] {
         assert!(said.contains(&absent) && said.contains("No such file"), "{said}");
     }
-    let ran = house.run(&["serve", "--tls-cert", &cert]).bad();
+    let ran = sandbox.run(&["serve", "--tls-cert", &cert]).bad();
     assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key go together\n");
 }
 
 #[test]
 fn plain_http_is_not_answered() {
-    let house = House::with(FLEET, "UTC");
-    let served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let served = sandbox.serve();
     let mut stream = TcpStream::connect(served.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let request =
@@ -99,29 +100,29 @@ fn plain_http_is_not_answered() {
 /// line, and is tried again when it changes".
 #[test]
 fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
-    let house = House::with(FLEET, "UTC");
-    let other = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let other = Sandbox::with(FLEET, "UTC");
     drop(other.serve());
-    let served = house.serve();
+    let served = sandbox.serve();
     let mut open = served.caller();
     open.log_in("walker", "secret");
     served.signal("HUP");
     served.stderr_until("the certificate was read anew");
 
-    let old = std::fs::read(house.data().join("tls/cert.pem")).unwrap();
-    std::fs::write(house.data().join("tls/cert.pem"), "garbage").unwrap();
+    let old = std::fs::read(sandbox.data().join("tls/cert.pem")).unwrap();
+    std::fs::write(sandbox.data().join("tls/cert.pem"), "garbage").unwrap();
     served.stderr_until("the certificate in use stays");
     // Longer than until the next look.
     std::thread::sleep(Duration::from_millis(1_500));
     let said = served.stderr();
     assert_eq!(said.matches("the certificate in use stays").count(), 1, "{said}");
-    std::fs::write(house.path("old.pem"), old).unwrap();
-    served.caller_trusting(&house.path("old.pem")).log_in("walker", "secret");
+    std::fs::write(sandbox.path("old.pem"), old).unwrap();
+    served.caller_trusting(&sandbox.path("old.pem")).log_in("walker", "secret");
 
     for name in ["tls/key.pem", "tls/cert.pem"] {
-        let moving = house.path("moving");
+        let moving = sandbox.path("moving");
         std::fs::copy(other.data().join(name), &moving).unwrap();
-        std::fs::rename(&moving, house.data().join(name)).unwrap();
+        std::fs::rename(&moving, sandbox.data().join(name)).unwrap();
     }
     while served.stderr().matches("the certificate was read anew").count() < 2 {
         std::thread::sleep(Duration::from_millis(10));

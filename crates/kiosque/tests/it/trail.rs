@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, Happened};
 use kiosque_server::ingest::record::Records;
-use kiosque_store::{AuditAsk, Opening, SessionLease, Store, StorePlace, WhenAbsent};
+use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
 use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 
 /// The trail as it stands, the oldest first.
-fn trail(house: &House) -> Vec<Happened> {
-    let data = house.data();
-    let opening = Opening {
-        place: StorePlace::Folder(&data),
+fn trail(sandbox: &Sandbox) -> Vec<Happened> {
+    let data = sandbox.data();
+    let opening = OpenOptions {
+        place: StoreLocation::Folder(&data),
         when_absent: WhenAbsent::Refuse,
         zone: None,
         shape: Arc::new(Records),
@@ -25,17 +25,17 @@ fn trail(house: &House) -> Vec<Happened> {
         lease: SessionLease::default(),
         now: UnixMs(0),
     };
-    let ask = AuditAsk { account: None, since: None, limit: 1_000, before: None };
+    let ask = AuditQuery { account: None, since: None, limit: 1_000, before: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let page = runtime.block_on(async { Store::open(&opening).await?.audit(ask).await }).unwrap();
     page.entries.into_iter().rev().map(|entry| entry.happened).collect()
 }
 
 /// The trail once it is as wanted.
-fn trail_until(house: &House, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
+fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
     let begun = Instant::now();
     loop {
-        let trail = trail(house);
+        let trail = trail(sandbox);
         if wanted(&trail) {
             return trail;
         }
@@ -52,16 +52,16 @@ fn guess(served: &Served, name: &str, password: &str) -> i64 {
 /// "who applied what": commands tell what they did, also when that was nothing.
 #[test]
 fn commands_tell_what_they_did() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
-    let orders = house.file("orders.ndjson", format!("{order}\nnonsense\n"));
-    house.run(&["import", "orders", &orders]).bad();
-    let rates = house.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
-    house.run(&["import", "rates", &rates]).good();
-    house.run(&["archive", "--before", "2026-02-01"]).good();
-    house.run(&["archive", "--before", "2026-02-01"]).good();
-    let told: Vec<String> = trail(&house)
+    let orders = sandbox.file("orders.ndjson", format!("{order}\nnonsense\n"));
+    sandbox.run(&["import", "orders", &orders]).bad();
+    let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
+    sandbox.run(&["import", "rates", &rates]).good();
+    sandbox.run(&["archive", "--before", "2026-02-01"]).good();
+    sandbox.run(&["archive", "--before", "2026-02-01"]).good();
+    let told: Vec<String> = trail(&sandbox)
         .iter()
         .map(|one| {
             format!(
@@ -89,16 +89,16 @@ fn commands_tell_what_they_did() {
 /// Refused logins are written "together about once a second and at shutdown".
 #[test]
 fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
-    let house = House::with(FLEET, "UTC");
-    let mut served = house.serve();
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let mut served = sandbox.serve();
     assert_eq!(guess(&served, "walker", "wrong"), -2);
-    trail_until(&house, |trail| trail.len() == 2);
+    trail_until(&sandbox, |trail| trail.len() == 2);
     for _ in 0..5 {
         assert_eq!(guess(&served, "walker", "wrong"), -2);
     }
     served.signal("TERM");
     assert!(served.wait().success());
-    let refused = trail(&house).split_off(1);
+    let refused = trail(&sandbox).split_off(1);
     let told = refused.iter().map(|one| (one.event, one.account.as_deref(), one.count));
     let told: Vec<_> = told.collect();
     let one = (AuditEvent::LoginRefused, Some("walker"), 1);
@@ -109,10 +109,10 @@ fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
 /// a file.
 #[test]
 fn trusted_proxies_can_be_named_everywhere() {
-    let house = House::with(FLEET, "UTC");
-    let cert = house.data().join("tls/cert.pem");
-    let text = house.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
-    let list = house.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let cert = sandbox.data().join("tls/cert.pem");
+    let text = sandbox.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
+    let list = sandbox.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
     let (flag, variable) = ("--trusted-proxies", "KIOSQUE_TRUSTED_PROXIES");
     for (args, value, source) in [
         (&[][..], None, "127.0.0.1"),
@@ -123,22 +123,22 @@ fn trusted_proxies_can_be_named_everywhere() {
         (&["--config", &list], None, "198.51.100.7"),
         (&["--config", &list, flag, ""], None, "127.0.0.1"),
     ] {
-        let mut command = house.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.args(args).envs(value.map(|value| (variable, value)));
         let served = Served::start(&mut command, &cert);
         let body = r#"{"username":"walker","password":"secret"}"#;
         let header = "x-forwarded-for: 198.51.100.7, 10.1.2.3\r\n";
         served.caller().call_with(header, TOKEN_PATH, body).data();
-        let logins = trail(&house);
+        let logins = trail(&sandbox);
         let last = logins.iter().rfind(|one| one.event == AuditEvent::Login).unwrap();
         assert_eq!(last.source.unwrap().to_string(), source, "{args:?} {value:?}");
     }
-    let wrong = house.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
-    let ran = house.run(&["verify", "--config", &wrong]).bad();
+    let wrong = sandbox.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
+    let ran = sandbox.run(&["verify", "--config", &wrong]).bad();
     let said = "trusted_proxies: \"proxy\" is no address and no CIDR range";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    let wrong = house.file("wrong.toml", "trusted_proxies = 10\n");
-    let ran = house.run(&["verify", "--config", &wrong]).bad();
+    let wrong = sandbox.file("wrong.toml", "trusted_proxies = 10\n");
+    let ran = sandbox.run(&["verify", "--config", &wrong]).bad();
     let said = "trusted_proxies: give a list of addresses and CIDR ranges";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
@@ -146,11 +146,11 @@ fn trusted_proxies_can_be_named_everywhere() {
 /// "Retention: setting `audit_retention`": a server purges what is older as soon as it starts.
 #[test]
 fn what_is_older_than_its_retention_is_purged() {
-    let house = House::with(FLEET, "UTC");
-    let _kept = house.serve();
-    assert_eq!(trail(&house).len(), 1);
-    let _served = house.serve_with(&["--audit-retention", "1ms"]);
-    trail_until(&house, <[Happened]>::is_empty);
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    let _kept = sandbox.serve();
+    assert_eq!(trail(&sandbox).len(), 1);
+    let _served = sandbox.serve_with(&["--audit-retention", "1ms"]);
+    trail_until(&sandbox, <[Happened]>::is_empty);
 }
 
 const RIGHT: &str = "canary-right-password";
@@ -161,21 +161,21 @@ const NAME: &str = "canary-typed-as-a-name";
 /// nowhere": not in the data, not in what is said at debug level, not in the trail.
 #[test]
 fn no_secret_stands_anywhere() {
-    let house = House::new();
-    let fleet = house.file("fleet.toml", FLEET.replace("\"secret\"", &format!("{RIGHT:?}")));
-    let applied = house.run(&["apply", &fleet, "--log", "debug"]).good();
-    let mut served = house.serve_with(&["--log", "debug"]);
+    let sandbox = Sandbox::new();
+    let fleet = sandbox.file("fleet.toml", FLEET.replace("\"secret\"", &format!("{RIGHT:?}")));
+    let applied = sandbox.run(&["apply", &fleet, "--log", "debug"]).good();
+    let mut served = sandbox.serve_with(&["--log", "debug"]);
     let secrets = tell_secrets(&served);
-    trail_until(&house, |trail| trail.iter().any(|one| one.account.is_none()));
-    let while_it_serves = data_files(&house);
+    trail_until(&sandbox, |trail| trail.iter().any(|one| one.account.is_none()));
+    let while_it_serves = data_files(&sandbox);
     served.signal("TERM");
     assert!(served.wait().success());
 
     let said = [applied.stdout, applied.stderr, served.stdout(), served.stderr()].concat();
     let mut places = vec![("what was said".to_owned(), said.into_bytes())];
     places.extend(while_it_serves);
-    places.extend(data_files(&house));
-    places.push(("the trail".to_owned(), format!("{:?}", trail(&house)).into_bytes()));
+    places.extend(data_files(&sandbox));
+    places.push(("the trail".to_owned(), format!("{:?}", trail(&sandbox)).into_bytes()));
     for (place, bytes) in &places {
         for secret in &secrets {
             assert!(!holds(bytes, secret), "{secret} stands in {place}");
@@ -227,8 +227,8 @@ fn tell_secrets(served: &Served) -> Vec<String> {
 }
 
 /// The files of the data, by name.
-fn data_files(house: &House) -> Vec<(String, Vec<u8>)> {
-    let files = house.files().into_iter().filter(|(path, _)| path.starts_with(house.data()));
+fn data_files(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+    let files = sandbox.files().into_iter().filter(|(path, _)| path.starts_with(sandbox.data()));
     files.map(|(path, bytes)| (path.display().to_string(), bytes)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The aisle hierarchy: devices, their cabinets, their layers, their aisles.
 
+use kiosque_contract::{Aisle, Cabinet, DeviceAisles, Layer};
 use kiosque_store::{DeviceLine, Error};
-use kiosque_wire::{Aisle, Cabinet, DeviceAisles, Layer};
 
 /// Puts an aisle in its place. Lines come device by device, cabinet by cabinet, layer by layer.
 pub(super) fn place(devices: &mut Vec<DeviceAisles>, line: DeviceLine<'_>) -> Result<(), Error> {

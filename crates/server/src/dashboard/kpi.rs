@@ -1,8 +1,8 @@
 //! The figures of the summary, formatted for people: `1,234.50`, `42`, `97.5%`.
 
+use kiosque_contract::Kpi;
 use kiosque_model::sales::permille;
 use kiosque_store::Summary;
-use kiosque_wire::Kpi;
 
 use crate::locale::Locale;
 

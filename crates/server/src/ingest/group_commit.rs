@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use kiosque_contract::RejectedOrder;
 use kiosque_model::GroupNo;
-use kiosque_store::{Error, FleetSeen, Incoming, Outcome, Owners, Store, let_others_go};
-use kiosque_wire::RejectedOrder;
+use kiosque_store::{Error, FleetSeen, Incoming, Outcome, Owners, Store, yield_if_due};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
 use super::import::{BATCH_START, InTurn, PAUSE, Prepared, group_of, next_size};
@@ -71,7 +71,7 @@ struct Queue {
     size: usize,
     /// The group that those who share the transactions have come to. Who comes begins there, too:
     /// their orders touch the same pages then.
-    has_come_to: Option<GroupNo>,
+    current_group: Option<GroupNo>,
 }
 
 /// The queue before the store.
@@ -99,7 +99,7 @@ impl GroupCommit {
         room: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();
-        let begins_with = self.queue().has_come_to;
+        let begins_with = self.queue().current_group;
         if let Some(group) = begins_with {
             orders.begin_with(group, &fleet.groups_by_device);
         }
@@ -223,7 +223,7 @@ impl GroupCommit {
     ) {
         let stored = &mut piece.parcel.stored;
         for ((line, order), outcome) in piece.lines.into_iter().zip(orders).zip(outcomes) {
-            let_others_go();
+            yield_if_due();
             match outcome {
                 Outcome::Accepted => stored.accepted += 1,
                 Outcome::Updated => stored.updated += 1,
@@ -267,7 +267,7 @@ impl Writer<'_> {
         let parcels: Vec<Parcel> = queue.parcels.drain(..together).collect();
         drop(queue);
         let batch = Batch::of(parcels, size);
-        self.of.queue().has_come_to = batch.has_come_to();
+        self.of.queue().current_group = batch.current_group();
         Some(batch)
     }
 }

@@ -1,8 +1,8 @@
 //! Heartbeats that come as a stream, each a line: who gave it, and when.
 
+use kiosque_contract::{ActivityReceived, RejectedHeartbeat};
 use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
-use kiosque_wire::{ActivityReceived, RejectedHeartbeat};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 

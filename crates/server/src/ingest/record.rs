@@ -5,11 +5,11 @@ mod shape;
 
 use std::collections::HashMap;
 
+use kiosque_contract::{LineItem, ShipmentError};
 use kiosque_model::Zone;
 use kiosque_model::order::{Line, Order};
 use kiosque_model::sales::Sale;
 use kiosque_store::{Error, Incoming, Ready, Record, derived_trade_no_in};
-use kiosque_wire::{LineItem, ShipmentError};
 use serde::{Deserialize, Serialize};
 
 pub use shape::Records;

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_model::{Limits, Zone, ids};
 use kiosque_store::{FleetSeen, Store};
-use kiosque_wire::{OrdersReceived, RejectedOrder};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::group_commit::{self, GroupCommit, Stored};

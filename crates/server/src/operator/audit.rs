@@ -1,9 +1,9 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
+use kiosque_contract::ReplacedSession;
 use kiosque_model::audit::AuditEntry;
 use kiosque_model::{Right, UnixMs};
-use kiosque_store::{AuditAsk, AuditPage};
-use kiosque_wire::ReplacedSession;
+use kiosque_store::{AuditPage, AuditQuery};
 
 use super::call::Call;
 use super::problem::Problem;
@@ -28,7 +28,7 @@ pub(super) async fn list(call: &Call<'_>) -> Answer {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-fn asked(query: &str) -> Result<AuditAsk, Vec<String>> {
+fn asked(query: &str) -> Result<AuditQuery, Vec<String>> {
     let mut reading = Reading { query, faults: Vec::new() };
     let account = reading.value("account", |text| Ok(text.to_owned()));
     let since = reading.value("sinceTimestamp", |text| {
@@ -45,7 +45,7 @@ fn asked(query: &str) -> Result<AuditAsk, Vec<String>> {
         return Err(reading.faults);
     }
     let limit = usize::try_from(limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or_default();
-    Ok(AuditAsk { account, since, limit, before })
+    Ok(AuditQuery { account, since, limit, before })
 }
 
 /// A query string being read, and what is wrong with it.
@@ -85,19 +85,19 @@ fn read_cursor(text: &str) -> Option<i64> {
     (number > 0 && cursor(number) == text).then_some(number)
 }
 
-fn told(page: AuditPage) -> kiosque_wire::AuditPage {
+fn told(page: AuditPage) -> kiosque_contract::AuditPage {
     let entries = page.entries.into_iter().map(entry).collect();
-    kiosque_wire::AuditPage { entries, next: page.next.map(cursor) }
+    kiosque_contract::AuditPage { entries, next: page.next.map(cursor) }
 }
 
-fn entry(entry: AuditEntry) -> kiosque_wire::AuditEntry {
+fn entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     let happened = entry.happened;
     let replaced = happened.earlier.map(|earlier| ReplacedSession {
         source: earlier.source.map(|source| source.to_string()),
         request_id: earlier.request_id,
         timestamp: earlier.at.map(|at| at.0),
     });
-    kiosque_wire::AuditEntry {
+    kiosque_contract::AuditEntry {
         entry_no: entry.entry_no,
         timestamp: happened.at.0,
         event: happened.event.name(),
@@ -119,17 +119,17 @@ mod tests {
 
     #[test]
     fn a_query_says_which_entries() {
-        let all = AuditAsk { account: None, since: None, limit: 100, before: None };
-        let some = |account: &str| AuditAsk { account: Some(account.to_owned()), ..all.clone() };
+        let all = AuditQuery { account: None, since: None, limit: 100, before: None };
+        let some = |account: &str| AuditQuery { account: Some(account.to_owned()), ..all.clone() };
         for (query, want) in [
             ("", all.clone()),
             ("account=&limit=&cursor=&sinceTimestamp=&other=1", all.clone()),
             ("account=o%70s", some("ops")),
             ("account=a%20b%26c", some("a b&c")),
-            ("limit=1", AuditAsk { limit: 1, ..all.clone() }),
-            ("limit=1000", AuditAsk { limit: 1_000, ..all.clone() }),
-            ("sinceTimestamp=0", AuditAsk { since: Some(UnixMs(0)), ..all.clone() }),
-            ("cursor=00000000000000ff", AuditAsk { before: Some(255), ..all.clone() }),
+            ("limit=1", AuditQuery { limit: 1, ..all.clone() }),
+            ("limit=1000", AuditQuery { limit: 1_000, ..all.clone() }),
+            ("sinceTimestamp=0", AuditQuery { since: Some(UnixMs(0)), ..all.clone() }),
+            ("cursor=00000000000000ff", AuditQuery { before: Some(255), ..all.clone() }),
         ] {
             assert_eq!(asked(query), Ok(want), "{query}");
         }

@@ -67,7 +67,7 @@ impl Call<'_> {
 
     /// Reads on, and forgets, what a refused caller is still sending: one that is cut off while it
     /// sends may never see the answer that says why.
-    pub(crate) async fn hear_out(&mut self) {
+    pub(crate) async fn drain(&mut self) {
         // A caller that asks first sends nothing until it is told to go on.
         if self.body.is_end_stream() || self.head.headers.contains_key(header::EXPECT) {
             return;

@@ -1,10 +1,10 @@
 //! `POST /operator/v1/fleet`: a fleet as `kiosque apply` takes it, in JSON.
 
 use http::StatusCode;
+use kiosque_contract::FleetApplied;
 use kiosque_model::Right;
 use kiosque_model::fleet::Fleet;
 use kiosque_store::{Applied, ApplyError, NewHashes, Tally};
-use kiosque_wire::FleetApplied;
 
 use super::call::Call;
 use super::problem::Problem;
@@ -56,7 +56,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
 }
 
 fn told(applied: &Applied) -> FleetApplied {
-    let tally = |tally: &Tally| kiosque_wire::Applied {
+    let tally = |tally: &Tally| kiosque_contract::Applied {
         created: tally.created,
         changed: tally.changed,
         unchanged: tally.unchanged,

@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use kiosque_store::let_others_go;
+use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
 use crate::body::BodyFault;
@@ -51,7 +51,7 @@ impl Lines<'_> {
                 let (taken, line) = self.cutter.take(&self.piece);
                 self.piece.advance(taken);
                 let Some(line) = line else { continue };
-                let_others_go();
+                yield_if_due();
                 bytes += line.text.len();
                 lines.push(line);
                 if lines.len() >= CHUNK_LINES || bytes >= enough_bytes {

@@ -143,7 +143,7 @@ pub(crate) fn render(
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(kiosque_wire::REQUEST_ID_HEADER, id);
+        headers.insert(kiosque_contract::REQUEST_ID_HEADER, id);
     }
     response
 }

@@ -47,21 +47,21 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use kiosque_store::{Opening, SessionLease, Store, StorePlace, WhenAbsent};
+    use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
     use crate::clock::{Clock, Entropy};
     use crate::ingest::record::Records;
     use crate::tls::{self, Certificate};
-    use crate::{Door, Listener, Settings, Stop};
+    use crate::{Audience, Listener, Settings, Stop};
 
     /// "200 when … the server is not stopping, else 503".
     #[tokio::test]
     async fn a_server_that_stops_is_not_ready() {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Clock::System.now();
-        let opening = Opening {
-            place: StorePlace::Folder(folder.path()),
+        let opening = OpenOptions {
+            place: StoreLocation::Folder(folder.path()),
             when_absent: WhenAbsent::Create,
             zone: None,
             shape: Arc::new(Records),
@@ -76,7 +76,7 @@ mod tests {
         assert!(ready(&app).await.is_ok());
         let identity = tls::self_signed(folder.path(), now).expect("a certificate");
         let certificate = Certificate::open(identity).expect("a certificate");
-        let listener = Listener::bind(Door::Gateway, "127.0.0.1:0", certificate).await;
+        let listener = Listener::bind(Audience::Gateway, "127.0.0.1:0", certificate).await;
         let stop = Stop::new();
         stop.now();
         listener.expect("a port").serve(Arc::clone(&app), stop).await;

@@ -12,7 +12,7 @@ mod stalled_clients;
 mod tls;
 pub(crate) mod wire;
 
-use crate::harness::{DEVICES_PATH, House, Reply};
+use crate::harness::{DEVICES_PATH, Reply, TestServer};
 
 pub(crate) const FLEET: &str = r#"
     [[group]]
@@ -60,8 +60,8 @@ pub(crate) fn assert_unreadable(reply: &Reply, said: &str) {
 }
 
 /// The server still serves.
-pub(crate) async fn assert_serves(house: &House, token: &str) {
-    let reply = house.call(DEVICES_PATH, Some(token), "{}").await;
+pub(crate) async fn assert_serves(server: &TestServer, token: &str) {
+    let reply = server.call(DEVICES_PATH, Some(token), "{}").await;
     assert_envelope(&reply);
     assert_eq!(reply.code(), 200, "{reply:?}");
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::abuse::FLEET;
-use crate::harness::{Caller, House, LoggedIn, TOKEN_PATH, size};
+use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, size};
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
@@ -30,36 +30,36 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
     rlimit::increase_nofile_limit(8_000).unwrap();
     // So few that a short run comes to their end.
     let free = size(20, 100);
-    let settled = House::set(FLEET, |settings| {
+    let settled = TestServer::set(FLEET, |settings| {
         settings.limits.login_failures_unknown_free = u32::try_from(free).unwrap();
     });
-    let house = Arc::new(settled.await);
-    let mut token = house.log_in("ops").await.token;
+    let server = Arc::new(settled.await);
+    let mut token = server.log_in("ops").await.token;
     let guesses = Arc::new(Guesses::default());
     let pause = Duration::from_secs(1) * u32::try_from(sources).unwrap() / TRIES_A_SECOND;
     let guessers: Vec<_> = (0..u32::try_from(sources).unwrap())
         .map(|number| {
             let source = Ipv4Addr::from_bits(0x7F01_0001 + number);
-            tokio::spawn(guess(source, pause, Arc::clone(&house), Arc::clone(&guesses)))
+            tokio::spawn(guess(source, pause, Arc::clone(&server), Arc::clone(&guesses)))
         })
         .collect();
     let (begun, mut told) = (Instant::now(), Duration::ZERO);
     let mut logins = Vec::new();
-    let mut caller = house.caller().await;
+    let mut caller = server.caller().await;
     while begun.elapsed() < Duration::from_secs(u64::try_from(seconds).unwrap()) {
-        assert_eq!(house.code_of(&token).await, 200, "the session is touched");
+        assert_eq!(server.code_of(&token).await, 200, "the session is touched");
         let start = Instant::now();
         let reply = caller.call(TOKEN_PATH, None, LOG_IN).await;
         logins.push(start.elapsed());
         token = LoggedIn::of(&reply).token;
         // The house's clock follows, and the trail is kept.
         let elapsed = begun.elapsed();
-        house.pass(elapsed - told);
+        server.pass(elapsed - told);
         told = elapsed;
-        house.app.tell_refusals().await;
+        server.app.tell_refusals().await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(house.code_of(&token).await, 200, "the session is touched");
+    assert_eq!(server.code_of(&token).await, 200, "the session is touched");
     guesses.over.store(true, Ordering::SeqCst);
     for guesser in guessers {
         guesser.await.unwrap();
@@ -91,10 +91,10 @@ fn report(
     assert!(slowest < Duration::from_secs(at_most_s), "logins took {slowest:?}");
 }
 
-async fn guess(source: Ipv4Addr, pause: Duration, house: Arc<House>, guesses: Arc<Guesses>) {
+async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guesses: Arc<Guesses>) {
     let mut number = 0;
     while !guesses.over.load(Ordering::SeqCst) {
-        let Some(mut caller) = Caller::connect_from(source, &house).await else { continue };
+        let Some(mut caller) = Caller::connect_from(source, &server).await else { continue };
         while !guesses.over.load(Ordering::SeqCst) {
             number += 1;
             let body = format!(r#"{{"username":"ops","password":"{source} {number}"}}"#);
@@ -115,10 +115,10 @@ async fn guess(source: Ipv4Addr, pause: Duration, house: Arc<House>, guesses: Ar
 /// A guesser who fills the buckets and the hash slots keeps out those alone who never logged in.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
-    let house = House::with(FLEET).await;
-    house.log_in("ops").await;
+    let server = TestServer::with(FLEET).await;
+    server.log_in("ops").await;
     let stranger = Ipv4Addr::new(127, 9, 9, 9);
-    let mut guesser = Caller::connect_from(stranger, &house).await.unwrap();
+    let mut guesser = Caller::connect_from(stranger, &server).await.unwrap();
     let wrong = r#"{"username":"ops","password":"wrong"}"#;
     let mut codes = Vec::new();
     for _ in 0..11 {
@@ -126,6 +126,6 @@ async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
     }
     assert_eq!(codes, [[-2; 10].as_slice(), &[-1]].concat());
     assert_eq!(guesser.call(TOKEN_PATH, None, LOG_IN).await.code(), -1);
-    let token = house.log_in("ops").await.token;
-    assert_eq!(house.code_of(&token).await, 200);
+    let token = server.log_in("ops").await.token;
+    assert_eq!(server.code_of(&token).await, 200);
 }

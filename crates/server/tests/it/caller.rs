@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::net::TcpSocket;
 
 use crate::dial::{tls_over, tls_stream};
-use crate::harness::House;
+use crate::harness::TestServer;
 
 /// What a login or switch answered.
 #[derive(Clone, Debug)]
@@ -83,11 +83,11 @@ impl Caller {
     }
 
     /// A connection from a source of its own; none when the server has no time for it.
-    pub(crate) async fn connect_from(source: Ipv4Addr, house: &House) -> Option<Caller> {
+    pub(crate) async fn connect_from(source: Ipv4Addr, server: &TestServer) -> Option<Caller> {
         let socket = TcpSocket::new_v4().ok()?;
         socket.bind((source, 0).into()).ok()?;
-        let stream = socket.connect(house.address).await.ok()?;
-        let stream = tls_over(stream, house.folder.path(), &[b"http/1.1"]).await.ok()?;
+        let stream = socket.connect(server.address).await.ok()?;
+        let stream = tls_over(stream, server.folder.path(), &[b"http/1.1"]).await.ok()?;
         let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = shaken.ok()?;
         tokio::spawn(connection);

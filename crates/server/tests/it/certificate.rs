@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 
-use crate::harness::{DEVICES_PATH, House, Reply, START_MS, post};
+use crate::harness::{DEVICES_PATH, Reply, START_MS, TestServer, post};
 use crate::shop;
 
 /// Longer than anything that is done at once takes on a busy machine.
@@ -52,21 +52,21 @@ impl Pair {
     }
 
     /// Puts both in place, each as a whole.
-    fn put(&self, house: &House) {
-        put(house, "tls/key.pem", &self.key);
-        put(house, "tls/cert.pem", &self.cert);
+    fn put(&self, server: &TestServer) {
+        put(server, "tls/key.pem", &self.key);
+        put(server, "tls/cert.pem", &self.cert);
     }
 }
 
-fn put(house: &House, name: &str, bytes: &[u8]) {
-    let folder = house.folder.path();
+fn put(server: &TestServer, name: &str, bytes: &[u8]) {
+    let folder = server.folder.path();
     std::fs::write(folder.join("moving"), bytes).unwrap();
     std::fs::rename(folder.join("moving"), folder.join(name)).unwrap();
 }
 
 /// Follows the house's certificate as long as the test runs.
-fn follow(house: &House, every: Duration) -> Arc<Notify> {
-    let (certificate, asked) = (Arc::clone(&house.certificate), Arc::new(Notify::new()));
+fn follow(server: &TestServer, every: Duration) -> Arc<Notify> {
+    let (certificate, asked) = (Arc::clone(&server.certificate), Arc::new(Notify::new()));
     let asks = Arc::clone(&asked);
     tokio::spawn(async move { certificate.follow(every, &asks).await });
     asked
@@ -84,10 +84,10 @@ fn client(pairs: &[&Pair], version: &'static SupportedProtocolVersion) -> Arc<Cl
 
 /// A handshake and a call, after which the client can resume.
 async fn greet(
-    house: &House,
+    server: &TestServer,
     client: &Arc<ClientConfig>,
 ) -> (HandshakeKind, CertificateDer<'static>) {
-    let stream = TcpStream::connect(house.address).await.unwrap();
+    let stream = TcpStream::connect(server.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     let stream = TlsConnector::from(Arc::clone(client)).connect(name, stream).await.unwrap();
     let session = stream.get_ref().1;
@@ -103,10 +103,10 @@ async fn greet(
 }
 
 /// Waits until a new connection is shown the second of two certificates.
-async fn turned(house: &House, [old, new]: [&Pair; 2]) {
+async fn turned(server: &TestServer, [old, new]: [&Pair; 2]) {
     let begun = Instant::now();
     loop {
-        let shown = greet(house, &client(&[old, new], &TLS13)).await.1;
+        let shown = greet(server, &client(&[old, new], &TLS13)).await.1;
         if shown == new.der() {
             return;
         }
@@ -117,17 +117,17 @@ async fn turned(house: &House, [old, new]: [&Pair; 2]) {
 
 #[tokio::test]
 async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
-    let house = shop::open().await;
-    let token = house.log_in("ops").await.token;
-    let old = Pair::of(house.folder.path());
-    let mut open = house.caller().await;
-    follow(&house, OFTEN);
+    let server = shop::open().await;
+    let token = server.log_in("ops").await.token;
+    let old = Pair::of(server.folder.path());
+    let mut open = server.caller().await;
+    follow(&server, OFTEN);
     let mut last = old;
     // Twice: what was followed once is followed on.
     for _ in 0..2 {
         let new = Pair::new();
-        new.put(&house);
-        turned(&house, [&last, &new]).await;
+        new.put(&server);
+        turned(&server, [&last, &new]).await;
         assert_eq!(open.call(DEVICES_PATH, Some(&token), "{}").await.code(), 200);
         last = new;
     }
@@ -137,23 +137,23 @@ async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
 /// again when it changes".
 #[tokio::test]
 async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
-    let house = shop::open().await;
-    let (old, new) = (Pair::of(house.folder.path()), Pair::new());
-    let asked = follow(&house, NEVER);
+    let server = shop::open().await;
+    let (old, new) = (Pair::of(server.folder.path()), Pair::new());
+    let asked = follow(&server, NEVER);
     let half = &new.cert[..new.cert.len() / 2];
     for (cert, key) in [(&b"garbage"[..], &old.key), (half, &new.key), (&new.cert, &old.key)] {
-        put(&house, "tls/cert.pem", cert);
-        put(&house, "tls/key.pem", key);
+        put(&server, "tls/cert.pem", cert);
+        put(&server, "tls/key.pem", key);
         read_again(&asked).await;
-        assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der());
+        assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
     }
-    std::fs::remove_file(house.folder.path().join("tls/key.pem")).unwrap();
+    std::fs::remove_file(server.folder.path().join("tls/key.pem")).unwrap();
     read_again(&asked).await;
-    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der());
-    new.put(&house);
-    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, old.der(), "nobody looked");
+    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
+    new.put(&server);
+    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der(), "nobody looked");
     read_again(&asked).await;
-    assert_eq!(greet(&house, &client(&[&old, &new], &TLS13)).await.1, new.der());
+    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, new.der());
 }
 
 /// Asks for a reading, and waits until it is over: tests have one thread, which is given away.
@@ -169,15 +169,15 @@ async fn read_again(asked: &Notify) {
 #[tokio::test]
 async fn a_session_is_resumed_only_under_the_certificate_that_began_it() {
     for version in [&TLS12, &TLS13] {
-        let house = shop::open().await;
-        let (old, new) = (Pair::of(house.folder.path()), Pair::new());
-        let asked = follow(&house, NEVER);
+        let server = shop::open().await;
+        let (old, new) = (Pair::of(server.folder.path()), Pair::new());
+        let asked = follow(&server, NEVER);
         let client = client(&[&old, &new], version);
-        assert_eq!(greet(&house, &client).await, (HandshakeKind::Full, old.der()));
-        assert_eq!(greet(&house, &client).await, (HandshakeKind::Resumed, old.der()));
-        new.put(&house);
+        assert_eq!(greet(&server, &client).await, (HandshakeKind::Full, old.der()));
+        assert_eq!(greet(&server, &client).await, (HandshakeKind::Resumed, old.der()));
+        new.put(&server);
         read_again(&asked).await;
-        assert_eq!(greet(&house, &client).await, (HandshakeKind::Full, new.der()));
-        assert_eq!(greet(&house, &client).await, (HandshakeKind::Resumed, new.der()));
+        assert_eq!(greet(&server, &client).await, (HandshakeKind::Full, new.der()));
+        assert_eq!(greet(&server, &client).await, (HandshakeKind::Resumed, new.der()));
     }
 }

@@ -11,7 +11,7 @@ mod recount;
 
 use serde_json::Value;
 
-use crate::harness::{House, Reply};
+use crate::harness::{Reply, TestServer};
 
 /// The sums that say something.
 const SUMS: &str = include_str!("../../../store/tests/sql/sums.sql");
@@ -19,8 +19,8 @@ const SUMS: &str = include_str!("../../../store/tests/sql/sums.sql");
 const NAMES: &str = include_str!("../../../store/tests/sql/names.sql");
 
 /// A call that succeeds.
-async fn ask(house: &House, token: &str, path: &str, body: &Value) -> Reply {
-    crate::shop::ask(house, token, path, "", &body.to_string()).await
+async fn ask(server: &TestServer, token: &str, path: &str, body: &Value) -> Reply {
+    crate::shop::ask(server, token, path, "", &body.to_string()).await
 }
 
 /// The value of a figure of a summary.

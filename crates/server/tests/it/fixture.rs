@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request};
 use http_body_util::Full;
 
-use crate::harness::{Caller, House, Reply};
+use crate::harness::{Caller, Reply, TestServer};
 
 /// A request to the letter.
 #[derive(Clone, Debug)]
@@ -56,19 +56,19 @@ impl Ask {
     }
 
     /// Sends it on a connection of its own, and holds the answer to what is promised of each.
-    pub(crate) async fn send(&self, house: &House) -> Reply {
-        self.send_on(&mut Line::default(), house).await
+    pub(crate) async fn send(&self, server: &TestServer) -> Reply {
+        self.send_on(&mut Line::default(), server).await
     }
 
     /// The same on a connection that is kept for more.
-    pub(crate) async fn send_on(&self, line: &mut Line, house: &House) -> Reply {
+    pub(crate) async fn send_on(&self, line: &mut Line, server: &TestServer) -> Reply {
         if let Some(caller) = &mut line.0
             && let Some(reply) = caller.try_send(self.request()).await
         {
             hold_to_every_answer(&reply);
             return reply;
         }
-        let mut caller = house.caller().await;
+        let mut caller = server.caller().await;
         let reply = caller.send(self.request()).await;
         hold_to_every_answer(&reply);
         line.0 = Some(caller);
@@ -135,7 +135,7 @@ pub(crate) fn whole(reply: &Reply) -> String {
 pub(crate) struct Fingerprint(Vec<Vec<u8>>);
 
 impl Fingerprint {
-    pub(crate) async fn of(house: &House) -> Fingerprint {
-        Fingerprint(house.ground.bytes(house.folder.path()).await)
+    pub(crate) async fn of(server: &TestServer) -> Fingerprint {
+        Fingerprint(server.data.bytes(server.folder.path()).await)
     }
 }

@@ -19,15 +19,15 @@ use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
 use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
-use kiosque_server::{App, Door, Listener, Settings, Stop};
+use kiosque_server::{App, Audience, Listener, Settings, Stop};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, Opening, RecordShape, SessionLease,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, RecordShape, SessionLease,
     Store, WhenAbsent,
 };
 use tempfile::TempDir;
 
 pub(crate) use crate::caller::{Caller, LoggedIn, Reply, http2, post};
-use crate::ground::{Ground, Held};
+use crate::test_data::{Held, TestData};
 
 pub(crate) const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
 pub(crate) const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
@@ -49,10 +49,10 @@ pub(crate) const DASHBOARD_PATHS: [&str; 6] =
 /// When the house's clock stands at first: 2026-03-02 10:00:00 UTC.
 pub(crate) const START_MS: i64 = 1_772_445_600_000;
 
-pub(crate) struct House {
+pub(crate) struct TestServer {
     /// Its certificate, and its data if they are in files.
     pub(crate) folder: TempDir,
-    pub(crate) ground: Ground,
+    pub(crate) data: TestData,
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
     /// Where the operator's calls are.
@@ -68,15 +68,15 @@ pub(crate) struct House {
     serving: Option<tokio::task::JoinHandle<()>>,
 }
 
-impl House {
+impl TestServer {
     /// A house with a fleet (TOML), in UTC.
-    pub(crate) async fn with(fleet: &str) -> House {
-        House::set(fleet, |_| {}).await
+    pub(crate) async fn with(fleet: &str) -> TestServer {
+        TestServer::set(fleet, |_| {}).await
     }
 
     /// A house with settings of its own.
-    pub(crate) async fn set(fleet: &str, change: impl FnOnce(&mut Settings)) -> House {
-        House::shaped(fleet, change, Arc::new(Records)).await
+    pub(crate) async fn set(fleet: &str, change: impl FnOnce(&mut Settings)) -> TestServer {
+        TestServer::shaped(fleet, change, Arc::new(Records)).await
     }
 
     /// A house that knows something else of its records.
@@ -84,68 +84,71 @@ impl House {
         fleet: &str,
         change: impl FnOnce(&mut Settings),
         shape: Arc<dyn RecordShape>,
-    ) -> House {
+    ) -> TestServer {
         let mut settings = Settings::for_cores(2);
         change(&mut settings);
-        let house = House::over(Ground::of_this_run(), Zone::utc(), settings, shape).await;
-        house.apply(fleet).await.unwrap();
-        house
+        let server = TestServer::over(TestData::of_this_run(), Zone::utc(), settings, shape).await;
+        server.apply(fleet).await.unwrap();
+        server
     }
 
     /// A house with a time zone of its own.
-    pub(crate) async fn in_zone(zone: &str, fleet: &str) -> House {
+    pub(crate) async fn in_zone(zone: &str, fleet: &str) -> TestServer {
         let (zone, settings) = (Zone::named(zone).unwrap(), Settings::for_cores(2));
-        let house = House::over(Ground::of_this_run(), zone, settings, Arc::new(Records)).await;
-        house.apply(fleet).await.unwrap();
-        house
+        let server =
+            TestServer::over(TestData::of_this_run(), zone, settings, Arc::new(Records)).await;
+        server.apply(fleet).await.unwrap();
+        server
     }
 
     /// A house for a test that is about files alone: data of an earlier layout is in files, and in
     /// no PostgreSQL. Its data is in its folder, whichever engine this run is about.
-    pub(crate) async fn of_files(folder: TempDir, zone: Zone, settings: Settings) -> House {
+    pub(crate) async fn of_files(folder: TempDir, zone: Zone, settings: Settings) -> TestServer {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        House::build(folder, Ground::Files, zone, settings, Arc::new(Records), clock_ms).await
+        TestServer::build(folder, TestData::Files, zone, settings, Arc::new(Records), clock_ms)
+            .await
     }
 
     /// A house on a PostgreSQL, whichever engine this run is about.
-    pub(crate) async fn of_postgres(fleet: &str) -> House {
+    pub(crate) async fn of_postgres(fleet: &str) -> TestServer {
         let settings = Settings::for_cores(2);
-        let house = House::over(Ground::postgres(), Zone::utc(), settings, Arc::new(Records)).await;
-        house.apply(fleet).await.unwrap();
-        house
+        let server =
+            TestServer::over(TestData::postgres(), Zone::utc(), settings, Arc::new(Records)).await;
+        server.apply(fleet).await.unwrap();
+        server
     }
 
     /// Another node on the same data, with the same clock.
-    pub(crate) async fn another_node(&self) -> House {
-        let (folder, ground) = (TempDir::new().unwrap(), self.ground.clone());
+    pub(crate) async fn another_node(&self) -> TestServer {
+        let (folder, data) = (TempDir::new().unwrap(), self.data.clone());
         let (zone, settings, shape) = (self.zone.clone(), self.settings.clone(), &self.shape);
         let (shape, clock_ms) = (Arc::clone(shape), Arc::clone(&self.clock_ms));
-        House::build(folder, ground, zone, settings, shape, clock_ms).await
+        TestServer::build(folder, data, zone, settings, shape, clock_ms).await
     }
 
     async fn over(
-        ground: Ground,
+        data: TestData,
         zone: Zone,
         settings: Settings,
         shape: Arc<dyn RecordShape>,
-    ) -> House {
+    ) -> TestServer {
         let clock_ms = Arc::new(AtomicI64::new(START_MS));
-        House::build(TempDir::new().unwrap(), ground, zone, settings, shape, clock_ms).await
+        TestServer::build(TempDir::new().unwrap(), data, zone, settings, shape, clock_ms).await
     }
 
     async fn build(
         folder: TempDir,
-        ground: Ground,
+        data: TestData,
         zone: Zone,
         settings: Settings,
         shape: Arc<dyn RecordShape>,
         clock_ms: Arc<AtomicI64>,
-    ) -> House {
+    ) -> TestServer {
         let Serving { app, store, address, operator, certificate, stop, task } =
-            serve((folder.path(), &ground), &settings, &zone, &clock_ms, &shape).await;
-        House {
+            serve((folder.path(), &data), &settings, &zone, &clock_ms, &shape).await;
+        TestServer {
             folder,
-            ground,
+            data,
             store,
             address,
             operator,
@@ -164,7 +167,7 @@ impl House {
     pub(crate) async fn restart(&mut self) {
         self.stop.now();
         self.serving.take().unwrap().await.unwrap();
-        let place = (self.folder.path(), &self.ground);
+        let place = (self.folder.path(), &self.data);
         let again = serve(place, &self.settings, &self.zone, &self.clock_ms, &self.shape).await;
         self.store = again.store;
         self.app = again.app;
@@ -214,17 +217,17 @@ impl House {
 
     /// The lines of a look at the data, one of `crates/store/tests/sql`.
     pub(crate) fn look(&self, sql: &str) -> Vec<String> {
-        self.ground.look(self.folder.path(), sql)
+        self.data.look(self.folder.path(), sql)
     }
 
     /// Keeps everybody from writing, until dropped.
     pub(crate) async fn hold_writes(&self) -> Held {
-        self.ground.hold_writes(self.folder.path()).await
+        self.data.hold_writes(self.folder.path()).await
     }
 
     /// The transactions that wrote orders.
     pub(crate) async fn commits(&self) -> BTreeSet<String> {
-        self.ground.commits(self.folder.path()).await
+        self.data.commits(self.folder.path()).await
     }
 
     /// What `kiosque import rates` keeps: currencies, the days from which rates hold, and rates.
@@ -300,7 +303,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop.now();
     }
@@ -318,15 +321,15 @@ struct Serving {
 }
 
 async fn serve(
-    (folder, ground): (&Path, &Ground),
+    (folder, data): (&Path, &TestData),
     settings: &Settings,
     zone: &Zone,
     clock_ms: &Arc<AtomicI64>,
     shape: &Arc<dyn RecordShape>,
 ) -> Serving {
     let clock = Clock::Manual(Arc::clone(clock_ms));
-    let opening = Opening {
-        place: ground.store_place(folder),
+    let opening = OpenOptions {
+        place: data.store_place(folder),
         when_absent: WhenAbsent::Create,
         zone: Some(zone),
         shape: Arc::clone(shape),
@@ -338,8 +341,8 @@ async fn serve(
     let identity = tls::self_signed(folder, UnixMs(START_MS)).unwrap();
     let certificate = Certificate::open(identity).unwrap();
     let bind = |door| Listener::bind(door, "127.0.0.1:0", Arc::clone(&certificate));
-    let gateway = bind(Door::Gateway).await.unwrap();
-    let operators = bind(Door::Operator).await.unwrap();
+    let gateway = bind(Audience::Gateway).await.unwrap();
+    let operators = bind(Audience::Operator).await.unwrap();
     let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
     let app = App::new(store.clone(), settings.clone(), clock, Entropy::system()).unwrap();
     let (app, stop) = (Arc::new(app), Stop::new());

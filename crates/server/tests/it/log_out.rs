@@ -7,28 +7,28 @@ use crate::shop;
 /// "Log out: `code` 200, `data` null"; "Valid token: No session".
 #[tokio::test]
 async fn a_log_out_ends_the_session() {
-    let (house, token) = shop::open_to_ops().await;
-    let other = house.log_in("new").await.token;
-    let reply = Ask::to(LOGOUT_PATH).token(&token).body("").send(&house).await;
+    let (server, token) = shop::open_to_ops().await;
+    let other = server.log_in("new").await.token;
+    let reply = Ask::to(LOGOUT_PATH).token(&token).body("").send(&server).await;
     insta::assert_snapshot!("a_log_out", whole(&reply));
-    let after = Fingerprint::of(&house).await;
-    assert_eq!(house.code_of(&token).await, -4);
-    assert_eq!(house.call(LOGOUT_PATH, Some(&token), "").await.code(), -4);
-    assert!(Fingerprint::of(&house).await == after, "a second log out changes nothing");
-    assert_eq!(house.code_of(&other).await, 200, "another account's session is its own");
+    let after = Fingerprint::of(&server).await;
+    assert_eq!(server.code_of(&token).await, -4);
+    assert_eq!(server.call(LOGOUT_PATH, Some(&token), "").await.code(), -4);
+    assert!(Fingerprint::of(&server).await == after, "a second log out changes nothing");
+    assert_eq!(server.code_of(&other).await, 200, "another account's session is its own");
 }
 
 /// "Every body is a JSON object, except Log out and Online devices, which take no body"; "a body
 /// where none is allowed (log out, online devices): ignored".
 #[tokio::test]
 async fn whatever_body_a_log_out_has_is_ignored() {
-    let house = shop::open().await;
+    let server = shop::open().await;
     let huge = vec![b'x'; (1 << 20) + 1];
     for body in [&b"{}"[..], b"null", b"{nonsense", b"[[[[", b"\xff", &huge] {
-        let token = house.log_in("ops").await.token;
+        let token = server.log_in("ops").await.token;
         let ask = Ask::to(LOGOUT_PATH).query("current=0").token(&token).body(body);
-        let reply = ask.send(&house).await;
+        let reply = ask.send(&server).await;
         assert_eq!(reply.text, r#"{"code":200,"msg":"success","enMsg":null,"data":null}"#);
-        assert_eq!(house.code_of(&token).await, -4);
+        assert_eq!(server.code_of(&token).await, -4);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fixture::{Ask, whole};
-use crate::harness::{DEVICES_PATH, House, LoggedIn, TOKEN_PATH};
+use crate::harness::{DEVICES_PATH, LoggedIn, TOKEN_PATH, TestServer};
 use crate::shop;
 
 const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
@@ -14,10 +14,10 @@ const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
 /// switchable".
 #[tokio::test]
 async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
-    let house = shop::open().await;
-    let english = Ask::to(TOKEN_PATH).body(GOOD).send(&house).await;
+    let server = shop::open().await;
+    let english = Ask::to(TOKEN_PATH).body(GOOD).send(&server).await;
     insta::assert_snapshot!("a_login", whole(&english));
-    let chinese = Ask::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&house).await;
+    let chinese = Ask::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&server).await;
     insta::assert_snapshot!("a_login_in_chinese", whole(&chinese));
 }
 
@@ -25,7 +25,7 @@ async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
 /// query keys: ignored"; "No `third-api-token` header".
 #[tokio::test]
 async fn what_a_login_does_not_need_is_ignored() {
-    let house = shop::open().await;
+    let server = shop::open().await;
     let extra = r#" {"password":"secret","x":[{"y":null}],"username":"\u006fps"} "#;
     for ask in [
         Ask::to(TOKEN_PATH).body(GOOD),
@@ -36,8 +36,8 @@ async fn what_a_login_does_not_need_is_ignored() {
         Ask::to(TOKEN_PATH).body(GOOD).token("nonsense").token("twice"),
         Ask::to(TOKEN_PATH).body(extra),
     ] {
-        let token = LoggedIn::of(&ask.send(&house).await).token;
-        assert_eq!(house.code_of(&token).await, 200, "{ask:?}");
+        let token = LoggedIn::of(&ask.send(&server).await).token;
+        assert_eq!(server.code_of(&token).await, 200, "{ask:?}");
     }
 }
 
@@ -54,7 +54,7 @@ async fn a_password_is_taken_as_it_is() {
         third_party_api = true
         groups = ["g"]
     "#;
-    let house = House::with(fleet).await;
+    let server = TestServer::with(fleet).await;
     for (password, code) in [
         (" sécret\\t", 200),
         ("\\u0020s\\u00e9cret\\t", 200),
@@ -64,7 +64,7 @@ async fn a_password_is_taken_as_it_is() {
         (" se\\u0301cret\\t", -2),
     ] {
         let body = format!(r#"{{"username":"spaced","password":"{password}"}}"#);
-        assert_eq!(house.call(TOKEN_PATH, None, &body).await.code(), code, "{password}");
+        assert_eq!(server.call(TOKEN_PATH, None, &body).await.code(), code, "{password}");
     }
 }
 
@@ -72,23 +72,23 @@ async fn a_password_is_taken_as_it_is() {
 /// applied again".
 #[tokio::test]
 async fn a_new_login_replaces_the_session_and_its_group() {
-    let house = shop::open().await;
-    let first = house.log_in("ops").await;
-    let switched = house.switch(&first.token, "station").await;
-    let second = house.log_in("ops").await;
+    let server = shop::open().await;
+    let first = server.log_in("ops").await;
+    let switched = server.switch(&first.token, "station").await;
+    let second = server.log_in("ops").await;
     assert_eq!((switched.group.as_str(), second.group.as_str()), ("station", "harbour"));
     for (token, code) in [(&first, -4), (&switched, -4), (&second, 200)] {
-        assert_eq!(house.code_of(&token.token).await, code);
+        assert_eq!(server.code_of(&token.token).await, code);
     }
 }
 
 /// "A new login replaces the earlier session" of its account, and of no other.
 #[tokio::test]
 async fn accounts_do_not_share_sessions() {
-    let house = shop::open().await;
-    let (ops, new) = (house.log_in("ops").await, house.log_in("new").await);
-    assert_eq!(house.code_of(&ops.token).await, 200);
-    assert_eq!(house.code_of(&new.token).await, 200);
+    let server = shop::open().await;
+    let (ops, new) = (server.log_in("ops").await, server.log_in("new").await);
+    assert_eq!(server.code_of(&ops.token).await, 200);
+    assert_eq!(server.code_of(&new.token).await, 200);
 }
 
 /// "`expiresIn` is the absolute expiry in milliseconds"; "Time passes beyond `expiresIn`: requests
@@ -96,22 +96,22 @@ async fn accounts_do_not_share_sessions() {
 #[tokio::test]
 async fn a_session_lasts_until_the_millisecond_that_it_names() {
     let validity = Duration::from_millis(90_001);
-    let house = House::set(shop::FLEET, |settings| settings.token_validity = validity).await;
-    let session = house.log_in("ops").await;
-    assert_eq!(session.expires_in, house.now().0 + 90_001);
-    house.pass(Duration::from_millis(90_000));
-    assert_eq!(house.code_of(&session.token).await, 200);
-    house.pass(Duration::from_millis(1));
-    assert_eq!(house.now().0, session.expires_in);
-    assert_eq!(house.code_of(&session.token).await, -4);
-    let again = house.log_in("ops").await;
-    assert_eq!(house.code_of(&again.token).await, 200);
+    let server = TestServer::set(shop::FLEET, |settings| settings.token_validity = validity).await;
+    let session = server.log_in("ops").await;
+    assert_eq!(session.expires_in, server.now().0 + 90_001);
+    server.pass(Duration::from_millis(90_000));
+    assert_eq!(server.code_of(&session.token).await, 200);
+    server.pass(Duration::from_millis(1));
+    assert_eq!(server.now().0, session.expires_in);
+    assert_eq!(server.code_of(&session.token).await, -4);
+    let again = server.log_in("ops").await;
+    assert_eq!(server.code_of(&again.token).await, 200);
 }
 
 /// "What `apply` takes away ends at once": a login that follows counts what is so then.
 #[tokio::test]
 async fn a_login_follows_the_fleet() {
-    let house = shop::open().await;
+    let server = shop::open().await;
     let change = |what: &str| format!("[[account]]\nlogin_name = \"ops\"\n{what}");
     let body = |password: &str| format!(r#"{{"username":"ops","password":"{password}"}}"#);
     for (what, password, code) in [
@@ -122,12 +122,12 @@ async fn a_login_follows_the_fleet() {
         ("enabled = true\nthird_party_api = true\ngroups = []", "other", -1),
         ("groups = [\"station\"]", "other", 200),
     ] {
-        house.apply(&change(what)).await.unwrap();
-        let reply = house.call(TOKEN_PATH, None, &body(password)).await;
+        server.apply(&change(what)).await.unwrap();
+        let reply = server.call(TOKEN_PATH, None, &body(password)).await;
         assert_eq!(reply.code(), code, "{what}: {reply:?}");
     }
-    let session = LoggedIn::of(&house.call(TOKEN_PATH, None, &body("other")).await);
-    let devices = house.call(DEVICES_PATH, Some(&session.token), "{}").await;
+    let session = LoggedIn::of(&server.call(TOKEN_PATH, None, &body("other")).await);
+    let devices = server.call(DEVICES_PATH, Some(&session.token), "{}").await;
     assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
 }
 
@@ -135,16 +135,16 @@ async fn a_login_follows_the_fleet() {
 /// Another password does.
 #[tokio::test]
 async fn the_same_password_again_ends_no_session() {
-    let house = shop::open().await;
-    let session = house.log_in("ops").await;
-    let applied = house.apply(shop::FLEET).await.unwrap();
+    let server = shop::open().await;
+    let session = server.log_in("ops").await;
+    let applied = server.apply(shop::FLEET).await.unwrap();
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
-    let hash = house.store.credentials(&name).await.unwrap().unwrap().password_hash;
+    let hash = server.store.credentials(&name).await.unwrap().unwrap().password_hash;
     let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
-    assert_eq!(house.apply(&same).await.unwrap().accounts.unchanged, 1);
-    assert_eq!(house.code_of(&session.token).await, 200);
+    assert_eq!(server.apply(&same).await.unwrap().accounts.unchanged, 1);
+    assert_eq!(server.code_of(&session.token).await, 200);
     let other = "[[account]]\nlogin_name = \"ops\"\npassword = \"secret \"";
-    assert_eq!(house.apply(other).await.unwrap().sessions_ended, 1);
-    assert_eq!(house.code_of(&session.token).await, -4);
+    assert_eq!(server.apply(other).await.unwrap().sessions_ended, 1);
+    assert_eq!(server.code_of(&session.token).await, -4);
 }

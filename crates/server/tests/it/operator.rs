@@ -13,8 +13,8 @@ mod watch;
 
 use serde_json::Value;
 
-use crate::abuse::wire::{Door, Wire};
-use crate::harness::{House, ORDERS_PATH, Reply};
+use crate::abuse::wire::{Audience, Wire};
+use crate::harness::{ORDERS_PATH, Reply, TestServer};
 
 pub(crate) const ORDERS: &str = "/operator/v1/orders";
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
@@ -41,7 +41,7 @@ pub(crate) const FLEET: &str = r#"
     group = "g1"
     [[device]]
     code = "D2"
-    name = "Gate"
+    name = "LoginLimiter"
     group = "g2"
 "#;
 
@@ -60,8 +60,8 @@ pub(crate) fn lines(name: &str, count: usize) -> String {
 
 /// Every order of `D1` as the gateway shows it, newest first: read by another connection to the
 /// file than the one that writes.
-pub(crate) async fn shown(house: &House, token: &str) -> Vec<Value> {
-    let mut caller = house.caller().await;
+pub(crate) async fn shown(server: &TestServer, token: &str) -> Vec<Value> {
+    let mut caller = server.caller().await;
     let (mut all, mut page) = (Vec::new(), 1);
     loop {
         let path = format!("{ORDERS_PATH}?size=1000&current={page}");
@@ -80,8 +80,8 @@ pub(crate) async fn shown(house: &House, token: &str) -> Vec<Value> {
 }
 
 /// The `orderId`s of them, in order.
-pub(crate) async fn kept(house: &House, token: &str) -> Vec<String> {
-    let shown = shown(house, token).await;
+pub(crate) async fn kept(server: &TestServer, token: &str) -> Vec<String> {
+    let shown = shown(server, token).await;
     let ids = shown.iter().map(|order| order["orderId"].as_str().unwrap().to_owned());
     let mut ids: Vec<String> = ids.collect();
     ids.sort();
@@ -113,8 +113,8 @@ pub(crate) fn whole(reply: &Reply) -> String {
 pub(crate) struct Stream(pub(crate) Wire);
 
 impl Stream {
-    pub(crate) async fn open(house: &House, key: &str) -> Stream {
-        let mut wire = Door::of_operator(house).open().await;
+    pub(crate) async fn open(server: &TestServer, key: &str) -> Stream {
+        let mut wire = Audience::of_operator(server).open().await;
         let head = format!(
             "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Transfer-Encoding: chunked\r\n\r\n"

@@ -1,11 +1,11 @@
 //! Order detail.
 
 use crate::fixture::whole;
-use crate::harness::{DETAIL_PATH, House, ORDERS_PATH};
+use crate::harness::{DETAIL_PATH, ORDERS_PATH, TestServer};
 use crate::shop::{self, ask, column};
 
-async fn detail(house: &House, token: &str, body: &str) -> String {
-    whole(&ask(house, token, DETAIL_PATH, "", body).await)
+async fn detail(server: &TestServer, token: &str, body: &str) -> String {
+    whole(&ask(server, token, DETAIL_PATH, "", body).await)
 }
 
 /// "Contains `deviceCode`, `detailList` (…, not `detailVOList`), `currency`, amounts, the time
@@ -13,8 +13,8 @@ async fn detail(house: &House, token: &str, body: &str) -> String {
 /// that several orders of the group carry: the newest; `tradeNoIn` is unique in a group".
 #[tokio::test]
 async fn an_order_is_shown_by_either_of_its_numbers() {
-    let (house, token) = shop::open_to_ops().await;
-    let outer = detail(&house, &token, r#"{"tradeNoOut":"T-1"}"#).await;
+    let (server, token) = shop::open_to_ops().await;
+    let outer = detail(&server, &token, r#"{"tradeNoOut":"T-1"}"#).await;
     insta::assert_snapshot!("a_detail_with_shipment_errors", outer);
     for body in [
         r#"{"tradeNoIn":"I-3"}"#,
@@ -23,12 +23,12 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
         r#"{"tradeNoOut":null,"tradeNoIn":"I-3"}"#,
         r#"{"tradeNoOut":"  ","tradeNoIn":"I-3","orderId":"O-1"}"#,
     ] {
-        assert_eq!(detail(&house, &token, body).await, outer, "{body}");
+        assert_eq!(detail(&server, &token, body).await, outer, "{body}");
     }
-    let older = detail(&house, &token, r#"{"tradeNoOut":"T-1","tradeNoIn":"oid:O-1"}"#).await;
+    let older = detail(&server, &token, r#"{"tradeNoOut":"T-1","tradeNoIn":"oid:O-1"}"#).await;
     insta::assert_snapshot!("a_detail_by_both_numbers", older);
-    assert_eq!(detail(&house, &token, r#"{"tradeNoIn":"oid:O-1"}"#).await, older);
-    let unpaid = detail(&house, &token, r#"{"tradeNoIn":"oid:O-2"}"#).await;
+    assert_eq!(detail(&server, &token, r#"{"tradeNoIn":"oid:O-1"}"#).await, older);
+    let unpaid = detail(&server, &token, r#"{"tradeNoIn":"oid:O-2"}"#).await;
     insta::assert_snapshot!("a_detail_of_an_unpaid_order", unpaid);
 }
 
@@ -36,14 +36,14 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
 /// so that its detail can be read".
 #[tokio::test]
 async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
-    let (house, token) = shop::open_to_ops().await;
+    let (server, token) = shop::open_to_ops().await;
     let mut seen = Vec::new();
     for device in ["H-1", "H-3"] {
         let body = format!(r#"{{"deviceCode":"{device}"}}"#);
-        let list = ask(&house, &token, ORDERS_PATH, "", &body).await;
+        let list = ask(&server, &token, ORDERS_PATH, "", &body).await;
         for record in list.data()["records"].as_array().unwrap() {
             let body = format!(r#"{{"tradeNoIn":{}}}"#, record["tradeNoIn"]);
-            let mut detail = ask(&house, &token, DETAIL_PATH, "", &body).await.data().clone();
+            let mut detail = ask(&server, &token, DETAIL_PATH, "", &body).await.data().clone();
             let detail = detail.as_object_mut().unwrap();
             assert_eq!(detail.shift_remove("tradeNoOut").as_ref(), Some(&record["tradeNo"]));
             detail.shift_remove("shipmentErrorList").unwrap();
@@ -60,11 +60,11 @@ async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
 /// "The same Group must remain selected."
 #[tokio::test]
 async fn a_detail_is_of_the_selected_group() {
-    let (house, token) = shop::open_to_ops().await;
-    let token = house.switch(&token, "station").await.token;
-    let reply = ask(&house, &token, DETAIL_PATH, "", r#"{"tradeNoOut":"T-5"}"#).await;
+    let (server, token) = shop::open_to_ops().await;
+    let token = server.switch(&token, "station").await.token;
+    let reply = ask(&server, &token, DETAIL_PATH, "", r#"{"tradeNoOut":"T-5"}"#).await;
     assert_eq!(reply.data()["deviceCode"], "S-1");
-    let other = house.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#).await;
+    let other = server.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#).await;
     assert_eq!(other.code(), -1);
 }
 
@@ -72,10 +72,10 @@ async fn a_detail_is_of_the_selected_group() {
 /// without them; "an unknown goodsId is kept with the name it came with".
 #[tokio::test]
 async fn names_are_as_of_the_sale() {
-    let (house, token) = shop::open_to_ops().await;
+    let (server, token) = shop::open_to_ops().await;
     let renamed = "[[product]]\nid = \"P-1\"\nname = \"Cola light\"\n\
                    [[product]]\nid = \"P-9\"\nname = \"Told later\"\ncurrency = \"EUR\"\n";
-    house.apply(renamed).await.unwrap();
+    server.apply(renamed).await.unwrap();
     let order = |lines: &str| {
         format!(
             r#"{{"orderId":"O-3","deviceCode":"H-1","currency":"EUR","totalAmount":371,
@@ -84,8 +84,8 @@ async fn names_are_as_of_the_sale() {
         .replace('\n', "")
     };
     let names = async |lines: &str| {
-        house.orders(order(lines)).await;
-        let reply = ask(&house, &token, DETAIL_PATH, "", r#"{"tradeNoIn":"I-3"}"#).await;
+        server.orders(order(lines)).await;
+        let reply = ask(&server, &token, DETAIL_PATH, "", r#"{"tradeNoIn":"I-3"}"#).await;
         let lines = reply.data()["detailList"].as_array().unwrap().clone();
         lines.iter().map(|line| line["goodsName"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -97,6 +97,6 @@ async fn names_are_as_of_the_sale() {
     let told = r#"{"goodsId":"P-1","goodsName":"Told now"}"#;
     assert_eq!(names(told).await, ["Told now"]);
     assert_eq!(names(one).await, ["Told now"]);
-    let list = ask(&house, &token, ORDERS_PATH, "", r#"{"deviceCode":"H-1"}"#).await;
+    let list = ask(&server, &token, ORDERS_PATH, "", r#"{"deviceCode":"H-1"}"#).await;
     assert_eq!(column(&list, "orderId"), ["O-3", "O-2", "O-1"], "an update keeps its place");
 }

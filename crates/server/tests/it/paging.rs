@@ -6,7 +6,7 @@ mod orders;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, House, LoggedIn, TOKEN_PATH, cheap_hash};
+use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, cheap_hash};
 
 /// A page as it was answered, its rows by one of their fields.
 #[derive(Debug, PartialEq)]
@@ -25,8 +25,8 @@ struct Walker {
 }
 
 impl Walker {
-    async fn new(house: &House, path: &'static str, key: &'static str) -> Walker {
-        let mut caller = house.caller().await;
+    async fn new(server: &TestServer, path: &'static str, key: &'static str) -> Walker {
+        let mut caller = server.caller().await;
         let body = json!({"username": "ops", "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
         Walker { caller, token, path, key }
@@ -89,9 +89,9 @@ fn number(text: &str) -> Value {
 }
 
 /// A group and its account; kiosks are added as they are needed.
-async fn house() -> House {
+async fn server() -> TestServer {
     let hash = cheap_hash("secret");
-    House::with(&format!(
+    TestServer::with(&format!(
         "[[group]]\nid = \"g\"\nname = \"G\"\n[[group]]\nid = \"other\"\nname = \"Other\"\n\
          [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
          third_party_api = true\ngroups = [\"g\"]\n"

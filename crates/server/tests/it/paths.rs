@@ -12,7 +12,7 @@ use crate::shop;
 /// "Full URL = {base_url} + `/` + service path + endpoint path"; "All endpoints use POST".
 #[tokio::test]
 async fn the_paths_are_those_of_the_contract() {
-    let house = shop::open().await;
+    let server = shop::open().await;
     let mut token = String::new();
     for (path, body) in [
         ("/v8/platform-auth/auth/third-api/token", r#"{"username":"ops","password":"secret"}"#),
@@ -27,7 +27,7 @@ async fn the_paths_are_those_of_the_contract() {
     ] {
         let ask = Ask::at(path).body(body);
         let ask = if token.is_empty() { ask } else { ask.token(&token) };
-        let reply = ask.send(&house).await;
+        let reply = ask.send(&server).await;
         assert_eq!((reply.status, reply.code()), (200, 200), "{path}: {reply:?}");
         if let Some(new) = reply.data()["accessToken"].as_str() {
             token = new.to_owned();
@@ -38,8 +38,8 @@ async fn the_paths_are_those_of_the_contract() {
 /// "HTTP/1.1 and HTTP/2": the same answer on both.
 #[tokio::test]
 async fn both_versions_of_http_say_the_same() {
-    let (house, token) = shop::open_to_ops().await;
-    let mut sender = http2(house.address, house.folder.path()).await;
+    let (server, token) = shop::open_to_ops().await;
+    let mut sender = http2(server.address, server.folder.path()).await;
     for (path, body) in [
         (TOKEN_PATH, r#"{"username":"ops","password":"wrong"}"#),
         (SWITCH_PATH, r#"{"groupId":"nowhere"}"#),
@@ -49,7 +49,7 @@ async fn both_versions_of_http_say_the_same() {
         (DETAIL_PATH, "{"),
         ("nowhere", "{}"),
     ] {
-        let first = house.call(path, Some(&token), body).await;
+        let first = server.call(path, Some(&token), body).await;
         let request = post(&format!("https://localhost/v8/{path}"));
         let request = request.header("third-api-token", &token);
         let request = request.body(Full::from(body.to_owned())).unwrap();
@@ -66,8 +66,8 @@ async fn both_versions_of_http_say_the_same() {
 /// "every response: `x-request-id` (also in the log)": each of its own.
 #[tokio::test]
 async fn each_answer_names_its_request() {
-    let (house, token) = shop::open_to_ops().await;
-    let mut caller = house.caller().await;
+    let (server, token) = shop::open_to_ops().await;
+    let mut caller = server.caller().await;
     let mut ids = std::collections::BTreeSet::new();
     for path in [DEVICES_PATH, LOGOUT_PATH, DEVICES_PATH, "nowhere", TOKEN_PATH] {
         let reply = caller.call(path, Some(&token), "{}").await;
@@ -80,8 +80,8 @@ async fn each_answer_names_its_request() {
 /// "unknown path or wrong method: HTTP 404"; an answer to HEAD has no body.
 #[tokio::test]
 async fn head_is_a_wrong_method_too() {
-    let house = shop::open().await;
-    let reply = Ask::to(DEVICES_PATH).method(Method::HEAD).body("").send(&house).await;
+    let server = shop::open().await;
+    let reply = Ask::to(DEVICES_PATH).method(Method::HEAD).body("").send(&server).await;
     assert_eq!((reply.status, reply.text.as_str()), (404, ""));
 }
 
@@ -89,13 +89,13 @@ async fn head_is_a_wrong_method_too() {
 /// learns why, however large it is.
 #[tokio::test]
 async fn a_refusal_before_a_large_body_arrives() {
-    let house = shop::open().await;
+    let server = shop::open().await;
     for size in [100_000, 1 << 20, 4 << 20] {
         for (path, code) in
             [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3), ("nowhere", 0)]
         {
             for _ in 0..5 {
-                let reply = Ask::to(path).body(vec![b' '; size]).send(&house).await;
+                let reply = Ask::to(path).body(vec![b' '; size]).send(&server).await;
                 assert_eq!(reply.code(), code, "{path} with {size} bytes");
             }
         }

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Ask, Fingerprint, Line};
 use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, House, LOGOUT_PATH,
-    ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH,
+    ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH, TestServer,
 };
 use world::{Token, World};
 
@@ -120,19 +120,19 @@ impl Row {
     /// Sends the call in both languages, and says what was not as it should be.
     async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
         let mut faults = Vec::new();
-        let before = Fingerprint::of(&world.house).await;
+        let before = Fingerprint::of(&world.server).await;
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
             for value in world.values(self.token) {
                 ask = ask.token(value);
             }
-            let reply = ask.send_on(line, &world.house).await;
+            let reply = ask.send_on(line, &world.server).await;
             let (got, want) = ((reply.status, &reply.text), (self.status, &self.body(in_english)));
             if got != want {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
         }
-        if Fingerprint::of(&world.house).await != before {
+        if Fingerprint::of(&world.server).await != before {
             faults.push(format!("{}\n  the data was written to", self.holds));
         }
         if !world.stands(line).await {
@@ -184,18 +184,18 @@ async fn the_message_is_in_the_language_that_the_caller_asks_for() {
         (Some("中文".as_bytes()), None),
         (None, None),
     ];
-    let english = House::with("").await;
-    let chinese = House::set("", |settings| {
+    let english = TestServer::with("").await;
+    let chinese = TestServer::set("", |settings| {
         settings.default_locale = kiosque_server::locale::Locale::ZhCn;
     })
     .await;
-    for (house, default) in [(&english, "en"), (&chinese, "zh")] {
+    for (server, default) in [(&english, "en"), (&chinese, "zh")] {
         for (header, want) in CASES {
             let mut ask = Ask::to(DEVICES_PATH);
             if let Some(value) = header {
                 ask = ask.header("x-locale", value);
             }
-            let reply = ask.send(house).await;
+            let reply = ask.send(server).await;
             let msg =
                 if want.unwrap_or(default) == "en" { TOKEN_INVALID.en } else { TOKEN_INVALID.zh };
             let want = json!({ "code": -4, "msg": msg, "enMsg": TOKEN_INVALID.en, "data": msg });

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::chance::{self, Chance};
 use crate::harness::{
-    BEST_PATH, Caller, DETAIL_PATH, DEVICES_PATH, House, LoggedIn, ORDERS_PATH, Reply,
-    SUMMARY_PATH, TOKEN_PATH, TREND_PATH, cheap_hash, size,
+    BEST_PATH, Caller, DETAIL_PATH, DEVICES_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH,
+    TOKEN_PATH, TREND_PATH, TestServer, cheap_hash, size,
 };
 use requests::Request;
 
@@ -80,15 +80,15 @@ fn orders_of(mark: &str) -> String {
 }
 
 /// A house with these groups, and their older orders archived.
-async fn house_of(marks: &[&str]) -> House {
-    let house = House::with("").await;
+async fn house_of(marks: &[&str]) -> TestServer {
+    let server = TestServer::with("").await;
     for mark in marks {
-        house.apply(&fleet_of(mark)).await.unwrap();
-        house.orders(orders_of(mark)).await;
+        server.apply(&fleet_of(mark)).await.unwrap();
+        server.orders(orders_of(mark)).await;
     }
-    house.rates(&[("EUR", "2026-03-02", "1.085")]).await;
-    house.store.archive(house.now().plus_ms(-20 * 3_600_000)).await.unwrap();
-    house
+    server.rates(&[("EUR", "2026-03-02", "1.085")]).await;
+    server.store.archive(server.now().plus_ms(-20 * 3_600_000)).await.unwrap();
+    server
 }
 
 /// A connection with a session.
@@ -98,8 +98,8 @@ struct Worker {
 }
 
 impl Worker {
-    async fn of(house: &House, username: &str) -> Worker {
-        let mut caller = house.caller().await;
+    async fn of(server: &TestServer, username: &str) -> Worker {
+        let mut caller = server.caller().await;
         let body = json!({"username": username, "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
         Worker { caller, token }
@@ -143,20 +143,20 @@ async fn every_answer_is_that_of_a_house_without_the_other_group() {
 async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     let (seed, requests) = (chance::seed(), size(400, 10_000));
     println!("{requests} requests from seed {seed}");
-    let house = house_of(&[NORTH, SOUTH]).await;
+    let server = house_of(&[NORTH, SOUTH]).await;
     let hash = cheap_hash("secret");
     let account = format!(
         "[[account]]\nlogin_name = \"both\"\npassword_hash = \"{hash}\"\n\
          third_party_api = true\ngroups = [\"g-{NORTH}\", \"g-{SOUTH}\"]\n"
     );
-    house.apply(&account).await.unwrap();
+    server.apply(&account).await.unwrap();
     let mut chance = Chance::seeded(seed);
-    let mut worker = Worker::of(&house, "both").await;
+    let mut worker = Worker::of(&server, "both").await;
     let (mut selected, mut other) = (NORTH, SOUTH);
     for _ in 0..requests {
         if chance.once_in(20) {
             (selected, other) = (other, selected);
-            worker.token = house.switch(&worker.token, &format!("g-{selected}")).await.token;
+            worker.token = server.switch(&worker.token, &format!("g-{selected}")).await.token;
         }
         let Request { path, body } = Request::any(&mut chance, selected, other);
         let reply = worker.ask(&path, &body).await;
@@ -199,11 +199,11 @@ fn lasting(reply: &Reply) -> BTreeMap<String, String> {
 /// bytes, whether it exists elsewhere or nowhere.
 #[tokio::test]
 async fn foreign_and_unknown_are_answered_alike() {
-    let house = house_of(&[NORTH, SOUTH]).await;
+    let server = house_of(&[NORTH, SOUTH]).await;
     let closed = "[[group]]\nid = \"closed\"\nname = \"Closed\"\nactive = false\n\
                   [[account]]\nlogin_name = \"NORTH7\"\ngroups = [\"g-NORTH7\", \"closed\"]\n";
-    house.apply(closed).await.unwrap();
-    let mut north = Worker::of(&house, NORTH).await;
+    server.apply(closed).await.unwrap();
+    let mut north = Worker::of(&server, NORTH).await;
     let not_there = "Order does not exist";
     let both_numbers = json!({"tradeNoOut": "T0-SOUTH9", "tradeNoIn": "I7-SOUTH9"});
     let cases = [
@@ -244,7 +244,7 @@ async fn foreign_and_unknown_are_answered_alike() {
         assert_eq!(lasting(&of_foreign), lasting(&of_unknown), "{path} {foreign}");
     }
     // What was foreign to the north is there for the south.
-    let mut south = Worker::of(&house, SOUTH).await;
+    let mut south = Worker::of(&server, SOUTH).await;
     for body in [json!({"tradeNoOut": "T14-SOUTH9"}), json!({"tradeNoIn": "oid:o0-SOUTH9"})] {
         assert_eq!(south.ask(DETAIL_PATH, &body).await.code(), 200, "{body}");
     }

@@ -10,8 +10,8 @@ use tokio::sync::{Barrier, RwLock};
 use tokio::task::JoinSet;
 
 use crate::harness::{
-    Caller, DEVICES_PATH, House, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash,
-    size,
+    Caller, DEVICES_PATH, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer,
+    cheap_hash, size,
 };
 
 const AT_ONCE: usize = 8;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 20;
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
 /// A house with eight groups of a device each, all of them the account's.
-async fn house() -> House {
+async fn server() -> TestServer {
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
     for group in 0..AT_ONCE {
@@ -33,13 +33,13 @@ async fn house() -> House {
         "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
          third_party_api = true\ngroups = {groups:?}\n"
     );
-    House::with(&fleet).await
+    TestServer::with(&fleet).await
 }
 
-async fn callers(house: &House, count: usize) -> Vec<Caller> {
+async fn callers(server: &TestServer, count: usize) -> Vec<Caller> {
     let mut callers = Vec::new();
     for _ in 0..count {
-        callers.push(house.caller().await);
+        callers.push(server.caller().await);
     }
     callers
 }
@@ -78,9 +78,9 @@ async fn all_at_once(
 /// "Accounts that share one login share one session": of all who replace it at once, one does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
-    let house = house().await;
-    let mut callers = callers(&house, AT_ONCE).await;
-    let mut token = house.log_in("ops").await.token;
+    let server = server().await;
+    let mut callers = callers(&server, AT_ONCE).await;
+    let mut token = server.log_in("ops").await.token;
     let mut winners = Vec::new();
     for round in 0..ROUNDS {
         let replies = all_at_once(&mut callers, SWITCH_PATH, Some(&token), switch_to).await;
@@ -91,8 +91,8 @@ async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
 
         let switched = LoggedIn::of(&replies[winner]);
         assert_eq!(switched.group, format!("g{winner}"));
-        assert_eq!(house.code_of(&token).await, -4, "round {round}");
-        let page = house.call(DEVICES_PATH, Some(&switched.token), "{}").await;
+        assert_eq!(server.code_of(&token).await, -4, "round {round}");
+        let page = server.call(DEVICES_PATH, Some(&switched.token), "{}").await;
         assert_eq!(page.data()["records"][0]["groupId"], switched.group.as_str());
         token = switched.token;
         winners.push(winner);
@@ -103,8 +103,8 @@ async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
 /// "A new login replaces the earlier session."
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
-    let house = house().await;
-    let mut callers = callers(&house, AT_ONCE).await;
+    let server = server().await;
+    let mut callers = callers(&server, AT_ONCE).await;
     let mut earlier = Vec::new();
     for round in 0..ROUNDS {
         let replies = all_at_once(&mut callers, TOKEN_PATH, None, |_| LOG_IN.to_owned()).await;
@@ -129,8 +129,8 @@ async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
 /// A log out and a switch of the same token at once: one of them finds it gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
-    let house = house().await;
-    let (mut one, mut other) = (house.caller().await, house.caller().await);
+    let server = server().await;
+    let (mut one, mut other) = (server.caller().await, server.caller().await);
     for round in 0..ROUNDS {
         let token = LoggedIn::of(&one.call(TOKEN_PATH, None, LOG_IN).await).token;
         let group = switch_to(round % AT_ONCE);
@@ -141,9 +141,9 @@ async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
         let mut codes = [out.code(), switched.code()];
         codes.sort_unstable();
         assert_eq!(codes, [-4, 200], "round {round}");
-        assert_eq!(house.code_of(&token).await, -4);
+        assert_eq!(server.code_of(&token).await, -4);
         if switched.code() == 200 {
-            assert_eq!(house.code_of(&LoggedIn::of(&switched).token).await, 200);
+            assert_eq!(server.code_of(&LoggedIn::of(&switched).token).await, 200);
         }
     }
 }
@@ -152,14 +152,14 @@ async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
 /// been answered before their call starts is -4, without exception.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token() {
-    let house = house().await;
+    let server = server().await;
     let ended = Arc::new(RwLock::new(Vec::<String>::new()));
     let over = Arc::new(AtomicBool::new(false));
     let mut others = JoinSet::new();
-    for caller in callers(&house, 4).await {
+    for caller in callers(&server, 4).await {
         others.spawn(try_ended_tokens(caller, Arc::clone(&ended), Arc::clone(&over)));
     }
-    let mut caller = house.caller().await;
+    let mut caller = server.caller().await;
     let mut token = LoggedIn::of(&caller.call(TOKEN_PATH, None, LOG_IN).await).token;
     let rounds = size(150, 1_500);
     for round in 0..rounds {
@@ -214,53 +214,53 @@ async fn try_ended_tokens(
 /// neither the session nor its end.
 #[tokio::test]
 async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
-    let mut house = house().await;
-    let first = house.log_in("ops").await;
-    house.pass(Duration::from_secs(60));
-    let session = house.switch(&first.token, "g5").await;
-    assert_eq!(session.expires_in, house.now().0 + 7_200_000);
+    let mut server = server().await;
+    let first = server.log_in("ops").await;
+    server.pass(Duration::from_secs(60));
+    let session = server.switch(&first.token, "g5").await;
+    assert_eq!(session.expires_in, server.now().0 + 7_200_000);
 
-    house.restart().await;
-    assert_eq!(house.code_of(&first.token).await, -4);
-    let page = house.call(DEVICES_PATH, Some(&session.token), "{}").await;
+    server.restart().await;
+    assert_eq!(server.code_of(&first.token).await, -4);
+    let page = server.call(DEVICES_PATH, Some(&session.token), "{}").await;
     assert_eq!(page.data()["records"][0]["groupId"], "g5");
 
-    house.pass(Duration::from_millis(7_199_999));
-    assert_eq!(house.code_of(&session.token).await, 200);
-    house.restart().await;
-    assert_eq!(house.code_of(&session.token).await, 200);
-    house.pass(Duration::from_millis(1));
-    assert_eq!(house.code_of(&session.token).await, -4);
-    house.restart().await;
-    assert_eq!(house.code_of(&session.token).await, -4);
+    server.pass(Duration::from_millis(7_199_999));
+    assert_eq!(server.code_of(&session.token).await, 200);
+    server.restart().await;
+    assert_eq!(server.code_of(&session.token).await, 200);
+    server.pass(Duration::from_millis(1));
+    assert_eq!(server.code_of(&session.token).await, -4);
+    server.restart().await;
+    assert_eq!(server.code_of(&session.token).await, -4);
 }
 
 /// Only the digest is kept: whoever reads the data can not log in with what is there.
 #[tokio::test]
 async fn no_token_is_kept() {
-    let mut house = house().await;
+    let mut server = server().await;
     let mut tokens = Vec::new();
     for _ in 0..3 {
-        let mut session = house.log_in("ops").await;
+        let mut session = server.log_in("ops").await;
         for group in ["g3", "g4"] {
             tokens.push(session.token.clone());
-            session = house.switch(&session.token, group).await;
+            session = server.switch(&session.token, group).await;
         }
         tokens.push(session.token);
         for token in &tokens {
-            assert!(!holds(&house, token).await, "{token} is kept");
+            assert!(!holds(&server, token).await, "{token} is kept");
         }
         // The search sees what is there: the write-ahead log before a restart, the file after it.
-        assert!(holds(&house, "Group 7").await);
-        house.restart().await;
+        assert!(holds(&server, "Group 7").await);
+        server.restart().await;
     }
     assert_eq!(tokens.len(), 9);
 }
 
-async fn holds(house: &House, text: &str) -> bool {
+async fn holds(server: &TestServer, text: &str) -> bool {
     let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    let mut kept = house.ground.bytes(house.folder.path()).await;
-    kept.extend(files(house.folder.path()));
+    let mut kept = server.data.bytes(server.folder.path()).await;
+    kept.extend(files(server.folder.path()));
     kept.iter().any(|bytes| is_in(bytes))
 }
 

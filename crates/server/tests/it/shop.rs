@@ -1,7 +1,7 @@
 //! A small house with something of everything, whose answers are snapshots.
 
 use crate::fixture::Ask;
-use crate::harness::{House, Reply};
+use crate::harness::{Reply, TestServer};
 
 pub(crate) const FLEET: &str = r#"
     [[group]]
@@ -99,24 +99,30 @@ const ORDERS: &[&str] = &[
 ];
 
 /// The house, with what it sold.
-pub(crate) async fn open() -> House {
-    let house = House::with(FLEET).await;
+pub(crate) async fn open() -> TestServer {
+    let server = TestServer::with(FLEET).await;
     let lines: Vec<String> = ORDERS.iter().map(|order| order.replace('\n', "")).collect();
-    house.orders(lines.join("\n")).await;
-    house
+    server.orders(lines.join("\n")).await;
+    server
 }
 
 /// The house, and the token of a caller in `harbour`.
-pub(crate) async fn open_to_ops() -> (House, String) {
-    let house = open().await;
-    let token = house.log_in("ops").await.token;
-    (house, token)
+pub(crate) async fn open_to_ops() -> (TestServer, String) {
+    let server = open().await;
+    let token = server.log_in("ops").await.token;
+    (server, token)
 }
 
 /// A business call that succeeds.
-pub(crate) async fn ask(house: &House, token: &str, path: &str, query: &str, body: &str) -> Reply {
+pub(crate) async fn ask(
+    server: &TestServer,
+    token: &str,
+    path: &str,
+    query: &str,
+    body: &str,
+) -> Reply {
     let ask = Ask::to(path).query(query).token(token).body(body);
-    let reply = ask.send(house).await;
+    let reply = ask.send(server).await;
     assert_eq!((reply.status, reply.code()), (200, 200), "{query} {body}: {reply:?}");
     reply
 }

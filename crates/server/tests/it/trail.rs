@@ -9,7 +9,7 @@ use kiosque_model::TrustedProxies;
 use serde_json::Value;
 
 use crate::fixture::Ask;
-use crate::harness::{Caller, House, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH};
+use crate::harness::{Caller, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 const FLEET: &str = r#"
     [[group]]
@@ -35,27 +35,27 @@ const GUESSER: &str = "203.0.113.9";
 
 /// A house behind a proxy whose word counts, its operator's door open.
 struct Watched {
-    house: House,
+    server: TestServer,
     key: String,
     requests: Vec<(String, &'static str)>,
 }
 
 impl Watched {
     async fn open() -> Watched {
-        let house = House::set(FLEET, |settings| {
+        let server = TestServer::set(FLEET, |settings| {
             settings.trusted_proxies = TrustedProxies::parse(["127.0.0.0/8"]).unwrap();
         })
         .await;
-        let key = house.key_called("auditor", "audit").await;
-        Watched { house, key, requests: Vec::new() }
+        let key = server.key_called("auditor", "audit").await;
+        Watched { server, key, requests: Vec::new() }
     }
 
     /// A call of an integrator, from an address, that is told under a name.
     async fn call(&mut self, named: &'static str, source: &str, ask: Ask) -> Reply {
         let chain = format!("192.0.2.99, {source}, 127.0.0.2");
-        let reply = ask.header("x-forwarded-for", chain).send(&self.house).await;
+        let reply = ask.header("x-forwarded-for", chain).send(&self.server).await;
         self.requests.push((reply.headers["x-request-id"].clone(), named));
-        self.house.pass(Duration::from_millis(1));
+        self.server.pass(Duration::from_millis(1));
         reply
     }
 
@@ -70,7 +70,7 @@ impl Watched {
     }
 
     async fn get(&self, query: &str) -> Reply {
-        get(&self.house, query, Some(&self.key)).await
+        get(&self.server, query, Some(&self.key)).await
     }
 
     /// The trail with the names of requests for their ids, which are checked that way.
@@ -89,13 +89,13 @@ impl Watched {
     }
 }
 
-async fn get(house: &House, query: &str, key: Option<&str>) -> Reply {
+async fn get(server: &TestServer, query: &str, key: Option<&str>) -> Reply {
     let uri = format!("/operator/v1/audit?{query}");
     let mut request = http::Request::get(uri).header("host", "localhost");
     if let Some(key) = key {
         request = request.header("authorization", format!("Bearer {key}"));
     }
-    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
     caller.send(request.body(Full::default()).unwrap()).await
 }
 
@@ -113,7 +113,7 @@ async fn the_trail_tells_who_did_what_from_where() {
         assert_eq!(watched.log_in(named, GUESSER, ("S3cret-as-a-name", "x")).await.code(), -2);
     }
     assert_eq!(watched.log_in("no api", NEAR, ("no-api", "secret")).await.code(), -1);
-    watched.house.app.tell_refusals().await;
+    watched.server.app.tell_refusals().await;
     let switch = Ask::to(SWITCH_PATH).token(&first).body(r#"{"groupId":"station"}"#);
     let second = LoggedIn::of(&watched.call("switch", NEAR, switch).await).token;
     let third = LoggedIn::of(&watched.log_in("login again", FAR, ("ops", "secret")).await).token;
@@ -121,15 +121,15 @@ async fn the_trail_tells_who_did_what_from_where() {
     assert_eq!(watched.call("stale", NEAR, stale).await.code(), -4);
     assert_eq!(watched.call("log out", FAR, Ask::to(LOGOUT_PATH).token(&third)).await.code(), 200);
     watched.log_in("last login", NEAR, ("ops", "secret")).await;
-    watched.house.pass(Duration::from_secs(60));
-    watched.house.app.tell_refusals().await;
+    watched.server.pass(Duration::from_secs(60));
+    watched.server.app.tell_refusals().await;
     let changed = "[[account]]\nlogin_name = \"ops\"\npassword = \"other\"";
-    assert_eq!(watched.house.apply(changed).await.unwrap().sessions_ended, 1);
+    assert_eq!(watched.server.apply(changed).await.unwrap().sessions_ended, 1);
 
     // The same over the operator's listener, which no proxy stands before.
-    let key = watched.house.key_called("filler", "fleet").await;
+    let key = watched.server.key_called("filler", "fleet").await;
     let fleet = r#"{"group":[{"id":"harbour","name":"New harbour"}]}"#;
-    let reply = watched.house.operate("/operator/v1/fleet", Some(&key), fleet).await;
+    let reply = watched.server.operate("/operator/v1/fleet", Some(&key), fleet).await;
     watched.requests.push((reply.headers["x-request-id"].clone(), "fleet"));
 
     insta::assert_json_snapshot!("a_trail", watched.trail("").await);
@@ -146,7 +146,7 @@ async fn an_attack_is_told_in_few_entries() {
     for _ in 0..14 {
         watched.log_in("guess", GUESSER, ("ops", "wrong")).await;
     }
-    watched.house.app.tell_all_refusals().await;
+    watched.server.app.tell_all_refusals().await;
     let trail = watched.trail("account=ops").await;
     let told: Vec<String> = trail["entries"]
         .as_array()
@@ -200,19 +200,19 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
             "cursor must be what next was in an answer",
         ])
     );
-    let other = watched.house.key("orders,activity,fleet").await;
+    let other = watched.server.key("orders,activity,fleet").await;
     for (key, status) in [(None, 401), (Some(&other), 403), (Some(&watched.key), 200)] {
-        assert_eq!(get(&watched.house, "", key.map(String::as_str)).await.status, status);
+        assert_eq!(get(&watched.server, "", key.map(String::as_str)).await.status, status);
     }
 }
 
 /// Without trust the header says nothing, and the other end of the connection is the source.
 #[tokio::test]
 async fn nobody_is_trusted_unless_the_operator_says_so() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     let body = r#"{"username":"ops","password":"secret"}"#;
-    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&house).await;
-    let ask = kiosque_store::AuditAsk { account: None, since: None, limit: 1, before: None };
-    let last = house.store.audit(ask).await.unwrap().entries.remove(0).happened;
+    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
+    let ask = kiosque_store::AuditQuery { account: None, since: None, limit: 1, before: None };
+    let last = server.store.audit(ask).await.unwrap().entries.remove(0).happened;
     assert_eq!(last.source.unwrap().to_string(), "127.0.0.1");
 }

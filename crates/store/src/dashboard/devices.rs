@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{DeviceNo, GroupNo, Minor, Presented, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, Minor, PresentedToken, UnixMs};
 
-use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
+use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
 use crate::db::Ask;
 use crate::devices::{Device, OnlineSince, Owner, ask_listed, ask_owner};
 use crate::sql::{Row, Value, statements};
@@ -72,9 +72,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_profile<A, V>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
         visit: V,
     ) -> Result<A, Refused>
     where
@@ -90,9 +90,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_aisles<A, V>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
         visit: V,
     ) -> Result<A, Refused>
     where
@@ -108,7 +108,7 @@ struct Profile<A, V> {
     found: PhantomData<fn() -> A>,
 }
 
-impl<A, V> Figures for Profile<A, V>
+impl<A, V> Report for Profile<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
@@ -117,13 +117,13 @@ where
     type Answer = A;
     const GRAIN: Grain = Grain::None;
 
-    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
         vec![ask_owner(group, view.now), ask_listed(group, view.now, None)]
     }
 
     fn row(
         &self,
-        seen: &Seen<'_>,
+        seen: &RowContext<'_>,
         (owner, found): &mut Self::Found,
         ask: usize,
         row: &Row<'_>,
@@ -137,7 +137,7 @@ where
         Ok(())
     }
 
-    fn answer(self, _: Made<'_>, (_, found): Self::Found) -> Result<A, Refused> {
+    fn answer(self, _: ReportContext<'_>, (_, found): Self::Found) -> Result<A, Refused> {
         Ok(found)
     }
 }
@@ -147,7 +147,7 @@ struct Aisles<A, V> {
     found: PhantomData<fn() -> A>,
 }
 
-impl<A, V> Figures for Aisles<A, V>
+impl<A, V> Report for Aisles<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
@@ -156,18 +156,24 @@ where
     type Answer = A;
     const GRAIN: Grain = Grain::None;
 
-    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
         vec![Ask::new(&AISLES, [group.0.into(), view.now.0.into()])]
     }
 
-    fn row(&self, seen: &Seen<'_>, found: &mut A, _: usize, row: &Row<'_>) -> Result<(), Error> {
+    fn row(
+        &self,
+        seen: &RowContext<'_>,
+        found: &mut A,
+        _: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
         if seen.shows(DeviceNo(row.int(0)?)) {
             (self.visit)(found, line(row)?)?;
         }
         Ok(())
     }
 
-    fn answer(self, _: Made<'_>, found: A) -> Result<A, Refused> {
+    fn answer(self, _: ReportContext<'_>, found: A) -> Result<A, Refused> {
         Ok(found)
     }
 }
@@ -194,14 +200,19 @@ pub(super) const COUNT_ASKS: usize = 2;
 
 /// Asks for the devices that are counted. Two scans and no search: a join would look every device
 /// up in the ledger.
-pub(super) fn ask_count<'a>(view: &View, group: GroupNo) -> [Ask<'a>; COUNT_ASKS] {
+pub(super) fn ask_count<'a>(view: &ReportQuery, group: GroupNo) -> [Ask<'a>; COUNT_ASKS] {
     let number = Value::Int(group.0);
     [Ask::new(&LISTED, [number, view.now.0.into()]), Ask::new(&ACTIVE, [number])]
 }
 
 impl Counted {
     /// Takes a row of the statement in place `ask`.
-    pub(super) fn row(&mut self, seen: &Seen<'_>, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+    pub(super) fn row(
+        &mut self,
+        seen: &RowContext<'_>,
+        ask: usize,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
         let device = DeviceNo(row.int(0)?);
         if ask == 0 {
             if seen.shows(device) {
@@ -225,7 +236,12 @@ impl Counted {
     }
 
     /// How many devices the group owns now, and how many of those are online.
-    pub(super) fn now(&self, view: &View, group: GroupNo, online: OnlineSince) -> (i64, i64) {
+    pub(super) fn now(
+        &self,
+        view: &ReportQuery,
+        group: GroupNo,
+        online: OnlineSince,
+    ) -> (i64, i64) {
         let owned = |listed: &&Listed| listed.since <= view.now && view.now < listed.until;
         let (mut devices, mut online_devices) = (0, 0);
         for listed in self.listed.iter().filter(owned) {

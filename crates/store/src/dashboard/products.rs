@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Currency, DeviceNo, GroupNo, Minor, Presented, UnixMs};
+use kiosque_model::{Currency, DeviceNo, GroupNo, Minor, PresentedToken, UnixMs};
 
 use super::range::{self, Range};
-use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
+use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
 use crate::db::Ask;
 use crate::sql::{Row, Value, statements};
 use crate::{Error, Refused, Store};
@@ -61,9 +61,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn best_sellers(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
         self.dashboard(presented, now, ask, ProductFigures { most }).await
@@ -84,12 +84,12 @@ struct ProductsSold {
     rates_today: HashMap<&'static str, Rate>,
 }
 
-impl Figures for ProductFigures {
+impl Report for ProductFigures {
     type Found = ProductsSold;
     type Answer = Vec<ProductSales>;
     const GRAIN: Grain = Grain::Product;
 
-    fn asks<'a>(&'a self, view: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
         let (group, now) = (Value::Int(group.0), Value::Int(view.now.0));
         let today = Value::Int(view.zone.day_of(view.now).0);
         vec![
@@ -102,7 +102,7 @@ impl Figures for ProductFigures {
 
     fn row(
         &self,
-        seen: &Seen<'_>,
+        seen: &RowContext<'_>,
         found: &mut Self::Found,
         ask: usize,
         row: &Row<'_>,
@@ -160,7 +160,7 @@ impl Figures for ProductFigures {
         Ok(())
     }
 
-    fn answer(self, _: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
+    fn answer(self, _: ReportContext<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
         let sold = std::mem::take(&mut found.sold);
         let mut sold: Vec<(String, Sold)> =
             sold.into_iter().filter(|(_, sold)| sold.items > 0).collect();

@@ -4,8 +4,8 @@
 use kiosque_model::sales::{Rate, Rates, Sold as SoldGoods, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
-use super::remembered::DaySum;
-use super::{Grain, View};
+use super::cache::DaySum;
+use super::{Grain, ReportQuery};
 use crate::Error;
 use crate::db::{Ask, Due, Length};
 use crate::sql::{Row, Value, statements};
@@ -63,7 +63,7 @@ struct KeptDay {
 
 /// Part of a day, to be counted from its orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
+struct PartialDay {
     day: Day,
     start: UnixMs,
     end: UnixMs,
@@ -103,7 +103,7 @@ pub(super) enum Part {
 }
 
 /// A stretch that is asked about, in case that the sales of its day lie on both sides.
-pub(super) struct StretchAsked(Stretch);
+pub(super) struct StretchAsked(PartialDay);
 
 /// Every day that has an instant in the range. Some zones once left a whole day out.
 pub(super) fn days_touched(zone: &Zone, start: UnixMs, end: UnixMs) -> Vec<Day> {
@@ -132,7 +132,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn of(view: &View, grain: Grain) -> Plan {
+    pub(super) fn of(view: &ReportQuery, grain: Grain) -> Plan {
         let Some((first, last)) = span(view).filter(|_| grain != Grain::None) else {
             let length = if grain == Grain::Day { Length::Short } else { Length::Long };
             return Plan { span: None, parts: Vec::new(), length };
@@ -156,7 +156,7 @@ impl Plan {
 
 /// How long it may take to read sums by day: a range that ends now has nothing to count in its last
 /// day but what is dated ahead.
-fn length(view: &View, (first, last): (Day, Day), stretches: &[Stretch]) -> Length {
+fn length(view: &ReportQuery, (first, last): (Day, Day), stretches: &[PartialDay]) -> Length {
     let counts = stretches.iter().any(|cut| cut.end < view.now || cut.start == view.ask.start);
     let is_long = last.0 - first.0 >= DAYS_IN_PLACE_MAX || !view.ask.devices.is_empty();
     match (is_long, counts) {
@@ -166,25 +166,25 @@ fn length(view: &View, (first, last): (Day, Day), stretches: &[Stretch]) -> Leng
     }
 }
 
-fn span(view: &View) -> Option<(Day, Day)> {
+fn span(view: &ReportQuery) -> Option<(Day, Day)> {
     let (start, end) = (view.ask.start, view.ask.end);
     (start < end).then(|| (view.zone.day_of(start), view.zone.day_of(end.plus_ms(-1))))
 }
 
 /// The parts of days that the range has only a part of: its first, its last, or both.
-fn stretches(view: &View, (first, last): (Day, Day)) -> Vec<Stretch> {
+fn stretches(view: &ReportQuery, (first, last): (Day, Day)) -> Vec<PartialDay> {
     let mut days = vec![first, last];
     days.dedup();
     let cut = days.into_iter().filter_map(|day| {
         let (begins, ends) = (view.zone.start_of(day), view.zone.start_of(day.next()));
         let (start, end) = (view.ask.start.max(begins), view.ask.end.min(ends));
-        (start > begins || end < ends).then_some(Stretch { day, start, end })
+        (start > begins || end < ends).then_some(PartialDay { day, start, end })
     });
     cut.collect()
 }
 
 impl Part {
-    pub(super) fn ask<'a>(&self, view: &'a View, group: GroupNo) -> Ask<'a> {
+    pub(super) fn ask<'a>(&self, view: &'a ReportQuery, group: GroupNo) -> Ask<'a> {
         let of = |first: &Day, last: &Day| [group.0.into(), first.0.into(), last.0.into()];
         match self {
             Part::Days(first, last) => Ask::new(&DAYS, of(first, last)),
@@ -219,7 +219,7 @@ impl Part {
     /// Takes a row, and passes on what was sold, if the device is shown.
     pub(super) fn row(
         &self,
-        view: &View,
+        view: &ReportQuery,
         grain: Grain,
         range: &mut Range,
         row: &Row<'_>,
@@ -267,7 +267,7 @@ impl Part {
 }
 
 /// Each day of each device that is asked about, while they are few.
-fn looked_up(view: &View, first: Day, last: Day) -> Option<Vec<Vec<Value<'_>>>> {
+fn looked_up(view: &ReportQuery, first: Day, last: Day) -> Option<Vec<Vec<Value<'_>>>> {
     let days = usize::try_from(last.0 - first.0 + 1).unwrap_or(usize::MAX);
     let devices = &view.ask.devices;
     if devices.is_empty() || days.saturating_mul(devices.len()) > LOOKED_UP_MAX {
@@ -284,7 +284,7 @@ fn looked_up(view: &View, first: Day, last: Day) -> Option<Vec<Vec<Value<'_>>>> 
 
 impl Range {
     /// A day whose sales do not all lie in the range is counted as far as they do.
-    fn keep(&mut self, view: &View, row: &Row<'_>) -> Result<(), Error> {
+    fn keep(&mut self, view: &ReportQuery, row: &Row<'_>) -> Result<(), Error> {
         let (day, currency) = (Day(row.int(7)?), self.known(row.text(6)?)?);
         let (first_sale, last_sale) = (UnixMs(row.int(8)?), UnixMs(row.int(9)?));
         if first_sale < view.ask.start || last_sale >= view.ask.end {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, Presented, UnixMs};
+use kiosque_model::{Day, DeviceNo, GroupNo, PresentedToken, UnixMs};
 
 use super::range::{self, Range, Sold};
-use super::{DashboardAsk, Figures, Grain, Made, Seen, View};
+use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
 use crate::db::Ask;
 use crate::devices::OnlineSince;
 use crate::sql::{Row, statements};
@@ -46,10 +46,10 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn summary(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
         online: OnlineSince,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
     ) -> Result<Summary, Refused> {
         self.dashboard(presented, now, ask, SummaryFigures(online)).await
     }
@@ -60,9 +60,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn sales_trend(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
     ) -> Result<Vec<(Day, Turnover)>, Refused> {
         self.dashboard(presented, now, ask, TrendFigures).await
     }
@@ -73,9 +73,9 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn sales_by_device(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
-        ask: DashboardAsk,
+        ask: DashboardQuery,
     ) -> Result<Vec<DeviceSales>, Refused> {
         self.dashboard(presented, now, ask, DeviceFigures).await
     }
@@ -83,7 +83,7 @@ impl Store {
 
 struct SummaryFigures(OnlineSince);
 
-impl Figures for SummaryFigures {
+impl Report for SummaryFigures {
     type Found = Turnover;
     type Answer = Summary;
     const GRAIN: Grain = Grain::Day;
@@ -97,7 +97,7 @@ impl Figures for SummaryFigures {
         found.join(turnover);
     }
 
-    fn answer(self, made: Made<'_>, turnover: Turnover) -> Result<Summary, Refused> {
+    fn answer(self, made: ReportContext<'_>, turnover: Turnover) -> Result<Summary, Refused> {
         let (devices, online_devices) = made.counted.now(made.view, made.scope.group(), self.0);
         Ok(Summary { turnover, devices, online_devices })
     }
@@ -105,7 +105,7 @@ impl Figures for SummaryFigures {
 
 struct TrendFigures;
 
-impl Figures for TrendFigures {
+impl Report for TrendFigures {
     type Found = BTreeMap<Day, Turnover>;
     type Answer = Vec<(Day, Turnover)>;
     const GRAIN: Grain = Grain::Day;
@@ -119,7 +119,11 @@ impl Figures for TrendFigures {
         found.entry(day).or_default().join(turnover);
     }
 
-    fn answer(self, made: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
+    fn answer(
+        self,
+        made: ReportContext<'_>,
+        mut found: Self::Found,
+    ) -> Result<Self::Answer, Refused> {
         let (zone, ask) = (&made.view.zone, &made.view.ask);
         let days = range::days_touched(zone, ask.start, ask.end);
         Ok(days.into_iter().map(|day| (day, found.remove(&day).unwrap_or_default())).collect())
@@ -134,18 +138,18 @@ struct DevicesSold {
     names: HashMap<DeviceNo, (String, String)>,
 }
 
-impl Figures for DeviceFigures {
+impl Report for DeviceFigures {
     type Found = DevicesSold;
     type Answer = Vec<DeviceSales>;
     const GRAIN: Grain = Grain::Device;
 
-    fn asks<'a>(&'a self, _: &'a View, group: GroupNo) -> Vec<Ask<'a>> {
+    fn asks<'a>(&'a self, _: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
         vec![Ask::new(&NAMES, [group.0.into()])]
     }
 
     fn row(
         &self,
-        _: &Seen<'_>,
+        _: &RowContext<'_>,
         found: &mut Self::Found,
         _: usize,
         row: &Row<'_>,
@@ -162,7 +166,7 @@ impl Figures for DeviceFigures {
         Ok(turnover.add(&range.rates, sold.day, sold.currency, sold.totals)?)
     }
 
-    fn answer(self, _: Made<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
+    fn answer(self, _: ReportContext<'_>, mut found: Self::Found) -> Result<Self::Answer, Refused> {
         let sold = found.sold.into_iter().filter(|(_, turnover)| turnover.orders != 0);
         let named = sold.map(|(device, turnover)| {
             let unknown = || Error::Data(format!("device {} sold and is not known", device.0));

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::{Batch, Length, Read, Write};
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Opening, Refused};
+use crate::{Error, OpenOptions, Refused};
 use address::Address;
 use connection::{Connection, until};
 use lease::Lease;
@@ -63,7 +63,7 @@ struct Slot {
 }
 
 impl Postgres {
-    pub(super) fn open(address: &str, opening: &Opening<'_>) -> Result<Postgres, Error> {
+    pub(super) fn open(address: &str, opening: &OpenOptions<'_>) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(address)?);
         let slots = |count| std::iter::repeat_with(Slot::default).take(count).collect();
         Ok(Postgres {

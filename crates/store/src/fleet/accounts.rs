@@ -5,7 +5,7 @@ use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::AccountEntry;
 use kiosque_model::{AccountNo, GroupId, GroupNo};
 
-use super::{Applying, Ended, Made};
+use super::{Applying, Ended, ReportContext};
 use crate::sql::statements;
 use crate::{Error, audit, sessions};
 
@@ -40,7 +40,7 @@ impl Applying<'_> {
         &mut self,
         entry: &AccountEntry,
         new_hash: Option<&str>,
-    ) -> Result<Made, Error> {
+    ) -> Result<ReportContext, Error> {
         let name = entry.login_name.as_str();
         let known = self
             .write
@@ -78,9 +78,9 @@ impl Applying<'_> {
         let groups = self.account_groups(number, name, entry.groups.as_deref()).await?;
         self.end_session_if_less((number, name), was.as_ref(), &becomes).await?;
         Ok(match was {
-            None => Made::Created,
+            None => ReportContext::Created,
             Some(was) if was == becomes => groups,
-            Some(_) => Made::Changed,
+            Some(_) => ReportContext::Changed,
         })
     }
 
@@ -102,8 +102,8 @@ impl Applying<'_> {
         number: i64,
         name: &str,
         groups: Option<&[GroupId]>,
-    ) -> Result<Made, Error> {
-        let Some(groups) = groups else { return Ok(Made::Unchanged) };
+    ) -> Result<ReportContext, Error> {
+        let Some(groups) = groups else { return Ok(ReportContext::Unchanged) };
         let was = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?))).await?;
         let mut becomes = Vec::with_capacity(groups.len());
         for group in groups {
@@ -121,7 +121,7 @@ impl Applying<'_> {
                 self.write.execute(&ADD_GROUP, &params).await?;
             }
         }
-        Ok(Made::changed_if_different(&was, &becomes))
+        Ok(ReportContext::changed_if_different(&was, &becomes))
     }
 
     async fn end_session_if_less(

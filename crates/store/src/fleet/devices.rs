@@ -3,7 +3,7 @@
 use kiosque_model::DeviceNo;
 use kiosque_model::fleet::{Aisle, DeviceEntry};
 
-use super::{Applying, Made};
+use super::{Applying, ReportContext};
 use crate::Error;
 use crate::owners::{self, Handover, Owned};
 use crate::sql::{Row, Value, statements};
@@ -47,7 +47,7 @@ impl Applying<'_> {
         owners::lock_moves(self.write, &moves.collect::<Vec<_>>()).await
     }
 
-    pub(super) async fn device(&mut self, entry: &DeviceEntry) -> Result<Made, Error> {
+    pub(super) async fn device(&mut self, entry: &DeviceEntry) -> Result<ReportContext, Error> {
         let code = entry.code.as_str();
         let known = self
             .write
@@ -79,9 +79,9 @@ impl Applying<'_> {
         self.write.execute(&LIST, &[number.0.into(), becomes.enabled.into()]).await?;
         let aisles = self.aisles(number, code, entry.aisles.as_deref()).await?;
         Ok(match was {
-            None => Made::Created,
+            None => ReportContext::Created,
             Some(was) if was == becomes && handover == Handover::Stayed => aisles,
-            Some(_) => Made::Changed,
+            Some(_) => ReportContext::Changed,
         })
     }
 
@@ -140,8 +140,8 @@ impl Applying<'_> {
         number: DeviceNo,
         code: &str,
         aisles: Option<&[Aisle]>,
-    ) -> Result<Made, Error> {
-        let Some(aisles) = aisles else { return Ok(Made::Unchanged) };
+    ) -> Result<ReportContext, Error> {
+        let Some(aisles) = aisles else { return Ok(ReportContext::Unchanged) };
         for aisle in aisles {
             let product = [aisle.goods_id.as_str().into()];
             if self.write.one(&PRODUCT_KNOWN, &product, |row| row.int(0)).await?.is_none() {
@@ -158,7 +158,7 @@ impl Applying<'_> {
                 self.add_aisle(number, position, aisle).await?;
             }
         }
-        Ok(if was == aisles { Made::Unchanged } else { Made::Changed })
+        Ok(if was == aisles { ReportContext::Unchanged } else { ReportContext::Changed })
     }
 
     async fn add_aisle(&self, number: DeviceNo, position: i64, aisle: &Aisle) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::db::Read;
 use crate::record::RecordShape;
 use crate::sql::{Sql, statements};
-use crate::sums::{Change, Figures, SumOf, Sums};
+use crate::sums::{Change, Report, SumOf, Sums};
 
 statements! {
     GROUPS = "select group_no, group_id from groups order by group_no";
@@ -191,11 +191,11 @@ impl Recount<'_> {
 }
 
 /// A row whose figures are all nothing is as good as none.
-fn compare(name: &str, codes: &Codes, kept: &Figures, counted: &Figures, verified: &mut Verified) {
+fn compare(name: &str, codes: &Codes, kept: &Report, counted: &Report, verified: &mut Verified) {
     let is_nothing = |figures: &&Vec<i64>| figures.iter().all(|figure| *figure == 0);
     let keys: BTreeSet<&SumOf> = kept.keys().chain(counted.keys()).collect();
     for key in keys {
-        let of = |sums: &Figures| sums.get(key).filter(|figures| !is_nothing(figures)).cloned();
+        let of = |sums: &Report| sums.get(key).filter(|figures| !is_nothing(figures)).cloned();
         let (kept, counted) = (of(kept), of(counted));
         if kept != counted {
             let told = |figures: Option<Vec<i64>>| {

@@ -6,7 +6,7 @@ use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
 use kiosque_store::{ApplyError, NewHashes, Refused};
 
-use crate::desk::{Desk, NOW, account, group, group_id, known_account, origin};
+use crate::test_store::{NOW, TestStore, account, group, group_id, known_account, origin};
 
 fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
     Fleet { accounts, ..Fleet::default() }
@@ -38,17 +38,23 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         ("a group less", account("ops", &["b"]), off(), 0),
     ];
     for (what, entry, hashes, ended) in cases {
-        let desk = Desk::furnished().await;
+        let fixture = TestStore::furnished().await;
         let fleet = accounts(vec![account("other", &["a"])]);
-        desk.apply(fleet).await.unwrap();
-        let session = desk.log_in("ops").await.unwrap();
-        let other = desk.log_in("other").await.unwrap();
-        let applied =
-            desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
+        fixture.apply(fleet).await.unwrap();
+        let session = fixture.log_in("ops").await.unwrap();
+        let other = fixture.log_in("other").await.unwrap();
+        let applied = fixture
+            .store
+            .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW))
+            .await
+            .unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
-        assert_eq!(desk.store.session(&session, NOW).await.is_err(), ended == 1, "{what}");
-        assert!(desk.store.session(&other, NOW).await.is_ok(), "{what}: another account's session");
-        let rows = desk.ask("select count(*) from sessions");
+        assert_eq!(fixture.store.session(&session, NOW).await.is_err(), ended == 1, "{what}");
+        assert!(
+            fixture.store.session(&other, NOW).await.is_ok(),
+            "{what}: another account's session"
+        );
+        let rows = fixture.ask("select count(*) from sessions");
         assert_eq!(rows, [(2 - ended).to_string()], "{what}");
     }
 }
@@ -57,12 +63,12 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
 /// session back, too.
 #[tokio::test]
 async fn a_fault_ends_no_session() {
-    let desk = Desk::furnished().await;
-    let session = desk.log_in("ops").await.unwrap();
+    let fixture = TestStore::furnished().await;
+    let session = fixture.log_in("ops").await.unwrap();
     let disabled = AccountEntry { enabled: Some(false), ..known_account("ops") };
-    let faults = desk.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
+    let faults = fixture.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
     assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
-    assert!(desk.store.session(&session, NOW).await.is_ok());
+    assert!(fixture.store.session(&session, NOW).await.is_ok());
 }
 
 /// "What `apply` takes away ends at once": also for a login that had checked its password before.
@@ -83,12 +89,12 @@ async fn what_is_taken_away_during_a_login_counts() {
         (account("ops", &[]), NewHashes::new(), Refusal::NoGroup),
     ];
     for (entry, hashes, refusal) in cases {
-        let desk = Desk::furnished().await;
+        let fixture = TestStore::furnished().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
-        desk.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
+        let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
+        fixture.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         let end = NOW.plus_ms(1);
-        match desk.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
+        match fixture.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
             Err(Refused::Refusal(said)) => assert_eq!(said, refusal),
             other => panic!("{refusal:?}: {other:?}"),
         }
@@ -99,11 +105,11 @@ async fn what_is_taken_away_during_a_login_counts() {
 /// when given, replaces the whole list".
 #[tokio::test]
 async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let opened = async || {
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
-        let opened = desk
+        let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
+        let opened = fixture
             .store
             .log_in(credentials, [1; 32], NOW.plus_ms(1), origin("127.0.0.1", NOW))
             .await
@@ -114,23 +120,23 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let seen = |group: &str, all: &str| (group.to_owned(), all.to_owned());
     assert_eq!(opened().await, seen("a", "a b"));
     let fleet = Fleet { groups: vec![group("c")], ..accounts(vec![account("ops", &["b", "c"])]) };
-    desk.apply(fleet).await.unwrap();
+    fixture.apply(fleet).await.unwrap();
     assert_eq!(opened().await, seen("b", "b c"));
-    desk.apply(accounts(vec![account("ops", &["c", "b", "a"])])).await.unwrap();
+    fixture.apply(accounts(vec![account("ops", &["c", "b", "a"])])).await.unwrap();
     assert_eq!(opened().await, seen("c", "c b a"));
     let shut = GroupEntry { id: group_id("c"), name: None, active: Some(false) };
-    desk.apply(Fleet { groups: vec![shut], ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { groups: vec![shut], ..Fleet::default() }).await.unwrap();
     assert_eq!(opened().await, seen("b", "b a"));
-    desk.apply(accounts(vec![known_account("ops")])).await.unwrap();
+    fixture.apply(accounts(vec![known_account("ops")])).await.unwrap();
     assert_eq!(opened().await, seen("b", "b a"), "what is not named stays");
 }
 
 /// "password: needed when the account is new".
 #[tokio::test]
 async fn a_new_account_needs_a_password() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let fleet = accounts(vec![known_account("new")]);
-    match desk.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
+    match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
             let said = "account new: password or password_hash: needed for a new account";
             assert_eq!(faults, [said]);

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::{DeviceCode, PageAsk, UnixMs};
-use kiosque_store::{Device, DeviceAsk, Error, Heartbeat, OnlineSince, Opening, Store, Unheard};
+use kiosque_model::{DeviceCode, PageRequest, UnixMs};
+use kiosque_store::{
+    Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
+};
 
-use crate::desk::{Desk, NOW, device, group_id, known_device, open, opening, order};
+use crate::test_store::{NOW, TestStore, device, group_id, known_device, open, opening, order};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
 
@@ -15,75 +17,80 @@ fn beat(code: &str, at: i64) -> Heartbeat {
     Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at: UnixMs(at) }
 }
 
-async fn hear(desk: &Desk, beats: &[Heartbeat]) {
-    assert_eq!(desk.store.hear(beats.to_vec()).await.unwrap(), []);
+async fn hear(fixture: &TestStore, beats: &[Heartbeat]) {
+    assert_eq!(fixture.store.hear(beats.to_vec()).await.unwrap(), []);
 }
 
 /// The total, and each device of a page with its last activity: `d1@5`, `d2@-`.
-async fn page(desk: &Desk, group: &str, is_online: Option<i64>, page: PageAsk) -> (i64, String) {
-    let session = desk.log_in("ops").await.unwrap();
-    let session = desk.switch(session, group).await;
-    let ask = DeviceAsk { group: None, code: None, name_part: None, is_online, page };
+async fn page(
+    fixture: &TestStore,
+    group: &str,
+    is_online: Option<i64>,
+    page: PageRequest,
+) -> (i64, String) {
+    let session = fixture.log_in("ops").await.unwrap();
+    let session = fixture.switch(session, group).await;
+    let ask = DeviceQuery { group: None, code: None, name_part: None, is_online, page };
     let told = |told: &mut Vec<String>, device: Device<'_>| {
         let last = device.last_active.map_or("-".to_owned(), |last| last.0.to_string());
         told.push(format!("{}@{last}", device.code));
         Ok(())
     };
     let (total, told) =
-        desk.store.device_page(&session, NOW, ONLINE_SINCE, ask, told).await.unwrap();
+        fixture.store.device_page(&session, NOW, ONLINE_SINCE, ask, told).await.unwrap();
     (total, told.join(" "))
 }
 
-async fn devices(desk: &Desk, group: &str) -> String {
-    page(desk, group, None, PageAsk::new(1, 100).unwrap()).await.1
+async fn devices(fixture: &TestStore, group: &str) -> String {
+    page(fixture, group, None, PageRequest::new(1, 100).unwrap()).await.1
 }
 
-fn rows(desk: &Desk) -> Vec<String> {
+fn rows(fixture: &TestStore) -> Vec<String> {
     let sql = "select device_code, last_active_ms from ledger
         where last_active_ms is not null order by group_no, device_code";
-    desk.ask(sql)
+    fixture.ask(sql)
 }
 
 /// A heartbeat shows at once, in pages and in the `isOnline` filter and its total, and no row is
 /// touched until it is written.
 #[tokio::test]
 async fn a_heartbeat_is_seen_by_the_next_read() {
-    let desk = Desk::furnished().await;
-    assert_eq!(devices(&desk, "a").await, "d1@- d2@-");
-    hear(&desk, &[beat("d2", 600_000), beat("e1", 700_000)]).await;
-    let small = |current| PageAsk::new(current, 1).unwrap();
-    assert_eq!(devices(&desk, "a").await, "d1@- d2@600000");
-    assert_eq!(devices(&desk, "b").await, "e1@700000");
-    assert_eq!(page(&desk, "a", Some(1), small(1)).await, (1, "d2@600000".to_owned()));
-    assert_eq!(page(&desk, "a", Some(1), small(2)).await, (1, String::new()));
-    assert_eq!(page(&desk, "a", Some(0), small(1)).await, (1, "d1@-".to_owned()));
-    assert_eq!(rows(&desk), [""; 0]);
-    hear(&desk, &[beat("d1", 499_999)]).await;
-    assert_eq!(page(&desk, "a", Some(0), small(1)).await, (1, "d1@499999".to_owned()));
-    hear(&desk, &[beat("d1", 500_000)]).await;
-    assert_eq!(page(&desk, "a", Some(0), small(1)).await, (0, String::new()));
-    assert_eq!(page(&desk, "a", Some(1), small(2)).await, (2, "d2@600000".to_owned()));
+    let fixture = TestStore::furnished().await;
+    assert_eq!(devices(&fixture, "a").await, "d1@- d2@-");
+    hear(&fixture, &[beat("d2", 600_000), beat("e1", 700_000)]).await;
+    let small = |current| PageRequest::new(current, 1).unwrap();
+    assert_eq!(devices(&fixture, "a").await, "d1@- d2@600000");
+    assert_eq!(devices(&fixture, "b").await, "e1@700000");
+    assert_eq!(page(&fixture, "a", Some(1), small(1)).await, (1, "d2@600000".to_owned()));
+    assert_eq!(page(&fixture, "a", Some(1), small(2)).await, (1, String::new()));
+    assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (1, "d1@-".to_owned()));
+    assert_eq!(rows(&fixture), [""; 0]);
+    hear(&fixture, &[beat("d1", 499_999)]).await;
+    assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (1, "d1@499999".to_owned()));
+    hear(&fixture, &[beat("d1", 500_000)]).await;
+    assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (0, String::new()));
+    assert_eq!(page(&fixture, "a", Some(1), small(2)).await, (2, "d2@600000".to_owned()));
 }
 
 /// Written once, in a few transactions, and there for whoever opens the data later.
 #[tokio::test]
 async fn what_was_heard_is_written_once() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let codes: Vec<String> = (0..1_201).map(|number| format!("k{number:04}")).collect();
     let entries = codes.iter().map(|code| device(code, "a")).collect();
-    desk.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
     let beats: Vec<_> = codes.iter().zip(1..).map(|(code, at)| beat(code, at)).collect();
-    hear(&desk, &beats).await;
-    assert_eq!(desk.store.unwritten_activity(), 1_201);
-    assert_eq!(desk.store.write_activity().await.unwrap(), 1_201);
+    hear(&fixture, &beats).await;
+    assert_eq!(fixture.store.unwritten_activity(), 1_201);
+    assert_eq!(fixture.store.write_activity().await.unwrap(), 1_201);
     let want: Vec<String> =
         codes.iter().zip(1..).map(|(code, at)| format!("{code}|{at}")).collect();
-    assert_eq!(rows(&desk), want);
+    assert_eq!(rows(&fixture), want);
     // The same again is nothing new.
-    hear(&desk, &beats).await;
-    assert_eq!(desk.store.unwritten_activity(), 0);
-    assert_eq!(desk.store.write_activity().await.unwrap(), 0);
-    let again = Desk { store: open(&desk.ground, None).await.unwrap(), ..desk };
+    hear(&fixture, &beats).await;
+    assert_eq!(fixture.store.unwritten_activity(), 0);
+    assert_eq!(fixture.store.write_activity().await.unwrap(), 0);
+    let again = TestStore { store: open(&fixture.data, None).await.unwrap(), ..fixture };
     let told = devices(&again, "a").await;
     assert!(told.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{told}");
 }
@@ -92,73 +99,73 @@ async fn what_was_heard_is_written_once() {
 /// as activity at its trade's start."
 #[tokio::test]
 async fn activity_only_moves_forwards() {
-    let desk = Desk::furnished().await;
-    hear(&desk, &[beat("d1", 300), beat("d1", 200), beat("d2", 400)]).await;
-    assert_eq!(devices(&desk, "a").await, "d1@300 d2@400");
-    desk.sell(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
-    assert_eq!(devices(&desk, "a").await, "d1@350 d2@400");
-    assert_eq!(rows(&desk), ["d1|350", "d2|350"]);
-    desk.store.write_activity().await.unwrap();
-    assert_eq!(rows(&desk), ["d1|350", "d2|400"]);
-    hear(&desk, &[beat("d2", 399)]).await;
-    desk.store.write_activity().await.unwrap();
-    assert_eq!(rows(&desk), ["d1|350", "d2|400"]);
-    assert_eq!(devices(&desk, "a").await, "d1@350 d2@400");
+    let fixture = TestStore::furnished().await;
+    hear(&fixture, &[beat("d1", 300), beat("d1", 200), beat("d2", 400)]).await;
+    assert_eq!(devices(&fixture, "a").await, "d1@300 d2@400");
+    fixture.sell(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
+    assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
+    assert_eq!(rows(&fixture), ["d1|350", "d2|350"]);
+    fixture.store.write_activity().await.unwrap();
+    assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
+    hear(&fixture, &[beat("d2", 399)]).await;
+    fixture.store.write_activity().await.unwrap();
+    assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
+    assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
 }
 
 /// A heartbeat belongs to the group that owned the device at its timestamp; a change of the fleet
 /// counts from the next batch.
 #[tokio::test]
 async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
-    let desk = Desk::furnished().await;
-    hear(&desk, &[beat("d1", 900)]).await;
+    let fixture = TestStore::furnished().await;
+    hear(&fixture, &[beat("d1", 900)]).await;
     let moved = DeviceEntry {
         group: Some(group_id("b")),
         since: Some(UnixMs(1_000)),
         ..known_device("d1")
     };
-    desk.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
     // Not even the time of the earlier owner shows to the next one.
-    assert_eq!(devices(&desk, "b").await, "d1@- e1@-");
-    hear(&desk, &[beat("d1", 1_000), beat("d1", 999)]).await;
-    assert_eq!(devices(&desk, "b").await, "d1@1000 e1@-");
-    desk.store.write_activity().await.unwrap();
-    assert_eq!(rows(&desk), ["d1|999", "d1|1000"]);
+    assert_eq!(devices(&fixture, "b").await, "d1@- e1@-");
+    hear(&fixture, &[beat("d1", 1_000), beat("d1", 999)]).await;
+    assert_eq!(devices(&fixture, "b").await, "d1@1000 e1@-");
+    fixture.store.write_activity().await.unwrap();
+    assert_eq!(rows(&fixture), ["d1|999", "d1|1000"]);
 }
 
 /// "unknown devices rejected by name"; the rest of the batch is kept, and a device that is applied
 /// afterwards is known.
 #[tokio::test]
 async fn devices_that_nobody_knows_are_named() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
-    let unheard = desk.store.hear(beats.to_vec()).await.unwrap();
+    let unheard = fixture.store.hear(beats.to_vec()).await.unwrap();
     let reason = || "deviceCode: no device x9 is known".to_owned();
-    let want = [1, 2].map(|place| Unheard { place, reason: reason() });
+    let want = [1, 2].map(|place| RefusedHeartbeat { place, reason: reason() });
     assert_eq!(unheard, want);
-    assert_eq!(devices(&desk, "a").await, "d1@1 d2@4");
+    assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4");
     let fleet = Fleet { devices: vec![device("x9", "a")], ..Fleet::default() };
-    desk.apply(fleet).await.unwrap();
-    hear(&desk, &beats).await;
-    assert_eq!(devices(&desk, "a").await, "d1@1 d2@4 x9@3");
+    fixture.apply(fleet).await.unwrap();
+    hear(&fixture, &beats).await;
+    assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4 x9@3");
 }
 
 /// What could not be written is still seen, and written by the next attempt.
 #[tokio::test]
 async fn a_busy_store_loses_no_heartbeat() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let wait = Duration::from_secs(1);
-    let store = Store::open(&Opening { wait, ..opening(&desk.ground) }).await.unwrap();
-    let desk = Desk { store, ..desk };
-    hear(&desk, &[beat("d1", 5)]).await;
-    let holder = desk.ground.occupy().await;
+    let store = Store::open(&OpenOptions { wait, ..opening(&fixture.data) }).await.unwrap();
+    let fixture = TestStore { store, ..fixture };
+    hear(&fixture, &[beat("d1", 5)]).await;
+    let holder = fixture.data.occupy().await;
     let begun = std::time::Instant::now();
-    let failed = desk.store.write_activity().await;
+    let failed = fixture.store.write_activity().await;
     // PostgreSQL does not tell that others are in the way from that it does not answer.
     assert!(matches!(failed, Err(Error::Busy(_) | Error::Unreachable(_))), "{failed:?}");
     assert!(begun.elapsed() >= Duration::from_millis(900), "it waits for its turn");
     holder.end().await;
-    assert_eq!(devices(&desk, "a").await, "d1@5 d2@-");
-    assert_eq!(desk.store.write_activity().await.unwrap(), 1);
-    assert_eq!(rows(&desk), ["d1|5"]);
+    assert_eq!(devices(&fixture, "a").await, "d1@5 d2@-");
+    assert_eq!(fixture.store.write_activity().await.unwrap(), 1);
+    assert_eq!(rows(&fixture), ["d1|5"]);
 }

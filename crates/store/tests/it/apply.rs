@@ -6,8 +6,8 @@ use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Product
 use kiosque_model::{Currency, Minor};
 use kiosque_store::{Applied, Tally};
 
-use crate::desk::{
-    Desk, account, aisle, device, group, group_id, known_account, known_device, product,
+use crate::test_store::{
+    TestStore, account, aisle, device, group, group_id, known_account, known_device, product,
 };
 
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
@@ -51,18 +51,18 @@ fn one_of_each_unnamed() -> Fleet {
 /// "Declarative and repeatable: … what is not named stays".
 #[tokio::test]
 async fn what_is_named_again_is_unchanged() {
-    let desk = Desk::new().await;
-    assert_eq!(desk.apply(one_of_each()).await.unwrap(), all(tally(1, 0, 0)));
-    let rows = desk.rows();
+    let fixture = TestStore::new().await;
+    assert_eq!(fixture.apply(one_of_each()).await.unwrap(), all(tally(1, 0, 0)));
+    let rows = fixture.rows();
     // How often a fleet was applied is told beside it.
     let told = |row: &str| row.starts_with("counters|") || row.starts_with("audit|");
     let but_told =
         |rows: &[String]| rows.iter().filter(|row| !told(row)).cloned().collect::<Vec<_>>();
     for fleet in [one_of_each(), one_of_each_unnamed(), one_of_each()] {
-        assert_eq!(desk.apply(fleet).await.unwrap(), all(tally(0, 0, 1)));
-        assert_eq!(but_told(&desk.rows()), but_told(&rows));
+        assert_eq!(fixture.apply(fleet).await.unwrap(), all(tally(0, 0, 1)));
+        assert_eq!(but_told(&fixture.rows()), but_told(&rows));
     }
-    assert_eq!(desk.apply(Fleet::default()).await.unwrap(), Applied::default());
+    assert_eq!(fixture.apply(Fleet::default()).await.unwrap(), Applied::default());
 }
 
 /// "what is named is created or changed, what is not named stays".
@@ -103,37 +103,37 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
         ),
     ];
     for (kind, change, table, row) in cases {
-        let desk = Desk::new().await;
-        desk.apply(one_of_each()).await.unwrap();
-        let applied = desk.apply(named(change)).await.unwrap();
+        let fixture = TestStore::new().await;
+        fixture.apply(one_of_each()).await.unwrap();
+        let applied = fixture.apply(named(change)).await.unwrap();
         let (changed, same) = (tally(0, 1, 0), tally(0, 0, 1));
         let of = |name: &str| if name == kind { changed } else { same };
         let want = [of("group"), of("account"), of("product"), of("device")];
         let got = [applied.groups, applied.accounts, applied.products, applied.devices];
         assert_eq!(got, want, "{table}: {row}");
-        let rows = desk.ask(&format!("select * from {table}")).join("\n");
+        let rows = fixture.ask(&format!("select * from {table}")).join("\n");
         assert!(rows.contains(row), "{table} has {rows}, not {row}");
-        assert_eq!(desk.apply(named(change)).await.unwrap(), all(same), "{table}: {row}");
+        assert_eq!(fixture.apply(named(change)).await.unwrap(), all(same), "{table}: {row}");
     }
 }
 
 /// "a list inside an entry, when given, replaces the whole list".
 #[tokio::test]
 async fn a_list_replaces_the_whole_list() {
-    let desk = Desk::new().await;
-    desk.apply(one_of_each()).await.unwrap();
+    let fixture = TestStore::new().await;
+    fixture.apply(one_of_each()).await.unwrap();
     let aisles = Some(vec![aisle("2", "p", 9)]);
     let devices = vec![DeviceEntry { aisles, ..known_device("d") }];
-    desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    assert_eq!(desk.ask("select aisle_code, curr_stock from aisles"), ["2|9"]);
-    assert_eq!(desk.ask("select total_curr_stock from devices"), ["9"]);
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    assert_eq!(fixture.ask("select aisle_code, curr_stock from aisles"), ["2|9"]);
+    assert_eq!(fixture.ask("select total_curr_stock from devices"), ["9"]);
 }
 
 /// "a fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and nothing is
 /// applied": and all are told at once.
 #[tokio::test]
 async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let mut fleet = Fleet {
         groups: vec![group("new"), GroupEntry { id: group_id("x"), name: None, active: None }],
         accounts: vec![
@@ -152,7 +152,7 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     fleet.products[1].currency = None;
     fleet.products[2].name = None;
     assert_eq!(
-        desk.faults(fleet).await,
+        fixture.faults(fleet).await,
         [
             "group x: name: needed for a new group",
             "product r: currency: needed for a new product",
@@ -170,10 +170,10 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
 /// come first.
 #[tokio::test]
 async fn entries_of_one_fleet_may_name_each_other() {
-    let desk = Desk::new().await;
+    let fixture = TestStore::new().await;
     let mut fleet = one_of_each();
     fleet.groups.insert(0, group("b"));
     fleet.devices.push(device("e", "b"));
-    let applied = desk.apply(fleet).await.unwrap();
+    let applied = fixture.apply(fleet).await.unwrap();
     assert_eq!((applied.groups, applied.devices), (tally(2, 0, 0), tally(2, 0, 0)));
 }

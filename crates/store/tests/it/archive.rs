@@ -4,62 +4,62 @@
 use kiosque_model::UnixMs;
 use kiosque_store::{Archived, History};
 
-use crate::desk::{Desk, NOW, order};
+use crate::test_store::{NOW, TestStore, order};
 
-async fn current(desk: &Desk) -> Vec<String> {
-    desk.list("a", "d1", History::Left, NOW).await.unwrap()
+async fn current(fixture: &TestStore) -> Vec<String> {
+    fixture.list("a", "d1", History::Left, NOW).await.unwrap()
 }
 
 /// "Archiving moves the mark up to the first order that is not older than the given time";
 /// "'Current' orders are those above the archive mark; `includeHistory` moves the lower bound".
 #[tokio::test]
 async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20), order("o3", "d1", 30)]).await;
-    desk.sell(vec![order("x1", "d2", 5), order("f1", "e1", 15)]).await;
-    let archived = desk.store.archive(UnixMs(10)).await.unwrap();
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20), order("o3", "d1", 30)]).await;
+    fixture.sell(vec![order("x1", "d2", 5), order("f1", "e1", 15)]).await;
+    let archived = fixture.store.archive(UnixMs(10)).await.unwrap();
     assert_eq!(archived, Archived { orders: 1, devices: 1 }, "not older than itself");
-    assert_eq!(current(&desk).await, ["o3", "o2", "o1"]);
-    let archived = desk.store.archive(UnixMs(21)).await.unwrap();
+    assert_eq!(current(&fixture).await, ["o3", "o2", "o1"]);
+    let archived = fixture.store.archive(UnixMs(21)).await.unwrap();
     assert_eq!(archived, Archived { orders: 3, devices: 2 });
-    assert_eq!(current(&desk).await, ["o3"]);
-    let all = desk.list("a", "d1", History::Included, NOW).await.unwrap();
+    assert_eq!(current(&fixture).await, ["o3"]);
+    let all = fixture.list("a", "d1", History::Included, NOW).await.unwrap();
     assert_eq!(all, ["o3", "o2", "o1"]);
     // A time that lies further back brings nothing back.
     for before in [21, 5, 0] {
-        let archived = desk.store.archive(UnixMs(before)).await.unwrap();
+        let archived = fixture.store.archive(UnixMs(before)).await.unwrap();
         assert_eq!(archived, Archived::default());
     }
-    assert_eq!(current(&desk).await, ["o3"]);
-    assert_eq!(desk.store.archive(UnixMs(1_000)).await.unwrap().orders, 1);
-    assert_eq!(current(&desk).await, [""; 0]);
-    desk.sell(vec![order("o4", "d1", 40)]).await;
-    assert_eq!(current(&desk).await, ["o4"]);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(current(&fixture).await, ["o3"]);
+    assert_eq!(fixture.store.archive(UnixMs(1_000)).await.unwrap().orders, 1);
+    assert_eq!(current(&fixture).await, [""; 0]);
+    fixture.sell(vec![order("o4", "d1", 40)]).await;
+    assert_eq!(current(&fixture).await, ["o4"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "a late arrival stays current until all before it are old".
 #[tokio::test]
 async fn a_late_arrival_stays_current_until_all_before_it_are_old() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10), order("o2", "d1", 30)]).await;
-    desk.sell(vec![order("late", "d1", 11)]).await;
-    desk.store.archive(UnixMs(20)).await.unwrap();
-    assert_eq!(current(&desk).await, ["late", "o2"]);
-    desk.store.archive(UnixMs(31)).await.unwrap();
-    assert_eq!(current(&desk).await, [""; 0]);
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 30)]).await;
+    fixture.sell(vec![order("late", "d1", 11)]).await;
+    fixture.store.archive(UnixMs(20)).await.unwrap();
+    assert_eq!(current(&fixture).await, ["late", "o2"]);
+    fixture.store.archive(UnixMs(31)).await.unwrap();
+    assert_eq!(current(&fixture).await, [""; 0]);
 }
 
 /// "Archiving moves the mark" of every device: here are more marks than one transaction
 /// raises.
 #[tokio::test]
 async fn every_device_is_archived_however_many_there_are() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let codes: Vec<String> = (0..450).map(|number| format!("m{number}")).collect();
-    let devices = codes.iter().map(|code| crate::desk::device(code, "b")).collect();
+    let devices = codes.iter().map(|code| crate::test_store::device(code, "b")).collect();
     let fleet = kiosque_model::fleet::Fleet { devices, ..Default::default() };
-    desk.apply(fleet).await.unwrap();
-    desk.sell(codes.iter().map(|code| order(&format!("o-{code}"), code, 1)).collect()).await;
-    let archived = desk.store.archive(UnixMs(2)).await.unwrap();
+    fixture.apply(fleet).await.unwrap();
+    fixture.sell(codes.iter().map(|code| order(&format!("o-{code}"), code, 1)).collect()).await;
+    let archived = fixture.store.archive(UnixMs(2)).await.unwrap();
     assert_eq!(archived, Archived { orders: 450, devices: 450 });
 }

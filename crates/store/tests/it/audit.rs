@@ -3,10 +3,10 @@
 
 use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, Presented, UnixMs};
-use kiosque_store::{AuditAsk, NewHashes};
+use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
+use kiosque_store::{AuditQuery, NewHashes};
 
-use crate::desk::{Desk, NOW, known_account, origin};
+use crate::test_store::{NOW, TestStore, known_account, origin};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -14,20 +14,20 @@ fn at(ms: i64) -> UnixMs {
     NOW.plus_ms(ms)
 }
 
-async fn log_in(desk: &Desk, origin: Origin, lasts_ms: i64) -> Presented {
+async fn log_in(fixture: &TestStore, origin: Origin, lasts_ms: i64) -> PresentedToken {
     let name = LoginName::parse("ops").unwrap();
-    let credentials = desk.store.credentials(&name).await.unwrap().unwrap();
+    let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
     let end = origin.at.plus_ms(lasts_ms);
-    let opened = desk.store.log_in(credentials, [7; 32], end, origin).await.unwrap();
-    Presented::read(opened.token.reveal().as_bytes()).unwrap()
+    let opened = fixture.store.log_in(credentials, [7; 32], end, origin).await.unwrap();
+    PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
 }
 
-fn ask() -> AuditAsk {
-    AuditAsk { account: None, since: None, limit: 1_000, before: None }
+fn ask() -> AuditQuery {
+    AuditQuery { account: None, since: None, limit: 1_000, before: None }
 }
 
-async fn list(desk: &Desk, ask: AuditAsk) -> Vec<AuditEntry> {
-    desk.store.audit(ask).await.unwrap().entries
+async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
+    fixture.store.audit(ask).await.unwrap().entries
 }
 
 /// An entry on one line, what is not told left out.
@@ -64,26 +64,26 @@ fn line(entry: &AuditEntry) -> String {
 /// Every change of a session and every act, told in the transaction that it happened in.
 #[tokio::test]
 async fn the_trail_tells_a_story_from_its_end() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let (here, there) = ("192.0.2.1", "2001:db8::7");
-    log_in(&desk, origin(here, at(1)), 100).await;
-    let second = log_in(&desk, origin(there, at(2)), 100).await;
+    log_in(&fixture, origin(here, at(1)), 100).await;
+    let second = log_in(&fixture, origin(there, at(2)), 100).await;
     let group = GroupId::parse("b").ok();
-    let switch = desk.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
-    let third = Presented::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
-    desk.store.log_out(third.clone(), origin(there, at(4))).await.unwrap();
+    let switch = fixture.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
+    let third = PresentedToken::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
+    fixture.store.log_out(third.clone(), origin(there, at(4))).await.unwrap();
     // What was refused is not told, and what was over is not replaced.
-    assert!(desk.store.log_out(third, origin(there, at(5))).await.is_err());
-    log_in(&desk, origin(here, at(6)), 2).await;
-    log_in(&desk, origin(here, at(8)), 100).await;
+    assert!(fixture.store.log_out(third, origin(there, at(5))).await.is_err());
+    log_in(&fixture, origin(here, at(6)), 2).await;
+    log_in(&fixture, origin(here, at(8)), 100).await;
     let off = AccountEntry { third_party_api: Some(false), ..known_account("ops") };
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
-    desk.store.apply(fleet, NewHashes::new(), by).await.unwrap();
+    fixture.store.apply(fleet, NewHashes::new(), by).await.unwrap();
     let act = Act::Archived { orders: 3, devices: 2 };
-    desk.store.note_act(act, ActedBy::server(at(10))).await.unwrap();
+    fixture.store.note_act(act, ActedBy::server(at(10))).await.unwrap();
 
-    let told: Vec<String> = list(&desk, ask()).await.iter().map(line).collect();
+    let told: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
     let applied = |accounts: &str| {
         format!(
             "groups: 0 created, 0 changed, 0 unchanged; accounts: {accounts}; products: 0 \
@@ -123,11 +123,11 @@ async fn the_trail_tells_a_story_from_its_end() {
 /// A session that an older program opened is told, too, though nothing is known of it.
 #[tokio::test]
 async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
-    let desk = Desk::furnished().await;
-    log_in(&desk, origin("192.0.2.1", at(1)), 100).await;
-    desk.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
-    log_in(&desk, origin("192.0.2.1", at(2)), 100).await;
-    let told = list(&desk, ask()).await;
+    let fixture = TestStore::furnished().await;
+    log_in(&fixture, origin("192.0.2.1", at(1)), 100).await;
+    fixture.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
+    log_in(&fixture, origin("192.0.2.1", at(2)), 100).await;
+    let told = list(&fixture, ask()).await;
     assert!(
         line(&told[0]).ends_with("request=r-1000002 group=a earlier=(None, None, None)"),
         "{told:?}"
@@ -135,7 +135,7 @@ async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
 }
 
 /// Refusals as the server tells them: of some account, or of none.
-async fn fill(desk: &Desk, count: i64) {
+async fn fill(fixture: &TestStore, count: i64) {
     let happened = (0..count).map(|number| {
         let account = ["ops", "other"].get(usize::try_from(number % 3).unwrap());
         let account = account.map(|name| (*name).to_owned());
@@ -145,16 +145,16 @@ async fn fill(desk: &Desk, count: i64) {
             ..Happened::to_account(AuditEvent::LoginRefused, account, &origin)
         }
     });
-    desk.store.note_all(happened.collect()).await.unwrap();
+    fixture.store.note_all(happened.collect()).await.unwrap();
 }
 
 /// "newest first, filters `account`, `sinceTimestamp`, `limit`": pages of any size are the whole,
 /// each entry once, also while others are added.
 #[tokio::test]
 async fn pages_of_any_size_are_the_whole_trail() {
-    let desk = Desk::new().await;
-    fill(&desk, 40).await;
-    let all = list(&desk, ask()).await;
+    let fixture = TestStore::new().await;
+    fill(&fixture, 40).await;
+    let all = list(&fixture, ask()).await;
     assert_eq!(all.len(), 40);
     for account in [None, Some("ops"), Some("other"), Some("nobody"), Some("\0"), Some("ops\0")] {
         for since in [
@@ -175,10 +175,10 @@ async fn pages_of_any_size_are_the_whole_trail() {
             let want: Vec<AuditEntry> = all.iter().filter(matches).cloned().collect();
             for limit in [1, 2, 7, 13, 40, 41] {
                 let account = account.map(str::to_owned);
-                let mut ask = AuditAsk { account, since, limit, before: None };
+                let mut ask = AuditQuery { account, since, limit, before: None };
                 let mut got = Vec::new();
                 loop {
-                    let page = desk.store.audit(ask.clone()).await.unwrap();
+                    let page = fixture.store.audit(ask.clone()).await.unwrap();
                     assert!(page.entries.len() <= limit);
                     assert!(page.next.is_none() || page.entries.len() == limit);
                     got.extend(page.entries);
@@ -190,24 +190,24 @@ async fn pages_of_any_size_are_the_whole_trail() {
             }
         }
     }
-    let first = desk.store.audit(AuditAsk { limit: 15, ..ask() }).await.unwrap();
-    fill(&desk, 3).await;
-    let second = AuditAsk { before: first.next, ..ask() };
-    let second = list(&desk, second).await;
+    let first = fixture.store.audit(AuditQuery { limit: 15, ..ask() }).await.unwrap();
+    fill(&fixture, 3).await;
+    let second = AuditQuery { before: first.next, ..ask() };
+    let second = list(&fixture, second).await;
     assert_eq!([first.entries, second].concat(), all);
 }
 
 /// What is told late is found by its time, not by its number.
 #[tokio::test]
 async fn a_refusal_that_is_told_late_is_found() {
-    let desk = Desk::new().await;
+    let fixture = TestStore::new().await;
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
         let one = Happened::to_account(AuditEvent::LoginRefused, None, &origin);
-        desk.store.note_all(vec![one]).await.unwrap();
+        fixture.store.note_all(vec![one]).await.unwrap();
     }
     let since = Some(at(5 * HOUR_MS));
-    let found = list(&desk, AuditAsk { since, ..ask() }).await;
+    let found = list(&fixture, AuditQuery { since, ..ask() }).await;
     assert_eq!(found.iter().map(|one| one.entry_no).collect::<Vec<_>>(), [4, 2]);
 }
 
@@ -215,15 +215,15 @@ async fn a_refusal_that_is_told_late_is_found() {
 /// number is given once.
 #[tokio::test]
 async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
-    let desk = Desk::new().await;
-    fill(&desk, 1_203).await;
-    let all = list(&desk, AuditAsk { limit: 2_000, ..ask() }).await;
-    assert_eq!(desk.store.purge_audit(at(0)).await.unwrap(), 0);
-    assert_eq!(desk.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 1_100);
-    assert_eq!(list(&desk, ask()).await, all[..103]);
-    assert_eq!(desk.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 0);
-    assert_eq!(desk.store.purge_audit(at(9_999 * HOUR_MS)).await.unwrap(), 103);
-    assert_eq!(list(&desk, ask()).await, []);
-    fill(&desk, 1).await;
-    assert_eq!(list(&desk, ask()).await[0].entry_no, 1_204);
+    let fixture = TestStore::new().await;
+    fill(&fixture, 1_203).await;
+    let all = list(&fixture, AuditQuery { limit: 2_000, ..ask() }).await;
+    assert_eq!(fixture.store.purge_audit(at(0)).await.unwrap(), 0);
+    assert_eq!(fixture.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 1_100);
+    assert_eq!(list(&fixture, ask()).await, all[..103]);
+    assert_eq!(fixture.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 0);
+    assert_eq!(fixture.store.purge_audit(at(9_999 * HOUR_MS)).await.unwrap(), 103);
+    assert_eq!(list(&fixture, ask()).await, []);
+    fill(&fixture, 1).await;
+    assert_eq!(list(&fixture, ask()).await[0].entry_no, 1_204);
 }

@@ -7,20 +7,20 @@ use std::sync::mpsc;
 use kiosque_store::{BackedUp, BackupError, Copied, Error};
 use rusqlite::Connection;
 
-use crate::desk::{Desk, Ground, order, record};
+use crate::test_store::{TestData, TestStore, order, record};
 
 /// A desk with data for several steps of a copy.
-async fn laden() -> Desk {
-    let desk = Desk::furnished_on(Ground::folder()).await;
+async fn laden() -> TestStore {
+    let fixture = TestStore::furnished_on(TestData::folder()).await;
     let head = "x".repeat(20_000);
     let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
     batch.iter_mut().for_each(|order| order.record = record(&head));
-    desk.sell(batch).await;
-    desk
+    fixture.sell(batch).await;
+    fixture
 }
 
-fn file(desk: &Desk) -> PathBuf {
-    desk.ground.files().join("copy")
+fn file(fixture: &TestStore) -> PathBuf {
+    fixture.data.files().join("copy")
 }
 
 fn orders_in(file: &Path) -> i64 {
@@ -31,8 +31,8 @@ fn orders_in(file: &Path) -> i64 {
 }
 
 /// Files beside the data, but for SQLite's own.
-fn files(desk: &Desk) -> Vec<String> {
-    let entries = std::fs::read_dir(desk.ground.files()).unwrap();
+fn files(fixture: &TestStore) -> Vec<String> {
+    let entries = std::fs::read_dir(fixture.data.files()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("copy")).collect()
 }
@@ -41,10 +41,10 @@ fn files(desk: &Desk) -> Vec<String> {
 /// held up by it, and do not begin it anew.
 #[tokio::test]
 async fn writes_amid_a_copy_neither_show_nor_disturb() {
-    let desk = laden().await;
+    let fixture = laden().await;
     let (step, mut steps) = tokio::sync::mpsc::unbounded_channel::<Copied>();
     let (go_on, may_go_on) = mpsc::channel::<()>();
-    let (store, path) = (desk.store.clone(), file(&desk));
+    let (store, path) = (fixture.store.clone(), file(&fixture));
     let told = move |copied| {
         step.send(copied).unwrap();
         may_go_on.recv().unwrap();
@@ -56,28 +56,28 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
         seen.push(copied);
         // A copy that is begun anew by each write would never end.
         assert!(seen.len() < 100, "{seen:?}");
-        desk.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
-        desk.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
+        fixture.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
+        fixture.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
         at += 1;
         go_on.send(()).unwrap();
     }
     let made = copying.await.unwrap().unwrap();
     assert!(seen.len() >= 3, "{seen:?}");
     assert!(seen.is_sorted_by(|one, next| one.pages < next.pages && one.of == next.of));
-    let bytes = std::fs::metadata(file(&desk)).unwrap().len();
+    let bytes = std::fs::metadata(file(&fixture)).unwrap().len();
     assert_eq!(made, BackedUp { bytes, orders: 200 });
-    assert_eq!(orders_in(&file(&desk)), 200);
-    assert_eq!(desk.ask("select count(*) from orders"), [(200 + at).to_string()]);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(orders_in(&file(&fixture)), 200);
+    assert_eq!(fixture.ask("select count(*) from orders"), [(200 + at).to_string()]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// PostgreSQL has tools of its own, and says so before there is a file.
 #[tokio::test]
 async fn postgresql_is_left_to_its_own_tools() {
-    let desk = Desk::on(Ground::postgres()).await;
+    let fixture = TestStore::on(TestData::postgres()).await;
     let folder = tempfile::tempdir().unwrap();
     let refused =
-        desk.store.backup(folder.path().join("copy"), |_| ControlFlow::Continue(())).await;
+        fixture.store.backup(folder.path().join("copy"), |_| ControlFlow::Continue(())).await;
     let Err(BackupError::Store(Error::Data(said))) = refused else { panic!("{refused:?}") };
     assert!(said.contains("pg_basebackup"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -85,10 +85,10 @@ async fn postgresql_is_left_to_its_own_tools() {
 
 #[tokio::test]
 async fn a_copy_that_is_stopped_leaves_no_file() {
-    let desk = laden().await;
-    let stopped = desk.store.backup(file(&desk), |_| ControlFlow::Break(())).await;
+    let fixture = laden().await;
+    let stopped = fixture.store.backup(file(&fixture), |_| ControlFlow::Break(())).await;
     assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
-    assert_eq!(files(&desk), [""; 0]);
+    assert_eq!(files(&fixture), [""; 0]);
 }
 
 /// Two at a time do not write into each other; what a crash left is begun anew, for its owner's
@@ -96,31 +96,31 @@ async fn a_copy_that_is_stopped_leaves_no_file() {
 #[tokio::test]
 async fn one_backup_at_a_time_writes_a_file() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = laden().await;
-    let partial = desk.ground.files().join("copy.partial");
+    let fixture = laden().await;
+    let partial = fixture.data.files().join("copy.partial");
     std::fs::write(&partial, "x".repeat(50_000_000)).unwrap();
     std::fs::set_permissions(&partial, PermissionsExt::from_mode(0o644)).unwrap();
     let held = std::fs::File::open(&partial).unwrap();
     held.lock().unwrap();
-    let refused = desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await;
+    let refused = fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await;
     assert!(matches!(refused, Err(BackupError::UnderWay(_))), "{refused:?}");
     assert_eq!(std::fs::metadata(&partial).unwrap().len(), 50_000_000);
     drop(held);
-    desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await.unwrap();
-    assert_eq!(files(&desk), ["copy"]);
-    assert_eq!(orders_in(&file(&desk)), 200);
-    let mode = std::fs::metadata(file(&desk)).unwrap().permissions().mode();
+    fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap();
+    assert_eq!(files(&fixture), ["copy"]);
+    assert_eq!(orders_in(&file(&fixture)), 200);
+    let mode = std::fs::metadata(file(&fixture)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert!(std::fs::metadata(file(&desk)).unwrap().len() < 50_000_000);
+    assert!(std::fs::metadata(file(&fixture)).unwrap().len() < 50_000_000);
 }
 
 /// A link that somebody laid where the copy would be written leads nowhere.
 #[tokio::test]
 async fn a_link_in_its_place_is_not_followed() {
-    let desk = Desk::furnished_on(Ground::folder()).await;
-    let precious = desk.ground.files().join("precious");
+    let fixture = TestStore::furnished_on(TestData::folder()).await;
+    let precious = fixture.data.files().join("precious");
     std::fs::write(&precious, "kept").unwrap();
-    std::os::unix::fs::symlink(&precious, desk.ground.files().join("copy.partial")).unwrap();
-    desk.store.backup(file(&desk), |_| ControlFlow::Continue(())).await.unwrap_err();
+    std::os::unix::fs::symlink(&precious, fixture.data.files().join("copy.partial")).unwrap();
+    fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap_err();
     assert_eq!(std::fs::read(&precious).unwrap(), b"kept");
 }

@@ -8,7 +8,7 @@ use player::Player;
 use steps::Teller;
 
 use crate::chance::size;
-use crate::desk::{Desk, Ground};
+use crate::test_store::{TestData, TestStore};
 
 const STEPS: i64 = 60;
 
@@ -18,8 +18,8 @@ const STEPS: i64 = 60;
 async fn histories_are_the_same_on_both_engines() {
     for seed in 0..size(20, 500) {
         let mut teller = Teller::new(seed);
-        let mut file = Player::new(Desk::on(Ground::folder()).await);
-        let mut server = Player::new(Desk::on(Ground::postgres()).await);
+        let mut file = Player::new(TestStore::on(TestData::folder()).await);
+        let mut server = Player::new(TestStore::on(TestData::postgres()).await);
         for number in 0..STEPS {
             let now = 500 + 20 * number;
             let step = if number == 0 { Teller::opening() } else { teller.step(now) };
@@ -27,7 +27,7 @@ async fn histories_are_the_same_on_both_engines() {
                 (file.play(step.clone(), now).await, server.play(step.clone(), now).await);
             assert_eq!(in_file, in_server, "seed {seed}, step {number}: {step:?}");
         }
-        let (in_file, in_server) = (file.desk.rows(), server.desk.rows());
+        let (in_file, in_server) = (file.fixture.rows(), server.fixture.rows());
         let differ = |rows: &[String], others: &[String]| {
             rows.iter().filter(|row| !others.contains(row)).cloned().collect::<Vec<_>>()
         };
@@ -35,7 +35,7 @@ async fn histories_are_the_same_on_both_engines() {
         assert_eq!(differences, [const { Vec::<String>::new() }; 2], "seed {seed}");
         assert_eq!(in_file.len(), in_server.len(), "seed {seed}");
         for player in [file, server] {
-            let verified = player.desk.store.verify().await.unwrap();
+            let verified = player.fixture.store.verify().await.unwrap();
             assert_eq!(verified.differences, [""; 0], "seed {seed}");
         }
     }

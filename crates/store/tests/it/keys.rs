@@ -4,7 +4,7 @@
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyHolder, RevokedKey};
 
-use crate::desk::{Desk, NOW};
+use crate::test_store::{NOW, TestStore};
 
 fn holder(name: &str, may: &str) -> KeyHolder {
     KeyHolder { name: KeyName::parse(name).unwrap(), rights: may.parse::<Rights>().unwrap() }
@@ -12,13 +12,13 @@ fn holder(name: &str, may: &str) -> KeyHolder {
 
 #[tokio::test]
 async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
-    let desk = Desk::new().await;
+    let fixture = TestStore::new().await;
     let name = || KeyName::parse("till").unwrap();
     let (first, second) = (OperatorKey::mint([1; 32]), OperatorKey::mint([2; 32]));
     let create = async |key: &OperatorKey, may: &str, at: i64| {
-        desk.store.create_key(holder("till", may), key.digest(), UnixMs(at)).await.unwrap()
+        fixture.store.create_key(holder("till", may), key.digest(), UnixMs(at)).await.unwrap()
     };
-    let held = async |key: &OperatorKey| desk.store.key_holder(&key.digest()).await.unwrap();
+    let held = async |key: &OperatorKey| fixture.store.key_holder(&key.digest()).await.unwrap();
 
     assert_eq!(held(&first).await, None);
     assert_eq!(create(&first, "orders", 5).await, CreatedKey::Created);
@@ -26,7 +26,7 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     assert_eq!(create(&second, "fleet", 6).await, CreatedKey::NameTaken(UnixMs(5)));
     assert_eq!(held(&second).await, None);
 
-    let revoke = async |at: i64| desk.store.revoke_key(name(), UnixMs(at)).await.unwrap();
+    let revoke = async |at: i64| fixture.store.revoke_key(name(), UnixMs(at)).await.unwrap();
     assert_eq!(revoke(7).await, RevokedKey::Revoked);
     assert_eq!(held(&first).await, None);
     assert_eq!(revoke(8).await, RevokedKey::Unknown);
@@ -34,7 +34,7 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     assert_eq!(create(&second, "fleet,audit", 9).await, CreatedKey::Created);
     assert_eq!(held(&second).await, Some(holder("till", "fleet,audit")));
     assert_eq!(held(&first).await, None, "a revoked key stays revoked");
-    let told = desk.store.keys().await.unwrap();
+    let told = fixture.store.keys().await.unwrap();
     let told: Vec<_> = told.iter().map(|key| (key.created_at.0, key.revoked_at)).collect();
     assert_eq!(told, [(5, Some(UnixMs(7))), (9, None)]);
 }
@@ -42,10 +42,10 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
 /// Of a key nothing stands in the data but its digest.
 #[tokio::test]
 async fn no_key_stands_in_the_data() {
-    let desk = Desk::new().await;
+    let fixture = TestStore::new().await;
     let key = OperatorKey::mint([251; 32]);
-    desk.store.create_key(holder("till", "orders"), key.digest(), NOW).await.unwrap();
-    let rows = desk.rows().join("\n");
+    fixture.store.create_key(holder("till", "orders"), key.digest(), NOW).await.unwrap();
+    let rows = fixture.rows().join("\n");
     assert!(rows.contains(key.digest().as_str()), "{rows}");
     assert!(!rows.contains(&key.reveal()["kqo_".len()..]), "{rows}");
 }

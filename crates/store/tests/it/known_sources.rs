@@ -1,40 +1,40 @@
 //! "sources that logged in before are exempt": which those are.
 
 use kiosque_model::{LoginName, Source, UnixMs};
-use kiosque_store::Acquaintance;
+use kiosque_store::SourceStatus;
 
-use crate::desk::{Desk, NOW, origin};
+use crate::test_store::{NOW, TestStore, origin};
 
 const DAY_MS: i64 = 86_400_000;
 
-async fn log_in(desk: &Desk, source: &str, now: UnixMs) {
-    let credentials = desk.store.credentials(&name("ops")).await.unwrap().unwrap();
+async fn log_in(fixture: &TestStore, source: &str, now: UnixMs) {
+    let credentials = fixture.store.credentials(&name("ops")).await.unwrap().unwrap();
     let origin = origin(source, now);
-    desk.store.log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
+    fixture.store.log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
 }
 
 fn name(name: &str) -> LoginName {
     LoginName::parse(name).unwrap()
 }
 
-async fn knows(desk: &Desk, source: &str, now: UnixMs) -> bool {
+async fn knows(fixture: &TestStore, source: &str, now: UnixMs) -> bool {
     let source: Source = source.parse().unwrap();
-    let known = desk.store.credentials_for(&name("ops"), source.place(), now).await.unwrap();
-    known.unwrap().1 == Acquaintance::Known
+    let known = fixture.store.credentials_for(&name("ops"), source.place(), now).await.unwrap();
+    known.unwrap().1 == SourceStatus::Known
 }
 
 /// "IPv4 whole, IPv6 by its /64"; for the account that logged in, and from its login on.
 #[tokio::test]
 async fn a_login_makes_its_source_known_to_its_account() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let fleet = kiosque_model::fleet::Fleet {
-        accounts: vec![crate::desk::account("other", &["a"])],
+        accounts: vec![crate::test_store::account("other", &["a"])],
         ..Default::default()
     };
-    desk.apply(fleet).await.unwrap();
-    assert!(!knows(&desk, "192.0.2.1", NOW).await);
-    log_in(&desk, "192.0.2.1", NOW).await;
-    log_in(&desk, "2001:db8:0:1::5", NOW).await;
+    fixture.apply(fleet).await.unwrap();
+    assert!(!knows(&fixture, "192.0.2.1", NOW).await);
+    log_in(&fixture, "192.0.2.1", NOW).await;
+    log_in(&fixture, "2001:db8:0:1::5", NOW).await;
     for (source, known) in [
         ("192.0.2.1", true),
         ("::ffff:192.0.2.1", true),
@@ -42,33 +42,35 @@ async fn a_login_makes_its_source_known_to_its_account() {
         ("2001:db8:0:1:ffff::", true),
         ("2001:db8:0:2::5", false),
     ] {
-        assert_eq!(knows(&desk, source, NOW).await, known, "{source}");
+        assert_eq!(knows(&fixture, source, NOW).await, known, "{source}");
     }
     let place = "192.0.2.1".parse::<Source>().unwrap().place();
-    let other = desk.store.credentials_for(&name("other"), place, NOW).await.unwrap().unwrap();
-    assert_eq!(other.1, Acquaintance::Stranger);
-    assert!(desk.store.credentials_for(&name("nobody"), place, NOW).await.unwrap().is_none());
+    let other = fixture.store.credentials_for(&name("other"), place, NOW).await.unwrap().unwrap();
+    assert_eq!(other.1, SourceStatus::Unknown);
+    assert!(fixture.store.credentials_for(&name("nobody"), place, NOW).await.unwrap().is_none());
 }
 
 /// "bounded per account e.g. 32 newest, forgotten after 90 days or so".
 #[tokio::test]
 async fn the_newest_are_kept_for_ninety_days() {
-    let desk = Desk::furnished().await;
-    log_in(&desk, "192.0.2.1", NOW).await;
+    let fixture = TestStore::furnished().await;
+    log_in(&fixture, "192.0.2.1", NOW).await;
     for ago in 1..40 {
-        log_in(&desk, &format!("198.51.100.{ago}"), NOW.plus_ms(ago)).await;
-        log_in(&desk, "192.0.2.1", NOW.plus_ms(ago)).await;
+        log_in(&fixture, &format!("198.51.100.{ago}"), NOW.plus_ms(ago)).await;
+        log_in(&fixture, "192.0.2.1", NOW.plus_ms(ago)).await;
     }
     let count = "select count(*) from known_sources";
-    assert_eq!(desk.ask(count), ["32"]);
+    assert_eq!(fixture.ask(count), ["32"]);
     let now = NOW.plus_ms(39);
-    assert!(knows(&desk, "192.0.2.1", now).await, "used all the while");
-    assert!(knows(&desk, "198.51.100.39", now).await && knows(&desk, "198.51.100.9", now).await);
-    assert!(!knows(&desk, "198.51.100.8", now).await);
+    assert!(knows(&fixture, "192.0.2.1", now).await, "used all the while");
+    assert!(
+        knows(&fixture, "198.51.100.39", now).await && knows(&fixture, "198.51.100.9", now).await
+    );
+    assert!(!knows(&fixture, "198.51.100.8", now).await);
 
     let last = now.plus_ms(90 * DAY_MS - 1);
-    assert!(knows(&desk, "198.51.100.39", last).await);
-    assert!(!knows(&desk, "198.51.100.39", last.plus_ms(1)).await);
-    log_in(&desk, "203.0.113.1", last.plus_ms(1)).await;
-    assert_eq!(desk.ask(count), ["1"]);
+    assert!(knows(&fixture, "198.51.100.39", last).await);
+    assert!(!knows(&fixture, "198.51.100.39", last.plus_ms(1)).await);
+    log_in(&fixture, "203.0.113.1", last.plus_ms(1)).await;
+    assert_eq!(fixture.ask(count), ["1"]);
 }

@@ -1,15 +1,15 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
 use kiosque_model::Zone;
-use kiosque_store::{Error, Opening, Store, WhenAbsent};
+use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
 
-use crate::desk::{Desk, Ground, open, opening};
+use crate::test_store::{TestData, TestStore, open, opening};
 
 /// "Every statement is *prepared* on both engines by a test".
 #[tokio::test]
 async fn every_statement_compiles() {
-    for ground in [Ground::folder(), Ground::postgres()] {
-        let count = Desk::on(ground).await.store.prepare_all().await.unwrap();
+    for data in [TestData::folder(), TestData::postgres()] {
+        let count = TestStore::on(data).await.store.prepare_all().await.unwrap();
         // Every module's list is in it: no list is shorter than this all together.
         assert!(count >= 84, "only {count} statements");
     }
@@ -18,13 +18,13 @@ async fn every_statement_compiles() {
 /// "migrations with checksums": what has run is not run again.
 #[tokio::test]
 async fn data_that_is_opened_again_is_as_it_was() {
-    let desk = Desk::furnished().await;
-    let before = desk.rows();
-    let again = open(&desk.ground, None).await.unwrap();
-    assert_eq!(desk.rows(), before);
+    let fixture = TestStore::furnished().await;
+    let before = fixture.rows();
+    let again = open(&fixture.data, None).await.unwrap();
+    assert_eq!(fixture.rows(), before);
     again.prepare_all().await.unwrap();
     assert_eq!(
-        desk.ask("select number, name from migrations"),
+        fixture.ask("select number, name from migrations"),
         ["1|first", "2|sums", "3|operator", "4|nodes", "5|remembered"]
     );
 }
@@ -42,11 +42,11 @@ async fn data_of_another_program_is_refused() {
             "this data was made by a newer program (migration 9 is unknown here)",
         ),
     ] {
-        let desk = Desk::furnished().await;
-        desk.tamper(tampered);
-        let before = desk.rows();
-        assert_eq!(open(&desk.ground, None).await.unwrap_err().to_string(), said);
-        assert_eq!(desk.rows(), before);
+        let fixture = TestStore::furnished().await;
+        fixture.tamper(tampered);
+        let before = fixture.rows();
+        assert_eq!(open(&fixture.data, None).await.unwrap_err().to_string(), said);
+        assert_eq!(fixture.rows(), before);
     }
 }
 
@@ -56,33 +56,33 @@ async fn data_of_another_program_is_refused() {
 async fn the_time_zone_is_recorded_once() {
     let paris = Zone::named("Europe/Paris").unwrap();
     let utc = Zone::utc();
-    let ground = Ground::new();
-    assert_eq!(open(&ground, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
-    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "Europe/Paris");
-    assert_eq!(open(&ground, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
-    let said = open(&ground, Some(&utc)).await.unwrap_err().to_string();
+    let data = TestData::new();
+    assert_eq!(open(&data, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&data, None).await.unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&data, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
+    let said = open(&data, Some(&utc)).await.unwrap_err().to_string();
     assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
-    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "Europe/Paris");
+    assert_eq!(open(&data, None).await.unwrap().zone().name(), "Europe/Paris");
 
-    let ground = Ground::new();
-    assert_eq!(open(&ground, None).await.unwrap().zone().name(), "UTC");
-    let said = open(&ground, Some(&paris)).await.unwrap_err().to_string();
+    let data = TestData::new();
+    assert_eq!(open(&data, None).await.unwrap().zone().name(), "UTC");
+    let said = open(&data, Some(&paris)).await.unwrap_err().to_string();
     assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
-    assert!(open(&ground, Some(&utc)).await.is_ok());
+    assert!(open(&data, Some(&utc)).await.is_ok());
 }
 
 /// "`kiosque` writes nothing else into the folder": where data is expected, none is made.
 #[tokio::test]
 async fn absent_data_can_be_refused() {
-    for ground in [Ground::folder(), Ground::postgres()] {
-        let opening = Opening { when_absent: WhenAbsent::Refuse, ..opening(&ground) };
+    for data in [TestData::folder(), TestData::postgres()] {
+        let opening = OpenOptions { when_absent: WhenAbsent::Refuse, ..opening(&data) };
         let Err(Error::Data(said)) = Store::open(&opening).await else { panic!("opened nothing") };
         assert!(said.contains("holds no data"), "{said}");
-        match &ground {
-            Ground::Folder(folder) => {
+        match &data {
+            TestData::Folder(folder) => {
                 assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
             }
-            Ground::Postgres(place) => {
+            TestData::Postgres(place) => {
                 let tables = "select count(*) from pg_tables where schemaname = current_schema";
                 assert_eq!(place.sql(tables), "0");
             }

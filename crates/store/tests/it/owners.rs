@@ -5,7 +5,7 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::History;
 
-use crate::desk::{Desk, NOW, device, group_id, known_device, order};
+use crate::test_store::{NOW, TestStore, device, group_id, known_device, order};
 
 fn moved(group: &str, since: Option<i64>) -> Fleet {
     let since = since.map(UnixMs);
@@ -17,27 +17,27 @@ fn at(ms: i64) -> UnixMs {
     UnixMs(ms)
 }
 
-async fn orders(desk: &Desk, group: &str, now: UnixMs) -> Option<Vec<String>> {
-    desk.list(group, "d1", History::Included, now).await
+async fn orders(fixture: &TestStore, group: &str, now: UnixMs) -> Option<Vec<String>> {
+    fixture.list(group, "d1", History::Included, now).await
 }
 
 /// Where each millisecond's order lands, told by group.
-async fn owners(desk: &Desk, times: &[i64]) -> Vec<String> {
+async fn owners(fixture: &TestStore, times: &[i64]) -> Vec<String> {
     let orders = times.iter().map(|ms| order(&format!("t{ms}"), "d1", *ms)).collect();
-    desk.sell(orders).await;
+    fixture.sell(orders).await;
     let sql = "select g.group_id from orders o join groups g on g.group_no = o.group_no
         where o.order_id like 't%' order by o.trade_start_ms";
-    desk.ask(sql)
+    fixture.ask(sql)
 }
 
 /// "The first known owner owns all earlier time", whatever `since` it came with.
 #[tokio::test]
 async fn the_first_owner_owns_all_earlier_time() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let entry = DeviceEntry { since: Some(at(500)), ..device("d9", "a") };
-    desk.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-    desk.sell(vec![order("o", "d9", 0), order("p", "d9", 499)]).await;
-    let heads = desk.list("a", "d9", History::Included, NOW).await.unwrap();
+    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    fixture.sell(vec![order("o", "d9", 0), order("p", "d9", 499)]).await;
+    let heads = fixture.list("a", "d9", History::Included, NOW).await.unwrap();
     assert_eq!(heads, ["p", "o"]);
 }
 
@@ -45,14 +45,14 @@ async fn the_first_owner_owns_all_earlier_time() {
 #[tokio::test]
 async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
     for (since, split) in [(Some(700), 700), (None, NOW.0), (Some(NOW.0 + 50), NOW.0 + 50)] {
-        let desk = Desk::furnished().await;
-        let applied = desk.apply(moved("b", since)).await.unwrap();
+        let fixture = TestStore::furnished().await;
+        let applied = fixture.apply(moved("b", since)).await.unwrap();
         assert_eq!(applied.devices.changed, 1);
-        let again = desk.apply(moved("b", since)).await.unwrap();
+        let again = fixture.apply(moved("b", since)).await.unwrap();
         assert_eq!(again.devices.unchanged, 1, "{since:?}: the same move again");
-        let owners = owners(&desk, &[0, split - 1, split, split + 1]).await;
+        let owners = owners(&fixture, &[0, split - 1, split, split + 1]).await;
         assert_eq!(owners, ["a", "a", "b", "b"], "{since:?}");
-        assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
     }
 }
 
@@ -60,34 +60,34 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
 /// own orders of it" — and not yet of one that will.
 #[tokio::test]
 async fn a_device_is_in_scope_of_each_of_its_owners() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("old", "d1", 10)]).await;
-    assert_eq!(orders(&desk, "b", NOW).await, None, "not yet");
-    desk.apply(moved("b", Some(NOW.0 + 100))).await.unwrap();
-    desk.sell(vec![order("new", "d1", NOW.0 + 100)]).await;
-    assert_eq!(orders(&desk, "b", NOW.plus_ms(99)).await, None, "not yet");
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("old", "d1", 10)]).await;
+    assert_eq!(orders(&fixture, "b", NOW).await, None, "not yet");
+    fixture.apply(moved("b", Some(NOW.0 + 100))).await.unwrap();
+    fixture.sell(vec![order("new", "d1", NOW.0 + 100)]).await;
+    assert_eq!(orders(&fixture, "b", NOW.plus_ms(99)).await, None, "not yet");
     let now = NOW.plus_ms(100);
-    assert_eq!(orders(&desk, "a", now).await.unwrap(), ["old"]);
-    assert_eq!(orders(&desk, "b", now).await.unwrap(), ["new"]);
+    assert_eq!(orders(&fixture, "a", now).await.unwrap(), ["old"]);
+    assert_eq!(orders(&fixture, "b", now).await.unwrap(), ["new"]);
 }
 
 /// "a move never reaches back over orders that are kept already, so that each order stays with its
 /// group".
 #[tokio::test]
 async fn a_move_back_over_kept_orders_is_refused() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
     for since in [50, 100, 101, 900] {
-        let faults = desk.faults(moved("b", Some(since))).await;
+        let faults = fixture.faults(moved("b", Some(since))).await;
         let said = "device d1: since: orders that started at or after it are kept for group a; \
                     a move takes effect after them";
         assert_eq!(faults, [said]);
     }
-    desk.apply(moved("b", Some(901))).await.unwrap();
+    fixture.apply(moved("b", Some(901))).await.unwrap();
     // Another move must come after the last one, and that one's time does not change.
-    let faults = desk.faults(moved("a", Some(901))).await;
+    let faults = fixture.faults(moved("a", Some(901))).await;
     assert_eq!(faults, ["device d1: since: is not after the move to group b"]);
-    let faults = desk.faults(moved("b", Some(950))).await;
+    let faults = fixture.faults(moved("b", Some(950))).await;
     let said = "device d1: since: the device moved to group b at another time, \
                 which is not changed";
     assert_eq!(faults, [said]);
@@ -97,41 +97,41 @@ async fn a_move_back_over_kept_orders_is_refused() {
 /// already, though that lies ahead.
 #[tokio::test]
 async fn a_move_leaves_orders_from_ahead_with_their_group() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("ahead", "d1", NOW.0 + 500)]).await;
-    desk.apply(moved("b", None)).await.unwrap();
-    let owners = owners(&desk, &[NOW.0 + 499, NOW.0 + 501]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("ahead", "d1", NOW.0 + 500)]).await;
+    fixture.apply(moved("b", None)).await.unwrap();
+    let owners = owners(&fixture, &[NOW.0 + 499, NOW.0 + 501]).await;
     assert_eq!(owners, ["a", "b"]);
 }
 
 /// "a dense sequence number per (group, device)": a device that comes back goes on where it was.
 #[tokio::test]
 async fn a_device_may_come_back() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10)]).await;
-    desk.apply(moved("b", Some(100))).await.unwrap();
-    desk.sell(vec![order("o2", "d1", 110)]).await;
-    desk.apply(moved("a", Some(200))).await.unwrap();
-    desk.sell(vec![order("o3", "d1", 210), order("o4", "d1", 150), order("o5", "d1", 50)]).await;
-    assert_eq!(orders(&desk, "a", NOW).await.unwrap(), ["o5", "o3", "o1"]);
-    assert_eq!(orders(&desk, "b", NOW).await.unwrap(), ["o4", "o2"]);
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10)]).await;
+    fixture.apply(moved("b", Some(100))).await.unwrap();
+    fixture.sell(vec![order("o2", "d1", 110)]).await;
+    fixture.apply(moved("a", Some(200))).await.unwrap();
+    fixture.sell(vec![order("o3", "d1", 210), order("o4", "d1", 150), order("o5", "d1", 50)]).await;
+    assert_eq!(orders(&fixture, "a", NOW).await.unwrap(), ["o5", "o3", "o1"]);
+    assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["o4", "o2"]);
     let ledgers = "select g.group_id, l.last_seq from ledger l join groups g
         on g.group_no = l.group_no where l.device_code = 'd1' order by 1";
-    assert_eq!(desk.ask(ledgers), ["a|3", "b|2"]);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.ask(ledgers), ["a|3", "b|2"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "A device that is not enabled leaves device pages and counts; its orders stay."
 #[tokio::test]
 async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10)]).await;
     let off = DeviceEntry { enabled: Some(false), ..known_device("d1") };
-    desk.apply(Fleet { devices: vec![off], ..Fleet::default() }).await.unwrap();
-    desk.sell(vec![order("o2", "d1", 20)]).await;
-    assert_eq!(orders(&desk, "a", NOW).await.unwrap(), ["o2", "o1"]);
+    fixture.apply(Fleet { devices: vec![off], ..Fleet::default() }).await.unwrap();
+    fixture.sell(vec![order("o2", "d1", 20)]).await;
+    assert_eq!(orders(&fixture, "a", NOW).await.unwrap(), ["o2", "o1"]);
     let listed = "select device_code from device_owners where listed order by 1";
-    assert_eq!(desk.ask(listed), ["d2", "e1"]);
-    desk.apply(moved("b", None)).await.unwrap();
-    assert_eq!(desk.ask(listed), ["d2", "e1"], "a move does not enable it");
+    assert_eq!(fixture.ask(listed), ["d2", "e1"]);
+    fixture.apply(moved("b", None)).await.unwrap();
+    assert_eq!(fixture.ask(listed), ["d2", "e1"], "a move does not enable it");
 }

@@ -4,7 +4,7 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 use kiosque_store::{DatedRate, Tally};
 
-use crate::desk::Desk;
+use crate::test_store::TestStore;
 
 fn rate(code: &str, day: i64, text: &str) -> DatedRate {
     let (currency, rate) = (Currency::parse(code).unwrap(), Rate::parse(text).unwrap());
@@ -14,15 +14,15 @@ fn rate(code: &str, day: i64, text: &str) -> DatedRate {
 /// One of the same currency and day replaces what was kept; the same again is nothing.
 #[tokio::test]
 async fn a_rate_is_of_one_currency_and_one_day() {
-    let desk = Desk::new().await;
+    let fixture = TestStore::new().await;
     let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
     let tally = |created, changed, unchanged| Tally { created, changed, unchanged };
-    assert_eq!(desk.store.set_rates(loaded.clone()).await.unwrap(), tally(3, 0, 0));
-    assert_eq!(desk.store.set_rates(loaded).await.unwrap(), tally(0, 0, 3));
+    assert_eq!(fixture.store.set_rates(loaded.clone()).await.unwrap(), tally(3, 0, 0));
+    assert_eq!(fixture.store.set_rates(loaded).await.unwrap(), tally(0, 0, 3));
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
-    assert_eq!(desk.store.set_rates(mended).await.unwrap(), tally(1, 1, 1));
+    assert_eq!(fixture.store.set_rates(mended).await.unwrap(), tally(1, 1, 1));
     assert_eq!(
-        desk.ask("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
+        fixture.ask("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
         [
             "EUR|-9|500000000000",
             "EUR|10|1100000000000",

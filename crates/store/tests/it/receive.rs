@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_store::{Error, History, Incoming, Kept, Opening, Outcome, Record, Store};
+use kiosque_store::{Error, History, Incoming, Kept, OpenOptions, Outcome, Record, Store};
 
-use crate::desk::{
-    Desk, NOW, TestShape, group_id, known_device, number, opening, order, owners, record,
+use crate::test_store::{
+    NOW, TestShape, TestStore, group_id, known_device, number, opening, order, owners, record,
 };
 
 fn rejected(reason: &str) -> Outcome {
@@ -17,8 +17,8 @@ fn rejected(reason: &str) -> Outcome {
 }
 
 /// Group, order, sequence, change number and trade start of each order.
-fn kept(desk: &Desk) -> Vec<String> {
-    desk.ask(
+fn kept(fixture: &TestStore) -> Vec<String> {
+    fixture.ask(
         "select g.group_id, o.order_id, o.seq, o.change_no, o.trade_start_ms
         from orders o join groups g on g.group_no = o.group_no order by g.group_id, o.order_id",
     )
@@ -28,12 +28,12 @@ fn kept(desk: &Desk) -> Vec<String> {
 /// ever growing `change_no`".
 #[tokio::test]
 async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 9), order("o2", "d2", 1), order("f1", "e1", 5)]).await;
-    desk.sell(vec![order("o3", "d1", 3), order("f2", "e1", 6), order("o4", "d1", 4)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 9), order("o2", "d2", 1), order("f1", "e1", 5)]).await;
+    fixture.sell(vec![order("o3", "d1", 3), order("f2", "e1", 6), order("o4", "d1", 4)]).await;
     let want = ["a|o1|1|1|9", "a|o2|1|2|1", "a|o3|2|3|3", "a|o4|3|4|4", "b|f1|1|1|5", "b|f2|2|2|6"];
-    assert_eq!(kept(&desk), want);
-    let counters = desk.ask("select last_change_no from group_changes order by group_no");
+    assert_eq!(kept(&fixture), want);
+    let counters = fixture.ask("select last_change_no from group_changes order by group_no");
     assert_eq!(counters, ["4", "2"]);
 }
 
@@ -41,52 +41,52 @@ async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group()
 /// then.
 #[tokio::test]
 async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
     let changed = Incoming { record: record("o1, changed"), ..order("o1", "d1", 15) };
-    assert_eq!(desk.take(vec![changed.clone()]).await, [Outcome::Updated]);
-    assert_eq!(kept(&desk), ["a|o1|1|3|15", "a|o2|2|2|20"]);
-    let heads = desk.list("a", "d1", History::Left, NOW).await.unwrap();
+    assert_eq!(fixture.take(vec![changed.clone()]).await, [Outcome::Updated]);
+    assert_eq!(kept(&fixture), ["a|o1|1|3|15", "a|o2|2|2|20"]);
+    let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["o2", "o1, changed"]);
     // The same again is nothing at all.
-    let rows = desk.rows();
+    let rows = fixture.rows();
     assert_eq!(
-        desk.take(vec![changed, order("o2", "d1", 20)]).await,
+        fixture.take(vec![changed, order("o2", "d1", 20)]).await,
         [const { Outcome::Unchanged }; 2]
     );
     let session_aside = |rows: Vec<String>| {
         rows.into_iter().filter(|row| !row.starts_with("sessions")).collect::<Vec<_>>()
     };
-    assert_eq!(session_aside(desk.rows()), session_aside(rows));
+    assert_eq!(session_aside(fixture.rows()), session_aside(rows));
 }
 
 /// "whenever the order changes": what is kept beside the record counts, too: two instants may be
 /// written alike, as in the hour that a clock shows twice.
 #[tokio::test]
 async fn a_change_that_the_record_does_not_show_is_an_update() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10)]).await;
     let later = order("o1", "d1", 11);
-    assert_eq!(desk.take(vec![later.clone()]).await, [Outcome::Updated]);
-    assert_eq!(kept(&desk), ["a|o1|1|2|11"]);
+    assert_eq!(fixture.take(vec![later.clone()]).await, [Outcome::Updated]);
+    assert_eq!(kept(&fixture), ["a|o1|1|2|11"]);
     let named = Incoming { trade_no: number("T"), ..later.clone() };
-    assert_eq!(desk.take(vec![named.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.take(vec![named.clone()]).await, [Outcome::Updated]);
     let numbered = Incoming { trade_no_in: number("I"), ..named.clone() };
-    assert_eq!(desk.take(vec![numbered]).await, [Outcome::Updated]);
-    assert_eq!(desk.take(vec![named]).await, [Outcome::Unchanged], "the inner number stays");
-    assert_eq!(desk.ask("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
+    assert_eq!(fixture.take(vec![numbered]).await, [Outcome::Updated]);
+    assert_eq!(fixture.take(vec![named]).await, [Outcome::Unchanged], "the inner number stays");
+    assert_eq!(fixture.ask("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
 }
 
 /// "`tradeNoIn` is unique in a group"; "stays when an update leaves it out".
 #[tokio::test]
 async fn an_inner_number_stays_and_is_of_one_order() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let numbered = |id: &str, device: &str, text: &str| Incoming {
         trade_no_in: number(text),
         ..order(id, device, 10)
     };
-    desk.sell(vec![numbered("o1", "d1", "I-1"), numbered("o2", "d2", "I-2")]).await;
-    desk.sell(vec![numbered("f1", "e1", "I-1"), order("o3", "d1", 10)]).await;
+    fixture.sell(vec![numbered("o1", "d1", "I-1"), numbered("o2", "d2", "I-2")]).await;
+    fixture.sell(vec![numbered("f1", "e1", "I-1"), order("o3", "d1", 10)]).await;
     let taken = rejected("tradeNoIn: I-1 is that of order o1");
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     for (incoming, outcome) in [
@@ -100,94 +100,94 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         (numbered("o4", "d1", "I-2"), Outcome::Accepted),
     ] {
         let said = format!("{incoming:?}");
-        assert_eq!(desk.take(vec![incoming]).await, [outcome], "{said}");
+        assert_eq!(fixture.take(vec![incoming]).await, [outcome], "{said}");
     }
     // Within one batch, too; what is rejected leaves the rest alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
     let taken = rejected("tradeNoIn: N is that of order n1");
-    assert_eq!(desk.take(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.take(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A number that an order gave up is free at once, for one that is new as for one that is known.
 #[tokio::test]
 async fn inner_numbers_change_hands_within_a_batch() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let numbered =
         |id: &str, text: &str| Incoming { trade_no_in: number(text), ..order(id, "d1", 10) };
-    desk.sell(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
+    fixture.sell(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
     let batch = [("o1", "I-3"), ("o2", "I-1"), ("o1", "I-2"), ("o3", "I-3"), ("o3", "I-4")];
     let batch = batch.map(|(id, text)| numbered(id, text)).into_iter();
     let changed = Outcome::Updated;
-    let outcomes = desk.take(batch.chain([numbered("o4", "I-3")]).collect()).await;
+    let outcomes = fixture.take(batch.chain([numbered("o4", "I-3")]).collect()).await;
     let want = [&changed, &changed, &changed, &Outcome::Accepted, &changed, &Outcome::Accepted];
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
-    let numbers = desk.ask("select order_id, trade_no_in from orders order by order_id");
+    let numbers = fixture.ask("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "An update may change neither the device nor the owning group: rejected, naming both."
 #[tokio::test]
 async fn an_update_changes_neither_the_device_nor_the_group() {
-    let desk = Desk::furnished().await;
-    desk.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::furnished().await;
+    fixture.sell(vec![order("o1", "d1", 10)]).await;
     let reason = "deviceCode: order o1 is kept for device d1, not d2; \
                   an update may not change the device";
-    assert_eq!(desk.take(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
+    assert_eq!(fixture.take(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
 
     let entry =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(100)), ..known_device("d1") };
-    desk.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
     let reason = "tradeStartTime: order o1 is kept for group a, and by this time it would be \
                   group b's; an update may not change the owning group";
-    assert_eq!(desk.take(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
-    desk.sell(vec![order("o2", "d1", 100)]).await;
+    assert_eq!(fixture.take(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
+    fixture.sell(vec![order("o2", "d1", 100)]).await;
     let reason = "tradeStartTime: order o2 is kept for group b, and by this time it would be \
                   group a's; an update may not change the owning group";
-    assert_eq!(desk.take(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
-    assert_eq!(kept(&desk), ["a|o1|1|1|10", "b|o2|1|1|100"]);
+    assert_eq!(fixture.take(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
+    assert_eq!(kept(&fixture), ["a|o1|1|1|10", "b|o2|1|1|100"]);
 
     // Another group's order of the same name is another order.
-    desk.sell(vec![order("o1", "e1", 10)]).await;
+    fixture.sell(vec![order("o1", "e1", 10)]).await;
 }
 
 /// "A line that is not valid is named …, and the rest is kept".
 #[tokio::test]
 async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let batch = vec![order("o1", "d1", 1), order("o2", "x", 1), order("o3", "d1", 1)];
     let unknown = rejected("deviceCode: no device x is known");
-    assert_eq!(desk.take(batch).await, [Outcome::Accepted, unknown, Outcome::Accepted]);
-    assert_eq!(kept(&desk), ["a|o1|1|1|1", "a|o3|2|2|1"]);
+    assert_eq!(fixture.take(batch).await, [Outcome::Accepted, unknown, Outcome::Accepted]);
+    assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 
 /// "decides, with the trade's start, whose order it is": what an import knows of the fleet is
 /// forgotten when the fleet changes.
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
     let owners = owners();
-    let first = desk.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
+    let first = fixture.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
     assert_eq!(first, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..known_device("d1") };
-    let devices = vec![moved, crate::desk::device("new", "b")];
-    desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let devices = vec![moved, crate::test_store::device("new", "b")];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
-    let second = desk.store.receive(batch, owners, NOW).await.unwrap();
+    let second = fixture.store.receive(batch, owners, NOW).await.unwrap();
     assert_eq!(second, [const { Outcome::Accepted }; 2]);
-    assert_eq!(kept(&desk), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
+    assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
 /// "names and numbers that it leaves out stay what they were": what an order that comes in again is
 /// kept as is settled from both; a settling that fails takes the whole batch back.
 #[tokio::test]
 async fn settling_sees_what_is_kept() {
-    let desk = Desk::furnished().await;
+    let fixture = TestStore::furnished().await;
     let first = Incoming { trade_no_in: number("I"), ..order("o1", "d1", 10) };
-    desk.sell(vec![first]).await;
+    fixture.sell(vec![first]).await;
     let joined = |order: &Incoming, kept: &Kept| {
         let number = kept.trade_no_in.as_deref().unwrap_or("none");
         let head = format!("{} after {} ({number})", order.record.head, kept.record.head);
@@ -195,31 +195,31 @@ async fn settling_sees_what_is_kept() {
     };
     let again = Arc::new(vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }]);
     let shape = Arc::new(TestShape { settle: joined });
-    let store = Store::open(&Opening { shape, ..opening(&desk.ground) }).await.unwrap();
+    let store = Store::open(&OpenOptions { shape, ..opening(&fixture.data) }).await.unwrap();
     let taken = store.receive(again, owners(), NOW).await.unwrap();
     assert_eq!(taken, [Outcome::Updated]);
-    let heads = desk.list("a", "d1", History::Left, NOW).await.unwrap();
+    let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["new after o1 (I)"]);
 
-    let rows = kept(&desk);
+    let rows = kept(&fixture);
     let fails = |_: &Incoming, _: &Kept| Err::<Record, _>(Error::Data("unreadable".to_owned()));
     let batch = Arc::new(vec![order("o2", "d1", 11), order("o1", "d1", 12)]);
     let shape = Arc::new(TestShape { settle: fails });
-    let store = Store::open(&Opening { shape, ..opening(&desk.ground) }).await.unwrap();
+    let store = Store::open(&OpenOptions { shape, ..opening(&fixture.data) }).await.unwrap();
     assert!(store.receive(batch, owners(), NOW).await.is_err());
-    assert_eq!(kept(&desk), rows);
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(kept(&fixture), rows);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "An order counts as activity at its trade's start", in the group that it belongs to; one from
 /// ahead counts as now.
 #[tokio::test]
 async fn an_order_is_activity() {
-    let desk = Desk::furnished().await;
-    let active = || desk.ask("select last_active_ms from ledger where device_code = 'd1'");
+    let fixture = TestStore::furnished().await;
+    let active = || fixture.ask("select last_active_ms from ledger where device_code = 'd1'");
     assert_eq!(active(), ["null"]);
     for (id, at, last) in [("o1", 50, 50), ("o2", 40, 50), ("o3", NOW.0 + 9, NOW.0)] {
-        desk.sell(vec![order(id, "d1", at)]).await;
+        fixture.sell(vec![order(id, "d1", at)]).await;
         assert_eq!(active(), [last.to_string()], "{id}");
     }
 }

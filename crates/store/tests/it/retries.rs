@@ -3,7 +3,7 @@
 
 use kiosque_store::{Error, Refused};
 
-use crate::desk::{Desk, Ground, order};
+use crate::test_store::{TestData, TestStore, order};
 
 const REFUSE: &str = include_str!("../sql/refuse_at_first.sql");
 
@@ -17,27 +17,27 @@ const AT_ONCE: &str = "immediate";
 const AT_THE_COMMIT: &str = "deferred";
 
 /// A desk on which what is added to a table is refused so many times.
-async fn refusing(table: &str, code: &str, times: u32, when: &str) -> Desk {
-    let desk = Desk::furnished_on(Ground::postgres()).await;
-    let Ground::Postgres(place) = &desk.ground else { panic!("PostgreSQL was asked for") };
+async fn refusing(table: &str, code: &str, times: u32, when: &str) -> TestStore {
+    let fixture = TestStore::furnished_on(TestData::postgres()).await;
+    let TestData::Postgres(place) = &fixture.data else { panic!("PostgreSQL was asked for") };
     let refuse = REFUSE.replace("THE_TABLE", table).replace("'SQLSTATE'", &format!("'{code}'"));
     place.sql(&refuse.replace("<= TIMES", &format!("<= {times}")).replace("WHEN", when));
-    desk
+    fixture
 }
 
-fn tries(desk: &Desk) -> u32 {
-    desk.ask("select last_value from tries")[0].parse().unwrap()
+fn tries(fixture: &TestStore) -> u32 {
+    fixture.ask("select last_value from tries")[0].parse().unwrap()
 }
 
 #[tokio::test]
 async fn a_login_that_others_were_in_the_way_of_is_done_again() {
     for code in IN_THE_WAY {
         for when in [AT_ONCE, AT_THE_COMMIT] {
-            let desk = refusing("sessions", code, 3, when).await;
-            let session = desk.log_in("ops").await.unwrap();
-            assert_eq!(tries(&desk), 4, "{code}, {when}");
-            desk.switch(session, "b").await;
-            let told = desk.ask("select event from audit where event = 'login'");
+            let fixture = refusing("sessions", code, 3, when).await;
+            let session = fixture.log_in("ops").await.unwrap();
+            assert_eq!(tries(&fixture), 4, "{code}, {when}");
+            fixture.switch(session, "b").await;
+            let told = fixture.ask("select event from audit where event = 'login'");
             assert_eq!(told.len(), 1, "{code}, {when}: it was told more than once");
         }
     }
@@ -48,11 +48,11 @@ async fn a_login_that_others_were_in_the_way_of_is_done_again() {
 async fn orders_that_others_were_in_the_way_of_are_taken_once() {
     for code in IN_THE_WAY {
         for when in [AT_ONCE, AT_THE_COMMIT] {
-            let desk = refusing("orders", code, 2, when).await;
-            desk.sell(vec![order("o1", "d1", 1), order("o2", "e1", 2)]).await;
-            let kept = desk.ask("select order_id from orders order by order_id");
+            let fixture = refusing("orders", code, 2, when).await;
+            fixture.sell(vec![order("o1", "d1", 1), order("o2", "e1", 2)]).await;
+            let kept = fixture.ask("select order_id from orders order by order_id");
             assert_eq!(kept, ["o1", "o2"], "{code}, {when}");
-            assert!(tries(&desk) > 2, "{code}, {when}");
+            assert!(tries(&fixture) > 2, "{code}, {when}");
         }
     }
 }
@@ -61,14 +61,14 @@ async fn orders_that_others_were_in_the_way_of_are_taken_once() {
 async fn what_fails_for_a_cause_of_its_own_is_tried_once() {
     for code in ITS_OWN {
         for when in [AT_ONCE, AT_THE_COMMIT] {
-            let desk = refusing("sessions", code, 3, when).await;
-            let refused = desk.log_in("ops").await;
+            let fixture = refusing("sessions", code, 3, when).await;
+            let refused = fixture.log_in("ops").await;
             let Err(Refused::Store(Error::Postgres(error))) = refused else {
                 panic!("{code}, {when}: {refused:?}")
             };
             assert_eq!(error.code().unwrap().code(), code);
-            assert_eq!(tries(&desk), 1, "{code}, {when}");
-            assert_eq!(desk.ask("select * from sessions"), [""; 0], "{code}, {when}");
+            assert_eq!(tries(&fixture), 1, "{code}, {when}");
+            assert_eq!(fixture.ask("select * from sessions"), [""; 0], "{code}, {when}");
         }
     }
 }
@@ -76,9 +76,9 @@ async fn what_fails_for_a_cause_of_its_own_is_tried_once() {
 /// Others who are always in the way are not waited for without an end.
 #[tokio::test]
 async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
-    let desk = refusing("sessions", "40001", 1_000, AT_ONCE).await;
-    let refused = desk.log_in("ops").await;
+    let fixture = refusing("sessions", "40001", 1_000, AT_ONCE).await;
+    let refused = fixture.log_in("ops").await;
     assert!(matches!(refused, Err(Refused::Store(Error::Postgres(_)))), "{refused:?}");
-    assert_eq!(tries(&desk), 10);
-    assert_eq!(desk.ask("select * from sessions"), [""; 0]);
+    assert_eq!(tries(&fixture), 10);
+    assert_eq!(fixture.ask("select * from sessions"), [""; 0]);
 }

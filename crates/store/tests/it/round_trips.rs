@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{Currency, DeviceCode, GroupId, Minor, PageAsk, Presented, UnixMs};
+use kiosque_model::{Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    DashboardAsk, Device, DeviceAsk, DeviceLine, Error, History, OnlineSince, Opening, OrderAsk,
-    Ready, SessionLease, Span, Store, StorePlace, TradeNumbers,
+    DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
+    OrderQuery, Ready, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testdb::Place;
 
-use crate::desk::{Desk, Ground, NOW, opening, order, sold};
+use crate::test_store::{NOW, TestData, TestStore, opening, order, sold};
 
 /// Counts the turns of all its connections.
 struct Relay {
@@ -74,7 +74,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, seen: impl Fn()) {
 struct Counted {
     relay: Relay,
     store: Store,
-    session: Presented,
+    session: PresentedToken,
 }
 
 /// The address with another port.
@@ -93,7 +93,7 @@ async fn counted() -> Counted {
     let place = Place::new();
     let relay = Relay::to(server_of(place.url()));
     let url = through(place.url(), &relay);
-    let desk = Desk::furnished_on(Ground::Postgres(place)).await;
+    let fixture = TestStore::furnished_on(TestData::Postgres(place)).await;
     let orders = (0..40).map(|at| {
         let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(7), name: None }];
         let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
@@ -101,28 +101,28 @@ async fn counted() -> Counted {
         let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods };
         sold(order(&format!("o{at}"), "d1", at), sale)
     });
-    desk.sell(orders.collect()).await;
-    let session = desk.log_in("ops").await.unwrap();
+    fixture.sell(orders.collect()).await;
+    let session = fixture.log_in("ops").await.unwrap();
     // A lease so long that nothing but the requests is asked for meanwhile.
     let lease = SessionLease { length: Duration::from_secs(3_600), ..SessionLease::default() };
-    let place = StorePlace::Postgres(&url);
-    let opening = Opening { place, lease, ..opening(&desk.ground) };
+    let place = StoreLocation::Postgres(&url);
+    let opening = OpenOptions { place, lease, ..opening(&fixture.data) };
     let store = Store::open(&opening).await.unwrap();
     Counted { relay, store, session }
 }
 
-fn all() -> DashboardAsk {
-    DashboardAsk { group: None, devices: Vec::new(), start: UnixMs(0), end: UnixMs(2_000_000) }
+fn all() -> DashboardQuery {
+    DashboardQuery { group: None, devices: Vec::new(), start: UnixMs(0), end: UnixMs(2_000_000) }
 }
 
-fn orders(span: Option<Span>) -> OrderAsk {
-    let (device, page) = (DeviceCode::parse("d1").ok(), PageAsk::new(2, 10).unwrap());
-    OrderAsk { device, history: History::Left, span, page }
+fn orders(span: Option<Span>) -> OrderQuery {
+    let (device, page) = (DeviceCode::parse("d1").ok(), PageRequest::new(2, 10).unwrap());
+    OrderQuery { device, history: History::Left, span, page }
 }
 
-fn devices(group: Option<&str>) -> DeviceAsk {
-    let (group, page) = (group.map(GroupId::parse), PageAsk::new(1, 10).unwrap());
-    DeviceAsk { group, code: None, name_part: None, is_online: None, page }
+fn devices(group: Option<&str>) -> DeviceQuery {
+    let (group, page) = (group.map(GroupId::parse), PageRequest::new(1, 10).unwrap());
+    DeviceQuery { group, code: None, name_part: None, is_online: None, page }
 }
 
 type Nothing = ();
@@ -144,9 +144,9 @@ async fn ask(counted: &Counted, name: &str) {
     let (store, session) = (&counted.store, &counted.session);
     let online = OnlineSince(UnixMs(0));
     let span = Span { start: UnixMs(0), end: UnixMs(1_000) };
-    let some = DashboardAsk { devices: vec![DeviceCode::parse("d1")], ..all() };
-    let cut = DashboardAsk { start: UnixMs(5), end: UnixMs(30), ..all() };
-    let other = DashboardAsk { group: Some(GroupId::parse("b")), ..all() };
+    let some = DashboardQuery { devices: vec![DeviceCode::parse("d1")], ..all() };
+    let cut = DashboardQuery { start: UnixMs(5), end: UnixMs(30), ..all() };
+    let other = DashboardQuery { group: Some(GroupId::parse("b")), ..all() };
     let inner = Some("oid:o3".to_owned());
     let done = match name {
         "session" => store.session(session, NOW).await,

@@ -6,7 +6,7 @@ mod sums;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 
-use crate::desk::{Desk, aisle, known_device, order};
+use crate::test_store::{TestStore, aisle, known_device, order};
 
 /// What is planted, and what is said of it.
 const PLANTED: &[(&str, &[&str])] = &[
@@ -74,22 +74,22 @@ const PLANTED: &[(&str, &[&str])] = &[
 ];
 
 /// A device with five orders, two of them archived, and a stock of 5.
-async fn desk() -> Desk {
-    let desk = Desk::furnished().await;
+async fn fixture() -> TestStore {
+    let fixture = TestStore::furnished().await;
     let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
     let devices = vec![DeviceEntry { aisles, ..known_device("d1") }];
-    desk.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let ids = ["o1", "o2", "o3", "o4", "o5"];
-    desk.sell((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
-    desk.sell(vec![order("f1", "e1", 10)]).await;
-    desk.store.archive(UnixMs(12)).await.unwrap();
-    desk
+    fixture.sell((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
+    fixture.sell(vec![order("f1", "e1", 10)]).await;
+    fixture.store.archive(UnixMs(12)).await.unwrap();
+    fixture
 }
 
 /// "Recounts … from the orders themselves": and finds nothing where nothing is wrong.
 #[tokio::test]
 async fn data_that_is_whole_has_no_differences() {
-    let verified = desk().await.store.verify().await.unwrap();
+    let verified = fixture().await.store.verify().await.unwrap();
     assert_eq!((verified.orders, verified.ledgers), (6, 3));
     assert_eq!(verified.differences, [""; 0]);
 }
@@ -98,8 +98,8 @@ async fn data_that_is_whole_has_no_differences() {
 #[tokio::test]
 async fn each_planted_difference_is_named() {
     for (planted, differences) in PLANTED {
-        let desk = desk().await;
-        desk.tamper(planted);
-        assert_eq!(desk.store.verify().await.unwrap().differences, *differences, "{planted}");
+        let fixture = fixture().await;
+        fixture.tamper(planted);
+        assert_eq!(fixture.store.verify().await.unwrap().differences, *differences, "{planted}");
     }
 }

@@ -4,16 +4,16 @@
 use kiosque_testdb::Server;
 
 use super::{FLEET, Node};
-use crate::program::House;
+use crate::program::Sandbox;
 
 #[test]
 fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate() {
-    let house = House::with(FLEET, "UTC");
-    drop(house.serve());
-    let [cert, key] = ["cert.pem", "key.pem"].map(|name| house.data().join("tls").join(name));
+    let sandbox = Sandbox::with(FLEET, "UTC");
+    drop(sandbox.serve());
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| sandbox.data().join("tls").join(name));
     let text = |path| std::fs::read_to_string(path).unwrap();
     let server = Server::start_with_tls(&text(&cert), &text(&key)).unwrap();
-    let fleet = house.file("fleet.toml", FLEET);
+    let fleet = sandbox.file("fleet.toml", FLEET);
     let with = |options: &str| {
         let mut node = Node::on(&[&server]);
         node.store.push_str(options);
@@ -21,7 +21,7 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
     };
     with(&format!("?sslmode=require&sslrootcert={}", cert.display())).good();
     // Another house's certificate is not this server's.
-    let other = House::with(FLEET, "UTC");
+    let other = Sandbox::with(FLEET, "UTC");
     drop(other.serve());
     let stranger = other.data().join("tls/cert.pem");
     let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).bad();

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{FLEET, Node, is_soak, log_in, order};
 use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
-use crate::program::{House, Served};
+use crate::program::{Sandbox, Served};
 use crate::walk;
 
 const REFUSE_TO_OPEN: &str = include_str!("../../../../store/tests/sql/refuse_to_open.sql");
@@ -30,21 +30,21 @@ fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 
 #[test]
 fn a_move_that_is_killed_goes_on_where_it_was() {
     let orders = if is_soak() { 1_000_000 } else { 20_000 };
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let mut file = String::new();
     for at in 0..orders {
         write!(file, "{}", order("m", at)).unwrap();
     }
-    let file = house.file("orders.ndjson", file);
-    house.run(&["import", "orders", &file]).good();
-    let served = house.serve();
+    let file = sandbox.file("orders.ndjson", file);
+    sandbox.run(&["import", "orders", &file]).good();
+    let served = sandbox.serve();
     let token = log_in(&mut served.caller(), "guest");
     let before = (orders <= 20_000).then(|| told(&served, &token));
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    let move_it = || house.command(&["move", "--store", &node.store]);
+    let move_it = || sandbox.command(&["move", "--store", &node.store]);
     let mut kills = 0;
     for time_ms in [150, 400] {
         let mut moving = move_it().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -61,7 +61,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     assert!(moved.contains(&format!(": {orders} orders and 1 sessions, ")), "{moved}");
     assert!(!moved.contains("had copied 0:"), "{moved}");
 
-    let refused = house.run(&["verify"]).bad().stderr;
+    let refused = sandbox.run(&["verify"]).bad().stderr;
     assert!(refused.contains("this data has moved to a database"), "{refused}");
     let verified = node.run(&["verify"]).good().stdout;
     assert!(verified.contains("no difference"), "{verified}");
@@ -76,23 +76,23 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
 /// repetition opens the database.
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let file: String = (0..40).map(|at| order("m", at)).collect();
-    let file = house.file("orders.ndjson", file);
-    house.run(&["import", "orders", &file]).good();
-    let served = house.serve();
+    let file = sandbox.file("orders.ndjson", file);
+    sandbox.run(&["import", "orders", &file]).good();
+    let served = sandbox.serve();
     let token = log_in(&mut served.caller(), "guest");
     let before = told(&served, &token);
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    let move_it = || house.run(&["move", "--store", &node.store]);
+    let move_it = || sandbox.run(&["move", "--store", &node.store]);
     server.sql(REFUSE_TO_OPEN).unwrap();
     let stopped = move_it().bad().stderr;
     assert!(stopped.contains("refused for a test"), "{stopped}");
     server.sql(REFUSE_NO_MORE).unwrap();
-    let folder = house.run(&["verify"]).bad().stderr;
+    let folder = sandbox.run(&["verify"]).bad().stderr;
     assert!(folder.contains("this data has moved to a database"), "{folder}");
     let database = node.run(&["verify"]).bad().stderr;
     assert!(database.contains("repeat `kiosque move`"), "{database}");
@@ -110,12 +110,12 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 /// A database that is somebody's is left alone.
 #[test]
 fn a_move_goes_into_an_empty_database_only() {
-    let house = House::with(FLEET, "UTC");
+    let sandbox = Sandbox::with(FLEET, "UTC");
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     node.furnish();
-    let refused = house.run(&["move", "--store", &node.store]).bad().stderr;
+    let refused = sandbox.run(&["move", "--store", &node.store]).bad().stderr;
     assert!(refused.contains("the database holds data already"), "{refused}");
-    house.run(&["verify"]).good();
+    sandbox.run(&["verify"]).good();
     node.run(&["verify"]).good();
 }

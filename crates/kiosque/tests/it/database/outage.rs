@@ -228,9 +228,9 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     let node = Node::on(&[&server]);
     node.furnish();
     server.stop().unwrap();
-    let mut command = node.house.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = node.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.args(["--operator-listen", "127.0.0.1:0", "--store", &node.store]);
-    let cert = node.house.data().join("tls/cert.pem");
+    let cert = node.sandbox.data().join("tls/cert.pem");
     thread::scope(|scope| {
         let starting = scope.spawn(move || Served::start(&mut command, &cert));
         thread::sleep(Duration::from_secs(2));

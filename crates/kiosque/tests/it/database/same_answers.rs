@@ -12,7 +12,7 @@ use crate::caller::{
     BEST_PATH, BY_DEVICE_PATH, Caller, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH,
     TREND_PATH,
 };
-use crate::program::{House, Ran, Served, kiosque};
+use crate::program::{Ran, Sandbox, Served, kiosque};
 use crate::walk;
 
 /// Where the real report lies; `cargo xtask test` sets it.
@@ -44,12 +44,12 @@ fn report() -> String {
 }
 
 /// Fills a place as the example's README says; returns a key for the operator's calls.
-fn bring_in(house: &House, command: impl Fn(&[&str]) -> Command) -> String {
+fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
     let run = |args: &[&str]| Ran::of(&mut command(args)).good();
     let (fleet, mapping) = (example("fleet.toml"), example("mapping.toml"));
     run(&["apply", &fleet, "--timezone", ZONE]);
     // What is set aside goes beside the report, so this one is a copy.
-    let report = house.file("report.csv", std::fs::read(report()).unwrap());
+    let report = sandbox.file("report.csv", std::fs::read(report()).unwrap());
     run(&["import", "orders", &report, "--map", &mapping]);
     assert!(run(&["verify"]).stdout.contains("no difference"));
     run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned()
@@ -59,17 +59,17 @@ fn bring_in(house: &House, command: impl Fn(&[&str]) -> Command) -> String {
 struct One {
     served: Served,
     /// Its folder, kept for as long as it runs.
-    _house: House,
+    _house: Sandbox,
     caller: Caller,
     token: String,
     key: String,
 }
 
 impl One {
-    fn of(served: Served, house: House, key: String) -> One {
+    fn of(served: Served, sandbox: Sandbox, key: String) -> One {
         let mut caller = served.caller();
         let token = caller.log_in("sales-report", "read-the-report");
-        One { served, _house: house, caller, token, key }
+        One { served, _house: sandbox, caller, token, key }
     }
 
     fn operate(&self, call: &str, body: &Value) {
@@ -132,18 +132,18 @@ fn take_out_creation(told: &mut Value) {
 
 /// The report in both engines, each served.
 fn both(server: &Server) -> Both {
-    let (house, node) = (House::new(), Node::on(&[server]));
+    let (sandbox, node) = (Sandbox::new(), Node::on(&[server]));
     let in_node = |args: &[&str]| {
         let mut command = kiosque();
         command.args(args).args(["--store", &node.store]);
         command
     };
     let [key, other_key] = thread::scope(|scope| {
-        let other = scope.spawn(|| bring_in(&node.house, in_node));
-        [bring_in(&house, |args| house.command(args)), other.join().unwrap()]
+        let other = scope.spawn(|| bring_in(&node.sandbox, in_node));
+        [bring_in(&sandbox, |args| sandbox.command(args)), other.join().unwrap()]
     });
-    let one = One::of(house.serve(), house, key);
-    let other = One::of(node.serve(&[]), node.house, other_key);
+    let one = One::of(sandbox.serve(), sandbox, key);
+    let other = One::of(node.serve(&[]), node.sandbox, other_key);
     Both { each: [one, other], asked: 0 }
 }
 

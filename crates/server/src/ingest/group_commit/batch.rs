@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kiosque_model::GroupNo;
-use kiosque_store::{Incoming, let_others_go};
+use kiosque_store::{Incoming, yield_if_due};
 
 use super::Parcel;
 
@@ -27,7 +27,7 @@ impl Drop for Orders {
     fn drop(&mut self) {
         for order in self.0.drain(..) {
             drop(order);
-            let_others_go();
+            yield_if_due();
         }
     }
 }
@@ -48,7 +48,7 @@ impl Batch {
             let start = orders.len();
             let mut lines = Vec::with_capacity(share);
             for one in parcel.orders.by_ref().take(share) {
-                let_others_go();
+                yield_if_due();
                 lines.push(one.line);
                 orders.push(one.incoming);
             }
@@ -58,7 +58,7 @@ impl Batch {
     }
 
     /// The group that comes next in the parcel of which most is left.
-    pub(super) fn has_come_to(&self) -> Option<GroupNo> {
+    pub(super) fn current_group(&self) -> Option<GroupNo> {
         let parcels = self.pieces.iter().map(|piece| &piece.parcel);
         parcels.max_by_key(|parcel| parcel.orders.len()).and_then(Parcel::group)
     }
@@ -109,7 +109,7 @@ mod tests {
             (&[], 8, None),
         ] {
             let batch = Batch::of(parcels.iter().map(|orders| parcel(orders)).collect(), size);
-            assert_eq!(batch.has_come_to(), group.map(GroupNo), "{parcels:?} at {size}");
+            assert_eq!(batch.current_group(), group.map(GroupNo), "{parcels:?} at {size}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use kiosque_model::Zone;
-use kiosque_store::let_others_go;
+use kiosque_store::yield_if_due;
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
 use crate::ingest::line;
@@ -91,7 +91,7 @@ pub(in crate::ingest) fn check_block(
     chunk: &mut Chunk,
 ) {
     for raw in block {
-        let_others_go();
+        yield_if_due();
         match check(&raw, zone, names, &mut chunk.unknown_keys) {
             Ok(prepared) => chunk.prepared.push(prepared),
             Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),

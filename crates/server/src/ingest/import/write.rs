@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_model::GroupNo;
-use kiosque_store::{Outcome, Owners, let_others_go};
+use kiosque_store::{Outcome, Owners, yield_if_due};
 
 use super::{Import, ImportError, Prepared, Progress};
 use crate::ingest::rejected::Rejected;
@@ -110,7 +110,7 @@ pub(in crate::ingest) fn in_turn(
     let mut seen = HashSet::with_capacity(prepared.len());
     let mut again = Vec::with_capacity(prepared.len());
     for one in &prepared {
-        let_others_go();
+        yield_if_due();
         // The same id on another device is another group's order, or will be rejected.
         let identity = (one.incoming.order_id.as_str(), one.incoming.device_code.as_str());
         again.push(!seen.insert(identity));
@@ -119,7 +119,7 @@ pub(in crate::ingest) fn in_turn(
     let mut repeats = Vec::new();
     let mut firsts = Vec::with_capacity(prepared.len());
     for (one, again) in prepared.into_iter().zip(again) {
-        let_others_go();
+        yield_if_due();
         if again { repeats.push(one) } else { firsts.push(one) }
     }
     side_by_side(&mut firsts, groups);

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use kiosque_contract::{LineItem, OrderHead};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
-use kiosque_wire::{LineItem, OrderHead};
 use serde::Deserialize;
 
 use super::{Head, SHAPE, parsed, render, render_head};

@@ -4,7 +4,7 @@ use http_body_util::Full;
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
-use crate::harness::{self, DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, Reply, TOKEN_PATH};
+use crate::harness::{self, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 
 /// What a body is answered with.
 enum Want {
@@ -39,17 +39,17 @@ fn assert_answer(reply: &Reply, want: &Want) {
     }
 }
 
-async fn ask(house: &House, token: &str, body: Vec<u8>) -> Reply {
+async fn ask(server: &TestServer, token: &str, body: Vec<u8>) -> Reply {
     let request = harness::post(&format!("/v8/{ORDERS_PATH}")).header("third-api-token", token);
     let request = request.body(Full::from(body)).unwrap();
-    house.caller().await.send(request).await
+    server.caller().await.send(request).await
 }
 
 /// "A body is a JSON object": whatever else comes, and however deep, is told and does no harm.
 #[tokio::test]
 async fn hostile_json_gets_an_envelope() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let too_deep = "nested deeper than 32 levels";
     let nested = |open: &str, inner: &str, close: &str, levels: usize| {
         let (open, close) = (open.repeat(levels), close.repeat(levels));
@@ -99,16 +99,16 @@ async fn hostile_json_gets_an_envelope() {
     for (body, want) in cases {
         let shown: String = body.chars().take(80).collect();
         println!("{shown}");
-        assert_answer(&ask(&house, &token, body.into_bytes()).await, &want);
+        assert_answer(&ask(&server, &token, body.into_bytes()).await, &want);
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 /// Bytes that are no UTF-8 are told with their place; other encodings are no JSON here.
 #[tokio::test]
 async fn other_encodings_are_told() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let text = r#"{"deviceCode":"D1"}"#;
     let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let utf16_marked = [b"\xff\xfe", utf16.as_slice()].concat();
@@ -122,30 +122,30 @@ async fn other_encodings_are_told() {
         (utf16_marked, "not UTF-8 at byte 0"),
         (gzip, "not UTF-8 at byte 1"),
     ] {
-        assert_answer(&ask(&house, &token, body).await, &Unreadable(said));
+        assert_answer(&ask(&server, &token, body).await, &Unreadable(said));
     }
 }
 
 /// Without a live session nobody is told what is wrong with a body, however wrong it is.
 #[tokio::test]
 async fn a_hostile_body_without_a_session_is_a_refused_token() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     for body in ["[".repeat(100_000), String::new(), "x".repeat(2 << 20)] {
         for path in [DEVICES_PATH, ORDERS_PATH] {
-            assert_eq!(house.call(path, None, &body).await.code(), -4);
-            assert_eq!(house.call(path, Some("x"), &body).await.code(), -4);
+            assert_eq!(server.call(path, None, &body).await.code(), -4);
+            assert_eq!(server.call(path, Some("x"), &body).await.code(), -4);
         }
-        assert_eq!(house.call(LOGOUT_PATH, None, &body).await.code(), -3);
+        assert_eq!(server.call(LOGOUT_PATH, None, &body).await.code(), -3);
     }
 }
 
 /// "A body where none is allowed is ignored", and the connection goes on after it.
 #[tokio::test]
 async fn a_body_that_nobody_asked_for_is_ignored() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     for body in ["[[[".to_owned(), "x".repeat(2 << 20), "{\"a\":1,\"a\":2}".to_owned()] {
-        let token = house.log_in("ops").await.token;
-        let mut caller = house.caller().await;
+        let token = server.log_in("ops").await.token;
+        let mut caller = server.caller().await;
         let reply = caller.call(LOGOUT_PATH, Some(&token), &body).await;
         assert_eq!((reply.code(), reply.data()), (200, &serde_json::Value::Null));
         assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").await.code(), -4);
@@ -155,17 +155,17 @@ async fn a_body_that_nobody_asked_for_is_ignored() {
 /// Names and passwords that are meant to be something else are just wrong.
 #[tokio::test]
 async fn hostile_credentials_are_wrong_ones() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     let long = "x".repeat(900_000);
     for name in ["ops' or '1'='1", "ops\\u0000", "OPS", " ops", "o\\u006fps", "%6fps", &long] {
         let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
-        let reply = house.call(TOKEN_PATH, None, &body).await;
+        let reply = server.call(TOKEN_PATH, None, &body).await;
         assert_envelope(&reply);
         assert_eq!(reply.code(), -2, "{name:.40}");
     }
     for password in ["", " ", "secret ", "SECRET", "secret\\u0000", &long] {
         let body = format!(r#"{{"username":"ops","password":"{password}"}}"#);
-        let reply = house.call(TOKEN_PATH, None, &body).await;
+        let reply = server.call(TOKEN_PATH, None, &body).await;
         let blank = password.trim().is_empty();
         assert_eq!(reply.code(), if blank { -1 } else { -2 }, "{password:.40}");
     }
@@ -174,9 +174,9 @@ async fn hostile_credentials_are_wrong_ones() {
 /// "Content type absent or another: accepted if the body parses."
 #[tokio::test]
 async fn the_content_type_decides_nothing() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let kinds: [&[&str]; 7] = [
         &[],
         &["text/plain"],

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
-use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH};
+use crate::harness::{DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 /// Requests that are sent before the answers to earlier ones are answered in their order.
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let mut all = Vec::new();
     for size in 1..=50 {
         let path = format!("{DEVICES_PATH}?size={size}");
@@ -33,9 +33,9 @@ async fn pipelined_requests_are_answered_in_order() {
 /// A body may come in chunks, of any size, with extensions and trailers.
 #[tokio::test]
 async fn chunked_bodies_are_bodies() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let head = format!(
         "POST /v8/{ORDERS_PATH} HTTP/1.1\r\nHost: localhost\r\nthird-api-token: {token}\r\n\
          Transfer-Encoding: chunked\r\n\r\n"
@@ -55,7 +55,7 @@ async fn chunked_bodies_are_bodies() {
     assert_unreadable(&wire.ask(format!("{head}0\r\n\r\n")).await, "the body is empty");
     // Where chunks break off, so does the body, and with it the connection.
     for broken in ["xyz\r\n", "ffffffffffffffffff\r\n", "2\r\n{}{}\r\n0\r\n\r\n"] {
-        let mut wire = Wire::open(&house).await;
+        let mut wire = Wire::open(&server).await;
         assert_unreadable(&wire.ask(format!("{head}{broken}")).await, "the body broke off");
         assert!(wire.is_closed().await, "{broken:?}");
     }
@@ -64,9 +64,9 @@ async fn chunked_bodies_are_bodies() {
 /// A caller that waits to be told to send its body is told.
 #[tokio::test]
 async fn expect_100_continue_is_answered() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     for (path, token, code) in
         [(DEVICES_PATH, token.as_str(), 200), (DEVICES_PATH, "x", -4), ("nowhere", "x", 0)]
     {
@@ -84,9 +84,9 @@ async fn expect_100_continue_is_answered() {
 /// before would take the answer with it, and the next request needs another handshake.
 #[tokio::test]
 async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(300_000));
     for (path, token, body, code) in [
         (DEVICES_PATH, Some(token.as_str()), "{}", 200),
@@ -117,14 +117,14 @@ async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
 /// A caller that hangs up in the middle harms nobody; what it had begun is not done.
 #[tokio::test]
 async fn a_caller_that_hangs_up_in_the_middle_harms_nobody() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let request = post(TOKEN_PATH, &[], r#"{"username":"ops","password":"secret"}"#);
     for length in (0..request.len()).step_by(7) {
-        let mut wire = Wire::open(&house).await;
+        let mut wire = Wire::open(&server).await;
         wire.say(&request[..length]).await;
         drop(wire);
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }

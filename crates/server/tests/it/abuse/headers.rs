@@ -2,13 +2,13 @@
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{DEVICES_PATH, House, SWITCH_PATH};
+use crate::harness::{DEVICES_PATH, SWITCH_PATH, TestServer};
 
 /// "Every other token fault (unknown, replaced, expired, altered, Bearer …, sent twice): -4."
 #[tokio::test]
 async fn a_token_is_sent_once_and_exactly() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let bearer = format!("Bearer {token}");
     let list = format!("{token},{token}");
     let quoted = format!("\"{token}\"");
@@ -29,7 +29,7 @@ async fn a_token_is_sent_once_and_exactly() {
         (&["\u{e9}\u{20ac}"], -4),
         (&[""], -4),
     ];
-    let mut wire = Wire::open(&house).await;
+    let mut wire = Wire::open(&server).await;
     for (tokens, code) in cases {
         let headers: Vec<_> = tokens.iter().map(|one| ("Third-API-Token", *one)).collect();
         let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
@@ -42,14 +42,14 @@ async fn a_token_is_sent_once_and_exactly() {
     assert_eq!(reply.code(), 200);
     let twice = [("third-api-token", token.as_str()); 2];
     assert_eq!(wire.ask(post(SWITCH_PATH, &twice, r#"{"groupId":"g1"}"#)).await.code(), -4);
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 /// "X-Locale: best match; unknown or absent: the server's default."
 #[tokio::test]
 async fn languages_that_make_no_sense_are_the_default() {
-    let house = House::with(FLEET).await;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let mut wire = Wire::open(&server).await;
     let (en, zh) = ("Token is incorrect or invalid,please login again", "token 错误或已失效");
     let many = "fr,".repeat(5_000);
     let cases: [(&[&str], &str); 9] = [
@@ -76,8 +76,8 @@ async fn languages_that_make_no_sense_are_the_default() {
 /// What HTTP itself forbids is refused before it is a request, and the connection ends.
 #[tokio::test]
 async fn what_is_no_http_is_refused_by_http() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let start = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");
     for headers in [
         "Content-Length: 2\r\nContent-Length: 3\r\n",
@@ -91,11 +91,11 @@ async fn what_is_no_http_is_refused_by_http() {
         "third-api-token: x\r\n  folded\r\n",
         ": nameless\r\n",
     ] {
-        let mut wire = Wire::open(&house).await;
+        let mut wire = Wire::open(&server).await;
         wire.say(format!("{start}{headers}\r\n{{}}")).await;
         let reply = wire.answer().await.unwrap_or_else(|| panic!("no answer to {headers:?}"));
         assert_eq!((reply.status, reply.text.as_str()), (400, ""), "{headers:?}");
         assert!(wire.is_closed().await, "{headers:?}");
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }

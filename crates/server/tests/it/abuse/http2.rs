@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Door, Wire};
+use super::wire::{Audience, Wire};
 use super::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{self, DEVICES_PATH, House, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH};
+use crate::harness::{self, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 /// What a connection begins with: the magic words and the settings.
 pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
@@ -103,8 +103,8 @@ pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u
     }
 }
 
-async fn over_http2(house: &House, path: &str, token: Option<&str>, body: &str) -> Reply {
-    let mut sender = harness::http2(house.address, house.folder.path()).await;
+async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: &str) -> Reply {
+    let mut sender = harness::http2(server.address, server.folder.path()).await;
     let mut request = http::Request::post(format!("https://localhost{path}"));
     if let Some(token) = token {
         request = request.header("third-api-token", token);
@@ -117,8 +117,8 @@ async fn over_http2(house: &House, path: &str, token: Option<&str>, body: &str) 
 /// Every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     let deep = "[".repeat(100_000);
     let cases: &[(&str, Option<&str>, &str)] = &[
         (DEVICES_PATH, Some(&token), "{}"),
@@ -135,8 +135,8 @@ async fn http2_gives_the_same_answers() {
         ("../v8/nowhere", None, "{}"),
     ];
     for (path, token, body) in cases {
-        let one = house.call(path, *token, body).await;
-        let two = over_http2(&house, &format!("/v8/{path}"), *token, body).await;
+        let one = server.call(path, *token, body).await;
+        let two = over_http2(&server, &format!("/v8/{path}"), *token, body).await;
         assert_envelope(&two);
         assert_eq!((one.status, &one.text), (two.status, &two.text), "{path} {body}");
         let names = |reply: &Reply| -> Vec<String> { reply.headers.keys().cloned().collect() };
@@ -147,9 +147,9 @@ async fn http2_gives_the_same_answers() {
 /// Frames that no library would send end their connection, or are ignored; never more.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::with(&house, &[&rustls::version::TLS13], b"h2");
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
     let nonsense: [(&str, Vec<u8>); 9] = [
         ("no preface", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         ("a body of no stream", frame(0, 0, 1, b"{}")),
@@ -169,7 +169,7 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
         wire.say(&bytes).await;
         wire.say(frame(7, 0, 0, &[0; 8])).await;
         wire.rest().await;
-        assert_serves(&house, &token).await;
+        assert_serves(&server, &token).await;
     }
 }
 
@@ -177,9 +177,9 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
 #[tokio::test]
 async fn a_slow_body_of_http2_ends_its_own_stream() {
     let deadline = Duration::from_millis(500);
-    let house = House::set(FLEET, |settings| settings.limits.body_deadline = deadline).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.body_deadline = deadline).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     let path = format!("/v8/{DEVICES_PATH}");
     let headers = [("third-api-token", token.as_str())];
     wire.say(preface(&[])).await;
@@ -205,9 +205,9 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
 /// Requests that are taken back as soon as they are made cost their caller the connection.
 #[tokio::test]
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     const CANCEL: [u8; 4] = [0, 0, 0, 8];
@@ -223,5 +223,5 @@ async fn a_flood_of_requests_taken_back_ends_its_connection() {
     let enough = await_frame(&mut wire, GOAWAY, 0).await;
     const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
     assert_eq!(enough[4..8], ENHANCE_YOUR_CALM);
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::AsyncWriteExt;
 
-use super::wire::{Door, parsed, post};
+use super::wire::{Audience, parsed, post};
 use super::{FLEET, assert_envelope, assert_serves, http2};
 use crate::harness::{
-    DEVICES_PATH, House, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, size,
+    DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestServer, size,
 };
 
 /// SplitMix64: small, and the same everywhere.
@@ -97,7 +97,7 @@ fn check(mut heard: &[u8], seed: u64) -> usize {
 }
 
 /// A process that has had enough of a request ends it; this caller hangs up after what it said.
-async fn outcome(door: &Door, bytes: &[u8]) -> Vec<u8> {
+async fn outcome(door: &Audience, bytes: &[u8]) -> Vec<u8> {
     let mut wire = door.open().await;
     wire.say(bytes).await;
     let _ = wire.stream.shutdown().await;
@@ -107,9 +107,9 @@ async fn outcome(door: &Door, bytes: &[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     let panics = count_panics();
-    let house = House::with(FLEET).await;
-    let door = Door::of(&house);
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let door = Audience::of(&server);
+    let token = server.log_in("ops").await.token;
     let with = [("third-api-token", token.as_str()), ("X-Locale", "zh-CN"), ("Expect", "x")];
     let good = [
         post(DEVICES_PATH, &with[..1], r#"{"deviceCode":"D1","isOnline":1}"#),
@@ -129,16 +129,16 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     }
     println!("{rounds} rounds, {answers} answers");
     assert!(answers > rounds / 2, "the noise was too loud: {answers} answers");
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     assert_eq!(count_panics(), panics, "something panicked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::with(&house, &[&rustls::version::TLS13], b"h2");
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
     let path = format!("/v8/{DEVICES_PATH}");
     let first = 0x0068_7474_7032;
     println!("seeds from {first}");
@@ -152,16 +152,16 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
         bytes.extend(frames);
         outcome(&door, &bytes).await;
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     assert_eq!(count_panics(), panics, "something panicked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_handshakes_end_their_connection() {
     let panics = count_panics();
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::of(&house);
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::of(&server);
     let first = 0x0074_6c73;
     println!("seeds from {first}");
     for seed in (first..).take(size(200, 5_000)) {
@@ -176,6 +176,6 @@ async fn spoiled_handshakes_end_their_connection() {
         // An alert (21), or the server's side of a handshake (22) that goes no further.
         assert!(heard.is_empty() || [21, 22].contains(&heard[0]), "seed {seed}: {heard:?}");
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     assert_eq!(count_panics(), panics, "something panicked");
 }

@@ -2,7 +2,7 @@
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{DEVICES_PATH, House, Reply, TOKEN_PATH};
+use crate::harness::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer};
 
 #[track_caller]
 fn assert_not_found(reply: &Reply, what: &str) {
@@ -20,9 +20,9 @@ fn request(line: &str, token: &str) -> String {
 
 #[tokio::test]
 async fn other_methods_are_not_found() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "post", "PROPFIND", "M!"];
     for method in methods {
         let line = format!("{method} /v8/{DEVICES_PATH} HTTP/1.1");
@@ -36,9 +36,9 @@ async fn other_methods_are_not_found() {
     assert!(!reply.headers["x-request-id"].is_empty());
     // The next one shows that nothing was left over.
     assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     // A tunnel is refused; what follows it would be the tunnel's.
-    let mut wire = Wire::open(&house).await;
+    let mut wire = Wire::open(&server).await;
     wire.say("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n").await;
     assert_eq!(wire.answer().await.unwrap().status, 404);
 }
@@ -46,9 +46,9 @@ async fn other_methods_are_not_found() {
 /// "The prefix appears exactly once, with no trailing slash."
 #[tokio::test]
 async fn paths_are_taken_as_they_are_written() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let long = "x".repeat(10_000);
     for path in [
         "/",
@@ -76,15 +76,15 @@ async fn paths_are_taken_as_they_are_written() {
         let line = format!("POST {path} HTTP/1.1");
         assert_not_found(&wire.ask(request(&line, &token)).await, path);
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 /// The same request in the other forms that HTTP knows is the same request.
 #[tokio::test]
 async fn other_forms_of_the_same_request_are_answered_alike() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     let plain = wire.ask(request(&format!("POST /v8/{DEVICES_PATH} HTTP/1.1"), &token)).await;
     assert_eq!(plain.code(), 200);
     for line in [
@@ -103,7 +103,7 @@ async fn other_forms_of_the_same_request_are_answered_alike() {
     assert_eq!(reply.text, plain.text);
     assert!(wire.is_closed().await);
     // Neither does it know of a host.
-    let mut wire = Wire::open(&house).await;
+    let mut wire = Wire::open(&server).await;
     let hostless = format!("{old}\r\nthird-api-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}");
     assert_eq!(wire.ask(hostless).await.text, plain.text);
 }
@@ -111,8 +111,8 @@ async fn other_forms_of_the_same_request_are_answered_alike() {
 /// `Connection: close` closes after the answer.
 #[tokio::test]
 async fn a_caller_may_ask_for_the_end() {
-    let house = House::with(FLEET).await;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let mut wire = Wire::open(&server).await;
     let reply = wire.ask(post(TOKEN_PATH, &[("Connection", "close")], "{}")).await;
     assert_eq!(reply.code(), -1);
     assert!(wire.is_closed().await);

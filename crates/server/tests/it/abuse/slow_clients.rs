@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::wire::{Door, Wire, parsed, post};
+use super::wire::{Audience, Wire, parsed, post};
 use super::{FLEET, assert_unreadable, http2};
-use crate::harness::{DEVICES_PATH, House, size};
+use crate::harness::{DEVICES_PATH, TestServer, size};
 
 /// The deadline that a test is about.
 const DEADLINE: Duration = Duration::from_millis(1_000);
@@ -22,11 +22,11 @@ const FAR: Duration = Duration::from_secs(300);
 const DRIP: Duration = Duration::from_millis(100);
 
 /// A house in which one deadline is short and all others are far.
-async fn house(shorten: impl FnOnce(&mut Limits)) -> House {
+async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     let wanted = 8_000;
     let files = rlimit::increase_nofile_limit(wanted).unwrap();
     assert!(files >= wanted, "these tests need {wanted} open files and may have {files}");
-    House::set(FLEET, |settings| {
+    TestServer::set(FLEET, |settings| {
         let limits = &mut settings.limits;
         limits.tls_handshake_deadline = FAR;
         limits.first_byte_deadline = FAR;
@@ -40,13 +40,13 @@ async fn house(shorten: impl FnOnce(&mut Limits)) -> House {
 
 /// Sends many slow callers at once. Each says how long it was suffered; none may be cut off before
 /// the deadline, or kept much longer, or keep good callers waiting.
-async fn suffer<S, F>(house: &House, slow: S)
+async fn suffer<S, F>(server: &TestServer, slow: S)
 where
-    S: Fn(Door, String) -> F,
+    S: Fn(Audience, String) -> F,
     F: Future<Output = Duration> + Send + 'static,
 {
-    let token = house.log_in("ops").await.token;
-    let door = Door::of(house);
+    let token = server.log_in("ops").await.token;
+    let door = Audience::of(server);
     let over = Arc::new(AtomicBool::new(false));
     let mut good = JoinSet::new();
     good.spawn(steady(door.clone(), token.clone(), Arc::clone(&over)));
@@ -74,7 +74,7 @@ where
 }
 
 /// A good caller on one connection; says how many calls were served and how long one took at most.
-async fn steady(door: Door, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+async fn steady(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let mut wire = door.open().await;
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
@@ -88,7 +88,7 @@ async fn steady(door: Door, token: String, over: Arc<AtomicBool>) -> (usize, Dur
 }
 
 /// A good caller with a new connection for each call.
-async fn fresh(door: Door, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+async fn fresh(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
         let start = Instant::now();
@@ -130,8 +130,8 @@ async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
-    let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.tls_handshake_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let start = Instant::now();
         let heard = until_closed(&mut door.tcp().await, || None).await;
         assert_eq!(heard, b"");
@@ -142,8 +142,8 @@ pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
-    let house = house(|limits| limits.tls_handshake_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.tls_handshake_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let mut hello = super::tls::client_hello(&door).into_iter();
         let start = Instant::now();
         let heard = until_closed(&mut door.tcp().await, || hello.next()).await;
@@ -155,8 +155,8 @@ pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
-    let house = house(|limits| limits.first_byte_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.first_byte_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let start = Instant::now();
         let heard = until_closed(&mut door.open().await.stream, || None).await;
         assert_eq!(heard, b"");
@@ -167,8 +167,8 @@ pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
-    let house = house(|limits| limits.header_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.header_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
         let start = Instant::now();
         until_closed(&mut door.open().await.stream, || request.next()).await;
@@ -180,8 +180,8 @@ pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
 /// The deadline for headers holds for the second request of a connection, too.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
-    let house = house(|limits| limits.header_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.header_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let mut wire = door.open().await;
         assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
         let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
@@ -194,8 +194,8 @@ pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
-    let house = house(|limits| limits.body_deadline = DEADLINE).await;
-    suffer(&house, |door, token| {
+    let server = server(|limits| limits.body_deadline = DEADLINE).await;
+    suffer(&server, |door, token| {
         let head = format!(
             "POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n\
              third-api-token: {token}\r\nContent-Length: 4000\r\n\r\n"
@@ -217,8 +217,8 @@ pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
-    let house = house(|limits| limits.idle_deadline = DEADLINE).await;
-    suffer(&house, |door, _| async move {
+    let server = server(|limits| limits.idle_deadline = DEADLINE).await;
+    suffer(&server, |door, _| async move {
         let mut wire = door.open().await;
         let start = Instant::now();
         assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
@@ -231,10 +231,10 @@ pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
-    let house = house(|limits| limits.header_deadline = DEADLINE).await;
+    let server = server(|limits| limits.header_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Door::with(&house, &versions, b"h2");
-    suffer(&house, |_, _| {
+    let http2_door = Audience::with(&server, &versions, b"h2");
+    suffer(&server, |_, _| {
         let door = http2_door.clone();
         async move {
             let mut wire = door.open().await;
@@ -251,10 +251,10 @@ pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
-    let house = house(|limits| limits.idle_deadline = DEADLINE).await;
+    let server = server(|limits| limits.idle_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Door::with(&house, &versions, b"h2");
-    suffer(&house, |_, _| {
+    let http2_door = Audience::with(&server, &versions, b"h2");
+    suffer(&server, |_, _| {
         let door = http2_door.clone();
         async move {
             let mut wire = door.open().await;

@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Door, Wire, post};
+use super::wire::{Audience, Wire, post};
 use super::{FLEET, assert_serves, http2};
-use crate::harness::{DEVICES_PATH, House, ORDERS_PATH};
+use crate::harness::{DEVICES_PATH, ORDERS_PATH, TestServer};
 
 const DEADLINE: Duration = Duration::from_millis(1_000);
 const LATE: Duration = Duration::from_secs(5);
 
 /// A house with a device that has three hundred large orders.
-async fn house() -> House {
-    let house = House::set(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
+async fn server() -> TestServer {
+    let server = TestServer::set(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
     let name = "x".repeat(2_000);
     let orders: String = (0..300)
         .map(|number| {
@@ -23,8 +23,8 @@ async fn house() -> House {
             )
         })
         .collect();
-    house.orders(orders).await;
-    house
+    server.orders(orders).await;
+    server
 }
 
 /// Says a little from time to time until the server has hung up; says how long that took.
@@ -41,27 +41,27 @@ async fn until_gone(wire: &mut Wire, word: &[u8]) -> Duration {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_takes_no_answer_is_closed() {
-    let house = house().await;
-    let token = house.log_in("ops").await.token;
+    let server = server().await;
+    let token = server.log_in("ops").await.token;
     let path = format!("{ORDERS_PATH}?size=300");
     let ask = post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#);
-    let mut wire = Door::of(&house).narrow().await;
+    let mut wire = Audience::of(&server).narrow().await;
     // More than any buffer on the way takes.
     for _ in 0..40 {
         wire.say(&ask).await;
     }
     let gone = until_gone(&mut wire, b"P").await;
     assert!(gone > DEADLINE / 2 && gone < LATE, "gone after {gone:?}");
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 /// A caller that takes its answer slowly, but takes it, within the deadline gets all of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_takes_its_answer_slowly_gets_it() {
-    let house = house().await;
-    let token = house.log_in("ops").await.token;
+    let server = server().await;
+    let token = server.log_in("ops").await.token;
     let path = format!("{ORDERS_PATH}?size=300");
-    let mut wire = Door::of(&house).narrow().await;
+    let mut wire = Audience::of(&server).narrow().await;
     wire.say(post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#)).await;
     for _ in 0..10 {
         tokio::time::sleep(DEADLINE / 20).await;
@@ -74,9 +74,9 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
 /// HTTP/2 lets a caller forbid the server to send; that is no way to hold a connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
-    let house = house().await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::with(&house, &[&rustls::version::TLS13], b"h2");
+    let server = server().await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
     let mut wire = door.open().await;
     const INITIAL_WINDOW_SIZE: u16 = 4;
     wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
@@ -87,5 +87,5 @@ async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     }
     let gone = until_gone(&mut wire, &http2::frame(6, 0, 0, &[0; 8])).await;
     assert!(gone > DEADLINE / 2 && gone < LATE, "gone after {gone:?}");
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }

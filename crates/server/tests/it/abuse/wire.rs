@@ -15,35 +15,35 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::harness::{House, Reply};
+use crate::harness::{Reply, TestServer};
 
 /// How long an answer, or an end, is waited for. A test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How to reach a house. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct Audience {
     pub(crate) address: SocketAddr,
     pub(crate) config: Arc<ClientConfig>,
 }
 
-impl Door {
-    pub(crate) fn of(house: &House) -> Door {
-        Door::with(house, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
+impl Audience {
+    pub(crate) fn of(server: &TestServer) -> Audience {
+        Audience::with(server, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
     }
 
     /// The operator's door.
-    pub(crate) fn of_operator(house: &House) -> Door {
-        Door { address: house.operator, ..Door::of(house) }
+    pub(crate) fn of_operator(server: &TestServer) -> Audience {
+        Audience { address: server.operator, ..Audience::of(server) }
     }
 
     /// A door that speaks these versions of TLS and this protocol.
     pub(crate) fn with(
-        house: &House,
+        server: &TestServer,
         versions: &[&'static SupportedProtocolVersion],
         protocol: &[u8],
-    ) -> Door {
-        let cert = house.folder.path().join("tls/cert.pem");
+    ) -> Audience {
+        let cert = server.folder.path().join("tls/cert.pem");
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(cert).unwrap()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -53,7 +53,7 @@ impl Door {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![protocol.to_vec()];
-        Door { address: house.address, config: Arc::new(config) }
+        Audience { address: server.address, config: Arc::new(config) }
     }
 
     pub(crate) async fn tcp(&self) -> TcpStream {
@@ -88,8 +88,8 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) async fn open(house: &House) -> Wire {
-        Door::of(house).open().await
+    pub(crate) async fn open(server: &TestServer) -> Wire {
+        Audience::of(server).open().await
     }
 
     /// Says it; a server that has hung up does not listen.

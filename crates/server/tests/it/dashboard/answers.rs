@@ -5,16 +5,16 @@ use serde_json::json;
 use super::ask;
 use crate::fixture::{Ask, whole};
 use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, House, ONLINE_PATH, PROFILE_PATH,
-    SUMMARY_PATH, TREND_PATH,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, ONLINE_PATH, PROFILE_PATH,
+    SUMMARY_PATH, TREND_PATH, TestServer,
 };
 use crate::shop;
 
 /// The house of all snapshots, a caller in `harbour`, and a rate for euros, but none for krónur.
-async fn open() -> (House, String) {
-    let (house, token) = shop::open_to_ops().await;
-    house.rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
-    (house, token)
+async fn open() -> (TestServer, String) {
+    let (server, token) = shop::open_to_ops().await;
+    server.rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
+    (server, token)
 }
 
 /// "`{startTimestamp, endTimestamp, timeZone, currency:"USD", kpiList:[{code, name, value, type}],
@@ -22,10 +22,10 @@ async fn open() -> (House, String) {
 /// midnight, until now".
 #[tokio::test]
 async fn a_summary() {
-    let (house, token) = open().await;
-    let summary = whole(&ask(&house, &token, SUMMARY_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    let summary = whole(&ask(&server, &token, SUMMARY_PATH, &json!({})).await);
     insta::assert_snapshot!("a_summary", summary);
-    let chinese = Ask::to(SUMMARY_PATH).token(&token).locale("zh-CN").send(&house).await;
+    let chinese = Ask::to(SUMMARY_PATH).token(&token).locale("zh-CN").send(&server).await;
     insta::assert_snapshot!("a_summary_in_chinese", whole(&chinese));
 }
 
@@ -33,8 +33,8 @@ async fn a_summary() {
 /// rankList:[…the same, at most 10]}`, ranked by salesCount, then salesAmount, then goodsId".
 #[tokio::test]
 async fn a_best_selling_product() {
-    let (house, token) = open().await;
-    let best = whole(&ask(&house, &token, BEST_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    let best = whole(&ask(&server, &token, BEST_PATH, &json!({})).await);
     insta::assert_snapshot!("a_best_selling_product", best);
 }
 
@@ -42,8 +42,8 @@ async fn a_best_selling_product() {
 /// range, by amount descending, then deviceCode".
 #[tokio::test]
 async fn sales_by_device() {
-    let (house, token) = open().await;
-    let by_device = whole(&ask(&house, &token, BY_DEVICE_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    let by_device = whole(&ask(&server, &token, BY_DEVICE_PATH, &json!({})).await);
     insta::assert_snapshot!("sales_by_device", by_device);
 }
 
@@ -51,18 +51,18 @@ async fn sales_by_device() {
 /// "fills days without sales with zero".
 #[tokio::test]
 async fn a_sales_trend() {
-    let (house, token) = open().await;
-    let since_a_thursday = json!({ "startTimestamp": house.now().0 - 4 * 86_400_000 });
-    let trend = whole(&ask(&house, &token, TREND_PATH, &since_a_thursday).await);
+    let (server, token) = open().await;
+    let since_a_thursday = json!({ "startTimestamp": server.now().0 - 4 * 86_400_000 });
+    let trend = whole(&ask(&server, &token, TREND_PATH, &since_a_thursday).await);
     insta::assert_snapshot!("a_sales_trend", trend);
 }
 
 /// "Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
 #[tokio::test]
 async fn a_device_aisle_hierarchy() {
-    let (house, token) = open().await;
-    house.apply(HIERARCHY).await.unwrap();
-    let aisles = whole(&ask(&house, &token, AISLE_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    server.apply(HIERARCHY).await.unwrap();
+    let aisles = whole(&ask(&server, &token, AISLE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_aisle_hierarchy", aisles);
 }
 
@@ -115,12 +115,12 @@ const HIERARCHY: &str = r#"
 /// "`{list:[device record]}`".
 #[tokio::test]
 async fn a_device_profile() {
-    let (house, token) = open().await;
-    let profile = whole(&ask(&house, &token, PROFILE_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    let profile = whole(&ask(&server, &token, PROFILE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_profile", profile);
     // "[device record]": to the letter those of the device page.
-    let page = shop::ask(&house, &token, crate::harness::DEVICES_PATH, "", "{}").await;
-    let profile = ask(&house, &token, PROFILE_PATH, &json!({})).await;
+    let page = shop::ask(&server, &token, crate::harness::DEVICES_PATH, "", "{}").await;
+    let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
     assert_eq!(profile.data()["list"], page.data()["records"]);
 }
 
@@ -128,8 +128,8 @@ async fn a_device_profile() {
 /// lastActiveTimestamp}]}`".
 #[tokio::test]
 async fn online_devices() {
-    let (house, token) = open().await;
-    let online = whole(&ask(&house, &token, ONLINE_PATH, &json!({})).await);
+    let (server, token) = open().await;
+    let online = whole(&ask(&server, &token, ONLINE_PATH, &json!({})).await);
     insta::assert_snapshot!("online_devices", online);
 }
 
@@ -137,11 +137,11 @@ async fn online_devices() {
 /// aisle hierarchy, with no results: `[]`. Device profile with no results: object with `list: []`."
 #[tokio::test]
 async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
-    let (house, _) = open().await;
-    let token = house.log_in("new").await.token;
+    let (server, _) = open().await;
+    let token = server.log_in("new").await.token;
     let mut answers = Vec::new();
     for path in DASHBOARD_PATHS.into_iter().chain([ONLINE_PATH]) {
-        let reply = ask(&house, &token, path, &json!({})).await;
+        let reply = ask(&server, &token, path, &json!({})).await;
         let function = path.rsplit('/').next().unwrap();
         answers.push(format!("{function}\n{}", whole(&reply)));
     }
@@ -151,18 +151,18 @@ async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
 /// The same shapes where there are devices, and no sales in the range.
 #[tokio::test]
 async fn a_range_without_sales_has_the_empty_shapes() {
-    let (house, token) = open().await;
-    let now = house.now().0;
+    let (server, token) = open().await;
+    let now = server.now().0;
     for range in
         [json!({ "startTimestamp": now }), json!({ "startTimestamp": 5, "endTimestamp": 5 })]
     {
         for (path, data) in
             [(BEST_PATH, json!(null)), (BY_DEVICE_PATH, json!([])), (TREND_PATH, json!([]))]
         {
-            let reply = ask(&house, &token, path, &range).await;
+            let reply = ask(&server, &token, path, &range).await;
             assert_eq!(*reply.data(), data, "{path} {range}");
         }
-        let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+        let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
         for (code, value) in [
             ("salesAmount", "0.00"),
             ("orderCount", "0"),

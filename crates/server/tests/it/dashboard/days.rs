@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
-use crate::harness::{BEST_PATH, BY_DEVICE_PATH, House, SUMMARY_PATH, TREND_PATH, cheap_hash};
+use crate::harness::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -24,7 +24,7 @@ fn ms(time: &str) -> i64 {
 }
 
 /// Sales of a dollar for one item each, paid at these times.
-async fn sell(house: &House, paid: &[String]) {
+async fn sell(server: &TestServer, paid: &[String]) {
     let mut file = String::new();
     for (at, paid) in paid.iter().enumerate() {
         let order = json!({
@@ -34,7 +34,7 @@ async fn sell(house: &House, paid: &[String]) {
         });
         file += &format!("{order}\n");
     }
-    house.orders(file).await;
+    server.orders(file).await;
 }
 
 /// A zone, a day, the instants at which it begins and ends, its hours, and its neighbours.
@@ -123,9 +123,9 @@ const DAYS: &[ZoneDay] = &[
 #[tokio::test]
 async fn a_day_has_the_sales_of_all_its_hours() {
     for (zone, day, begins, ends, hours, [before, after]) in DAYS {
-        let house = House::in_zone(zone, &fleet()).await;
-        house.set_clock("2026-06-01T00:00:00Z");
-        let token = house.log_in("ops").await.token;
+        let server = TestServer::in_zone(zone, &fleet()).await;
+        server.set_clock("2026-06-01T00:00:00Z");
+        let token = server.log_in("ops").await.token;
         let (start, end) = (ms(begins), ms(ends));
         assert_eq!((end - start) / HOUR_MS, *hours, "{zone} {day}");
         let times = [start - 1, start, start + 90 * 60_000, end - 90 * 60_000, end - 1, end];
@@ -133,10 +133,10 @@ async fn a_day_has_the_sales_of_all_its_hours() {
             kiosque_model::Zone::utc().text(kiosque_model::UnixMs(at)).replace(' ', "T")
                 + &format!(".{:03}Z", at.rem_euclid(1_000))
         });
-        sell(&house, &times).await;
+        sell(&server, &times).await;
 
         let around = json!({"startTimestamp": start - HOUR_MS, "endTimestamp": end + HOUR_MS});
-        let trend = ask(&house, &token, TREND_PATH, &around).await;
+        let trend = ask(&server, &token, TREND_PATH, &around).await;
         let row = |label: &str, count: i64| {
             let amount = count as f64;
             json!({"label": label, "amount": amount, "orderCount": count})
@@ -153,17 +153,17 @@ async fn a_day_has_the_sales_of_all_its_hours() {
             (end - 1, end, vec![row(day, 1)]),
         ] {
             let range = json!({"startTimestamp": from, "endTimestamp": until});
-            let trend = ask(&house, &token, TREND_PATH, &range).await;
+            let trend = ask(&server, &token, TREND_PATH, &range).await;
             assert_eq!(*trend.data(), json!(rows), "{zone} {range}");
             let count: i64 = rows.iter().map(|row| row["orderCount"].as_i64().unwrap()).sum();
-            let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+            let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
             assert_eq!(kpi(&summary, "orderCount"), count.to_string(), "{zone} {range}");
-            let by_device = ask(&house, &token, BY_DEVICE_PATH, &range).await;
+            let by_device = ask(&server, &token, BY_DEVICE_PATH, &range).await;
             assert_eq!(by_device.data()[0]["salesCount"], count, "{zone} {range}");
-            let best = ask(&house, &token, BEST_PATH, &range).await;
+            let best = ask(&server, &token, BEST_PATH, &range).await;
             assert_eq!(best.data()["salesCount"], count, "{zone} {range}");
         }
-        assert_eq!(house.store.verify().await.unwrap().differences, [""; 0], "{zone}");
+        assert_eq!(server.store.verify().await.unwrap().differences, [""; 0], "{zone}");
     }
 }
 
@@ -188,14 +188,14 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
         // Clocks changed on the first of the month.
         ("America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", vec!["2026-11-01"]),
     ] {
-        let house = House::in_zone(zone, &fleet()).await;
-        house.set_clock(now);
-        let token = house.log_in("ops").await.token;
-        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        let server = TestServer::in_zone(zone, &fleet()).await;
+        server.set_clock(now);
+        let token = server.log_in("ops").await.token;
+        let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
         assert_eq!(summary.data()["startTimestamp"], ms(begins), "{zone} {now}");
         assert_eq!(summary.data()["endTimestamp"], ms(now), "{zone} {now}");
         assert_eq!(summary.data()["timeZone"], zone);
-        let trend = ask(&house, &token, TREND_PATH, &json!({})).await;
+        let trend = ask(&server, &token, TREND_PATH, &json!({})).await;
         let labels: Vec<&Value> =
             trend.data().as_array().unwrap().iter().map(|day| &day["label"]).collect();
         assert_eq!(labels.len(), days.len(), "{zone} {now}");
@@ -209,15 +209,15 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
 /// "At most 3,660 days", by the calendar, too: they may have an hour more or less.
 #[tokio::test]
 async fn a_range_of_the_most_days_may_hold_a_clock_change() {
-    let house = House::in_zone("Europe/Paris", &fleet()).await;
-    house.set_clock("2026-06-01T00:00:00Z");
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::in_zone("Europe/Paris", &fleet()).await;
+    server.set_clock("2026-06-01T00:00:00Z");
+    let token = server.log_in("ops").await.token;
     // Ten years and some days: it begins in summer and ends in winter.
     let (start, end) = (ms("2015-10-22T22:00:00Z"), ms("2025-10-29T23:00:00Z"));
     assert_eq!(end - start, (3_660 * 24 + 1) * HOUR_MS);
     let call = async |start: i64, end: i64| {
         let body = json!({"startTimestamp": start, "endTimestamp": end});
-        house.call(TREND_PATH, Some(&token), &body.to_string()).await
+        server.call(TREND_PATH, Some(&token), &body.to_string()).await
     };
     assert_eq!(call(start, end).await.data().as_array().unwrap().len(), 3_660);
     assert_eq!(call(start - 1, end).await.code(), -1);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{ask, kpi};
 use crate::fixture::Ask;
 use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, House, ONLINE_PATH,
-    PROFILE_PATH, SUMMARY_PATH, TREND_PATH,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, ONLINE_PATH,
+    PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestServer,
 };
 use crate::shop;
 
@@ -30,10 +30,10 @@ fn codes(list: &Value) -> Vec<&str> {
 }
 
 /// Device codes of the functions that list devices: sales, aisles, profile, online.
-async fn listed(house: &House, token: &str, body: &Value) -> [Vec<String>; 3] {
+async fn listed(server: &TestServer, token: &str, body: &Value) -> [Vec<String>; 3] {
     let mut all = Vec::new();
     for path in [BY_DEVICE_PATH, AISLE_PATH, PROFILE_PATH] {
-        let reply = ask(house, token, path, body).await;
+        let reply = ask(server, token, path, body).await;
         let list = if path == PROFILE_PATH { &reply.data()["list"] } else { reply.data() };
         all.push(codes(list).into_iter().map(str::to_owned).collect());
     }
@@ -43,30 +43,30 @@ async fn listed(house: &House, token: &str, body: &Value) -> [Vec<String>; 3] {
 /// "A `groupId` filter … does not change the selected Group."
 #[tokio::test]
 async fn a_group_filter_shows_another_group_and_does_not_switch() {
-    let (house, token) = shop::open_to_ops().await;
-    house.orders(seven_dollars("S-1", "08:00:00")).await;
+    let (server, token) = shop::open_to_ops().await;
+    server.orders(seven_dollars("S-1", "08:00:00")).await;
     let station = json!({"groupId": "station"});
-    let summary = ask(&house, &token, SUMMARY_PATH, &station).await;
+    let summary = ask(&server, &token, SUMMARY_PATH, &station).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "salesAmount")), ("1", "7.00"));
     assert_eq!(kpi(&summary, "deviceCount"), "1");
-    assert_eq!(listed(&house, &token, &station).await, [["S-1"], ["S-1"], ["S-1"]]);
-    let trend = ask(&house, &token, TREND_PATH, &station).await;
+    assert_eq!(listed(&server, &token, &station).await, [["S-1"], ["S-1"], ["S-1"]]);
+    let trend = ask(&server, &token, TREND_PATH, &station).await;
     assert_eq!(trend.data()[1], json!({"label": "2026-03-02", "amount": 7.0, "orderCount": 1}));
-    let best = ask(&house, &token, BEST_PATH, &station).await;
+    let best = ask(&server, &token, BEST_PATH, &station).await;
     assert_eq!((&best.data()["goodsId"], &best.data()["salesCount"]), (&json!("P-1"), &json!(1)));
     // The selected group is still the other one, for all that follows.
-    let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+    let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
     assert_eq!(kpi(&summary, "orderCount"), "3");
-    let page = shop::ask(&house, &token, DEVICES_PATH, "", "{}").await;
+    let page = shop::ask(&server, &token, DEVICES_PATH, "", "{}").await;
     assert_eq!(shop::column(&page, "deviceCode"), ["H-1", "H-2", "H-3"]);
-    let own = ask(&house, &token, SUMMARY_PATH, &json!({"groupId": "harbour"})).await;
+    let own = ask(&server, &token, SUMMARY_PATH, &json!({"groupId": "harbour"})).await;
     assert_eq!(own.data()["kpiList"], summary.data()["kpiList"]);
 }
 
 /// "`deviceCodes[]`": only these, each once.
 #[tokio::test]
 async fn a_device_filter_counts_each_of_its_devices_once() {
-    let (house, token) = shop::open_to_ops().await;
+    let (server, token) = shop::open_to_ops().await;
     for (filter, orders, devices, sold, shown) in [
         (json!(["H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
         (json!(["H-1", "H-1", "H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
@@ -77,21 +77,21 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
         (json!([]), "3", "3", vec!["H-1", "H-3"], vec!["H-1", "H-2", "H-3"]),
     ] {
         let body = json!({ "deviceCodes": filter });
-        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        let summary = ask(&server, &token, SUMMARY_PATH, &body).await;
         assert_eq!(kpi(&summary, "orderCount"), orders, "{filter}");
         assert_eq!(kpi(&summary, "deviceCount"), devices, "{filter}");
-        let mut lists = listed(&house, &token, &body).await;
+        let mut lists = listed(&server, &token, &body).await;
         // By amount; neither of them has a rate.
         lists[0].sort();
         assert_eq!(lists, [sold, shown.clone(), shown], "{filter}");
-        let trend = ask(&house, &token, TREND_PATH, &body).await;
+        let trend = ask(&server, &token, TREND_PATH, &body).await;
         let days = trend.data().as_array().unwrap();
         let counted: i64 = days.iter().map(|day| day["orderCount"].as_i64().unwrap()).sum();
         assert_eq!(counted.to_string(), orders, "{filter}");
     }
-    let best = ask(&house, &token, BEST_PATH, &json!({"deviceCodes": ["H-3"]})).await;
+    let best = ask(&server, &token, BEST_PATH, &json!({"deviceCodes": ["H-3"]})).await;
     assert_eq!(*best.data(), Value::Null);
-    let best = ask(&house, &token, BEST_PATH, &json!({"deviceCodes": ["H-1"]})).await;
+    let best = ask(&server, &token, BEST_PATH, &json!({"deviceCodes": ["H-1"]})).await;
     assert_eq!(best.data()["goodsId"], "P-1");
 }
 
@@ -99,39 +99,39 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
 /// it"; "device pages show present owners only".
 #[tokio::test]
 async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
-    let (house, token) = shop::open_to_ops().await;
-    house.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
-    house.pass(std::time::Duration::from_secs(60));
-    house.orders(seven_dollars("H-1", "10:00:30")).await;
+    let (server, token) = shop::open_to_ops().await;
+    server.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
+    server.pass(std::time::Duration::from_secs(60));
+    server.orders(seven_dollars("H-1", "10:00:30")).await;
     for (group, orders, items, devices) in [("harbour", "2", 2, "0"), ("station", "1", 1, "1")] {
         let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
-        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        let summary = ask(&server, &token, SUMMARY_PATH, &body).await;
         assert_eq!(kpi(&summary, "orderCount"), orders, "{group}");
         assert_eq!(kpi(&summary, "deviceCount"), devices, "{group}");
-        let sold = ask(&house, &token, BY_DEVICE_PATH, &body).await;
+        let sold = ask(&server, &token, BY_DEVICE_PATH, &body).await;
         assert_eq!(codes(sold.data()), ["H-1"], "{group}");
         assert_eq!(sold.data()[0]["orderCount"].to_string(), orders, "{group}");
-        let best = ask(&house, &token, BEST_PATH, &body).await;
+        let best = ask(&server, &token, BEST_PATH, &body).await;
         assert_eq!(
             (&best.data()["goodsId"], &best.data()["salesCount"]),
             (&json!("P-1"), &json!(items))
         );
-        let profile = ask(&house, &token, PROFILE_PATH, &body).await;
+        let profile = ask(&server, &token, PROFILE_PATH, &body).await;
         let listed = codes(&profile.data()["list"]).len();
         assert_eq!(listed.to_string(), devices, "{group}");
     }
     // Its past is no secret of the group that has it: without a filter, too.
-    let sold = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    let sold = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
     assert_eq!(codes(sold.data()), ["H-1", "H-3"]);
 }
 
 /// "A device that is not enabled leaves device pages and counts; its orders stay."
 #[tokio::test]
 async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
-    let (house, token) = shop::open_to_ops().await;
-    let before = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
-    house.apply("[[device]]\ncode = \"H-1\"\nenabled = false\n").await.unwrap();
-    let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+    let (server, token) = shop::open_to_ops().await;
+    let before = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
+    server.apply("[[device]]\ncode = \"H-1\"\nenabled = false\n").await.unwrap();
+    let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
     for (code, value) in [
         ("orderCount", "3"),
         ("deviceCount", "2"),
@@ -140,21 +140,21 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     ] {
         assert_eq!(kpi(&summary, code), value, "{code}");
     }
-    let after = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+    let after = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
     assert_eq!(after.text, before.text);
-    let online = ask(&house, &token, ONLINE_PATH, &json!({})).await;
+    let online = ask(&server, &token, ONLINE_PATH, &json!({})).await;
     assert_eq!(codes(&online.data()["list"]), ["H-2", "H-3"]);
     for counted in [("totalCount", 2), ("onlineCount", 0), ("offlineCount", 2)] {
         assert_eq!(online.data()[counted.0], counted.1, "{}", counted.0);
     }
-    let [_, aisles, profile] = listed(&house, &token, &json!({})).await;
+    let [_, aisles, profile] = listed(&server, &token, &json!({})).await;
     assert_eq!([aisles, profile], [["H-2", "H-3"], ["H-2", "H-3"]]);
     // Nobody asks its prices any more.
-    house.rates(&[("EUR", "2026-01-01", "1")]).await;
+    server.rates(&[("EUR", "2026-01-01", "1")]).await;
     let dearer = "[[device]]\ncode = \"H-2\"\n\
                   aisle = [{code = \"1\", product = \"P-1\", price = 300}]\n";
-    house.apply(dearer).await.unwrap();
-    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    server.apply(dearer).await.unwrap();
+    let best = ask(&server, &token, BEST_PATH, &json!({})).await;
     assert_eq!((&best.data()["price"], &best.data()["defaultPrice"]), (&json!(3.0), &json!(2.5)));
 }
 
@@ -162,8 +162,8 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
 /// until now".
 #[tokio::test]
 async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
-    let (house, token) = shop::open_to_ops().await;
-    let now = house.now().0;
+    let (server, token) = shop::open_to_ops().await;
+    let now = server.now().0;
     let month = now - DAY_MS - 10 * 3_600_000;
     // Sold on the 1st at 00:00:03 and 09:00:20, and today at 09:55:30.
     let (first, second, third) = (month + 3_000, month + 32_420_000, now - 270_000);
@@ -200,7 +200,7 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
         (Some(-5), Some(5), "0", (-5, 5)),
     ] {
         let body = body(start, end);
-        let summary = ask(&house, &token, SUMMARY_PATH, &body).await;
+        let summary = ask(&server, &token, SUMMARY_PATH, &body).await;
         let data = summary.data();
         assert_eq!(data["startTimestamp"], range.0, "{body}");
         assert_eq!(data["endTimestamp"], range.1, "{body}");
@@ -208,13 +208,13 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
     }
     // Ends beyond all time are ends, too.
     let far = body(None, Some(i64::MIN));
-    let data = ask(&house, &token, SUMMARY_PATH, &far).await;
+    let data = ask(&server, &token, SUMMARY_PATH, &far).await;
     assert_eq!(data.data()["startTimestamp"], i64::MIN);
     let far = body(Some(i64::MAX - 5), Some(i64::MAX));
-    let trend = ask(&house, &token, TREND_PATH, &far).await;
+    let trend = ask(&server, &token, TREND_PATH, &far).await;
     assert_eq!(trend.data()[0]["label"], "9999-12-31");
     let before = body(Some(UnixMs(0).0 - DAY_MS), Some(DAY_MS));
-    let trend = ask(&house, &token, TREND_PATH, &before).await;
+    let trend = ask(&server, &token, TREND_PATH, &before).await;
     let labels: Vec<_> =
         trend.data().as_array().unwrap().iter().map(|day| day["label"].as_str().unwrap()).collect();
     assert_eq!(labels, ["1969-12-31", "1970-01-01"]);
@@ -224,9 +224,9 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
 /// fields, unknown query keys: ignored".
 #[tokio::test]
 async fn what_says_nothing_changes_nothing() {
-    let (house, token) = shop::open_to_ops().await;
+    let (server, token) = shop::open_to_ops().await;
     for path in DASHBOARD_PATHS {
-        let plain = shop::ask(&house, &token, path, "", "{}").await.text;
+        let plain = shop::ask(&server, &token, path, "", "{}").await.text;
         for (query, body) in [
             (
                 "",
@@ -237,7 +237,7 @@ async fn what_says_nothing_changes_nothing() {
             ("", r#"{"deviceCode":"X","current":0,"other":{"deviceCodes":["X"]}}"#),
             ("current=x&size=0&startTimestamp=7", "{}"),
         ] {
-            let reply = shop::ask(&house, &token, path, query, body).await;
+            let reply = shop::ask(&server, &token, path, query, body).await;
             assert_eq!(reply.text, plain, "{path} {query} {body}");
         }
     }
@@ -246,8 +246,8 @@ async fn what_says_nothing_changes_nothing() {
 /// "Log out and Online devices, which take no body"; "a body where none is allowed: ignored".
 #[tokio::test]
 async fn online_devices_ignores_any_body() {
-    let (house, token) = shop::open_to_ops().await;
-    let plain = Ask::to(ONLINE_PATH).token(&token).body("").send(&house).await;
+    let (server, token) = shop::open_to_ops().await;
+    let plain = Ask::to(ONLINE_PATH).token(&token).body("").send(&server).await;
     assert_eq!((plain.code(), &plain.data()["totalCount"]), (200, &json!(3)));
     let huge = "x".repeat((1 << 20) + 1);
     for body in [
@@ -260,29 +260,29 @@ async fn online_devices_ignores_any_body() {
         r#"{"a":1,"a":2}"#,
         &huge,
     ] {
-        let reply = Ask::to(ONLINE_PATH).token(&token).body(body).send(&house).await;
+        let reply = Ask::to(ONLINE_PATH).token(&token).body(body).send(&server).await;
         assert_eq!(reply.text, plain.text, "{:.40}", body);
     }
     let broken = Ask::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
-    assert_eq!(broken.send(&house).await.text, plain.text);
+    assert_eq!(broken.send(&server).await.text, plain.text);
 }
 
 /// "A device is online while its last activity is at most `online_window` (default 10 minutes)
 /// old."
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
-    let (house, token) = shop::open_to_ops().await;
+    let (server, token) = shop::open_to_ops().await;
     // H-1 sold last at 09:55; it is 10:00.
     for (seconds, count, rate) in [(0, 1, "33.3%"), (300, 1, "33.3%"), (1, 0, "0.0%")] {
-        house.pass(std::time::Duration::from_secs(seconds));
-        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        server.pass(std::time::Duration::from_secs(seconds));
+        let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
         assert_eq!(kpi(&summary, "onlineDeviceCount"), count.to_string());
         assert_eq!(kpi(&summary, "onlineRate"), rate);
-        let online = ask(&house, &token, ONLINE_PATH, &json!({})).await;
+        let online = ask(&server, &token, ONLINE_PATH, &json!({})).await;
         assert_eq!(online.data()["onlineCount"], count);
         assert_eq!(online.data()["offlineCount"], 3 - count);
         assert_eq!(online.data()["list"][0]["isOnline"], count);
-        let profile = ask(&house, &token, PROFILE_PATH, &json!({})).await;
+        let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
         assert_eq!(profile.data()["list"][0]["isOnline"], count);
     }
 }

@@ -8,7 +8,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{NAMES, SUMS, ask};
-use crate::harness::{BEST_PATH, BY_DEVICE_PATH, House, ORDERS_PATH, SUMMARY_PATH, TREND_PATH};
+use crate::harness::{
+    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, TestServer,
+};
 
 const FIRST: &str = include_str!("../../../../store/migrations/0001_first.sql");
 const TAKE_OVER: &str = include_str!("../../../../store/tests/sql/first_layout.sql");
@@ -79,22 +81,22 @@ fn as_it_was(new: &Path, old: &Path) {
 }
 
 /// What is told, and what is kept.
-async fn told(house: &House) -> Vec<String> {
-    let mut token = house.log_in("ops").await.token;
+async fn told(server: &TestServer) -> Vec<String> {
+    let mut token = server.log_in("ops").await.token;
     let mut told = Vec::new();
     for group in ["g", "h"] {
         let device = if group == "g" { "K" } else { "L" };
-        let owner = house.switch(&token, group).await.token;
+        let owner = server.switch(&token, group).await.token;
         let orders = json!({ "deviceCode": device });
-        told.push(ask(house, &owner, ORDERS_PATH, &orders).await.text);
+        told.push(ask(server, &owner, ORDERS_PATH, &orders).await.text);
         token = owner;
         let range = json!({"groupId": group, "startTimestamp": 1_761_300_000_000_i64});
         for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
-            told.push(ask(house, &token, path, &range).await.text);
+            told.push(ask(server, &token, path, &range).await.text);
         }
     }
     for sql in [SUMS, NAMES, SALE_TIMES] {
-        told.extend(house.look(sql));
+        told.extend(server.look(sql));
     }
     told
 }
@@ -103,19 +105,20 @@ async fn told(house: &House) -> Vec<String> {
 async fn data_without_sums_is_counted_when_it_is_opened() {
     let zone = kiosque_model::Zone::named("Europe/Paris").unwrap();
     let settings = Settings::for_cores(2);
-    let house = House::of_files(TempDir::new().unwrap(), zone.clone(), settings.clone()).await;
-    house.apply(FLEET).await.unwrap();
-    house.orders(orders()).await;
-    house.rates(&[("EUR", "2025-01-01", "1.1")]).await;
+    let server =
+        TestServer::of_files(TempDir::new().unwrap(), zone.clone(), settings.clone()).await;
+    server.apply(FLEET).await.unwrap();
+    server.orders(orders()).await;
+    server.rates(&[("EUR", "2025-01-01", "1.1")]).await;
     // Of two instants that clocks showed alike, only the record's text was kept: the first counts.
     let first = |line: &str| line.replace("o7|1761442200000", "o7|1761438600000");
-    let expected: Vec<String> = told(&house).await.iter().map(|line| first(line)).collect();
+    let expected: Vec<String> = told(&server).await.iter().map(|line| first(line)).collect();
     assert!(expected.contains(&"o7|1761438600000".to_owned()), "{expected:#?}");
     assert!(expected.contains(&"1|x|New name|1761476400000".to_owned()), "{expected:#?}");
 
     let folder = TempDir::new().unwrap();
-    as_it_was(&house.folder.path().join("kiosque.db"), &folder.path().join("kiosque.db"));
-    let mut opened = House::of_files(folder, zone, settings).await;
+    as_it_was(&server.folder.path().join("kiosque.db"), &folder.path().join("kiosque.db"));
+    let mut opened = TestServer::of_files(folder, zone, settings).await;
     opened.rates(&[("EUR", "2025-01-01", "1.1")]).await;
     assert_eq!(told(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
@@ -125,5 +128,5 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     assert_eq!(told(&opened).await, expected);
     opened.orders(orders().replace("\"totalAmount\":300", "\"totalAmount\":301")).await;
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
-    assert_ne!(opened.look(SUMS), house.look(SUMS));
+    assert_ne!(opened.look(SUMS), server.look(SUMS));
 }

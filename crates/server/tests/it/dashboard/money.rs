@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ask, kpi};
 use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, House, SUMMARY_PATH, TREND_PATH, cheap_hash,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
 };
 
 fn fleet() -> String {
@@ -37,7 +37,7 @@ struct Sale {
 }
 
 /// A kiosk of each currency sells its product.
-async fn sell(house: &House, sales: &[Sale]) {
+async fn sell(server: &TestServer, sales: &[Sale]) {
     let mut file = String::new();
     for Sale { id, currency, amount, day } in sales {
         let order = json!({
@@ -47,13 +47,13 @@ async fn sell(house: &House, sales: &[Sale]) {
         });
         file += &format!("{order}\n");
     }
-    house.orders(file).await;
+    server.orders(file).await;
 }
 
-async fn open() -> (House, String) {
-    let house = House::with(&fleet()).await;
-    let token = house.log_in("ops").await.token;
-    (house, token)
+async fn open() -> (TestServer, String) {
+    let server = TestServer::with(&fleet()).await;
+    let token = server.log_in("ops").await.token;
+    (server, token)
 }
 
 /// A currency, amounts in its minor units, a rate, what they come to in dollars, as a number and
@@ -85,9 +85,9 @@ const WORTH: &[Worth] = &[
 #[tokio::test]
 async fn amounts_of_each_currency_come_to_dollars() {
     for &(currency, amounts, rate, dollars, told, average) in WORTH {
-        let (house, token) = open().await;
+        let (server, token) = open().await;
         if currency != "USD" {
-            house.rates(&[(currency, "2026-01-01", rate)]).await;
+            server.rates(&[(currency, "2026-01-01", rate)]).await;
         }
         let sales = amounts.iter().enumerate().map(|(at, amount)| Sale {
             id: format!("o{at}"),
@@ -95,9 +95,9 @@ async fn amounts_of_each_currency_come_to_dollars() {
             amount: *amount,
             day: "2026-03-01",
         });
-        sell(&house, &sales.collect::<Vec<_>>()).await;
+        sell(&server, &sales.collect::<Vec<_>>()).await;
         let what = format!("{amounts:?} {currency} at {rate}");
-        let summary = ask(&house, &token, SUMMARY_PATH, &json!({})).await;
+        let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
         assert_eq!(kpi(&summary, "salesAmount"), told, "{what}");
         assert_eq!(
             kpi(&summary, "averageOrderAmount"),
@@ -105,11 +105,11 @@ async fn amounts_of_each_currency_come_to_dollars() {
             "{what}"
         );
         assert_eq!(summary.data()["unconvertedOrders"], 0, "{what}");
-        let trend = ask(&house, &token, TREND_PATH, &json!({})).await;
+        let trend = ask(&server, &token, TREND_PATH, &json!({})).await;
         assert_eq!(trend.data()[0]["amount"], dollars, "{what}");
-        let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
+        let by_device = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
         assert_eq!(by_device.data()[0]["salesAmount"], dollars, "{what}");
-        let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+        let best = ask(&server, &token, BEST_PATH, &json!({})).await;
         assert_eq!(best.data()["salesAmount"], dollars, "{what}");
         assert_eq!(best.data()["averagePrice"], average, "{what}");
         // The same when the day is cut in two, and its orders are added up one by one: its bounds
@@ -120,10 +120,10 @@ async fn amounts_of_each_currency_come_to_dollars() {
                 "totalAmount": 7, "payStatus": status, "tradeStartTime": "2026-03-01 12:00:00",
                 "payEndTime": "2026-03-01 23:00:00",
             });
-            house.orders(late.to_string()).await;
+            server.orders(late.to_string()).await;
         }
-        let to_noon = json!({"endTimestamp": house.now().0 - 20 * 3_600_000});
-        let cut = ask(&house, &token, SUMMARY_PATH, &to_noon).await;
+        let to_noon = json!({"endTimestamp": server.now().0 - 20 * 3_600_000});
+        let cut = ask(&server, &token, SUMMARY_PATH, &to_noon).await;
         assert_eq!(kpi(&cut, "salesAmount"), told, "{what}");
     }
 }
@@ -135,8 +135,8 @@ fn euros(id: usize, amount: i64, day: &'static str) -> Sale {
 /// "The latest rate on or before the day"; a refund counts "on the sale's day", and at its rate.
 #[tokio::test]
 async fn the_rate_is_that_of_the_sales_day() {
-    let (house, token) = open().await;
-    house
+    let (server, token) = open().await;
+    server
         .rates(&[
             ("EUR", "2026-02-25", "2"),
             ("EUR", "2026-02-27", "3"),
@@ -145,9 +145,9 @@ async fn the_rate_is_that_of_the_sales_day() {
         .await;
     let days = ["2026-02-24", "2026-02-25", "2026-02-26", "2026-02-27", "2026-02-28", "2026-03-01"];
     let sales: Vec<Sale> = (0..).zip(days).map(|(id, day)| euros(id, 100, day)).collect();
-    sell(&house, &sales).await;
-    let range = json!({"startTimestamp": house.now().0 - 7 * 86_400_000});
-    let trend = ask(&house, &token, TREND_PATH, &range).await;
+    sell(&server, &sales).await;
+    let range = json!({"startTimestamp": server.now().0 - 7 * 86_400_000});
+    let trend = ask(&server, &token, TREND_PATH, &range).await;
     let amounts: Vec<f64> = trend
         .data()
         .as_array()
@@ -156,7 +156,7 @@ async fn the_rate_is_that_of_the_sales_day() {
         .map(|day| day["amount"].as_f64().unwrap())
         .collect();
     assert_eq!(amounts, [0.0, 0.0, 2.0, 2.0, 3.0, 3.0, 5.0, 0.0]);
-    let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+    let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
     assert_eq!(kpi(&summary, "salesAmount"), "15.00");
     // Of those that have a rate.
     assert_eq!(kpi(&summary, "averageOrderAmount"), "3.00");
@@ -172,18 +172,18 @@ async fn the_rate_is_that_of_the_sales_day() {
         "payStatus": 4, "refundAmount": 40,
         "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
     });
-    house.orders(refunded.to_string()).await;
-    let summary = ask(&house, &token, SUMMARY_PATH, &range).await;
+    server.orders(refunded.to_string()).await;
+    let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
     assert_eq!((kpi(&summary, "salesAmount"), kpi(&summary, "refundAmount")), ("15.00", "0.80"));
-    let of_day = json!({"startTimestamp": house.now().0 - 3 * 86_400_000});
-    assert_eq!(kpi(&ask(&house, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
+    let of_day = json!({"startTimestamp": server.now().0 - 3 * 86_400_000});
+    assert_eq!(kpi(&ask(&server, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
 }
 
 /// Dollars, the average and unconverted orders of a summary; and device by device.
-async fn sold(house: &House, token: &str) -> String {
-    let summary = ask(house, token, SUMMARY_PATH, &json!({})).await;
+async fn sold(server: &TestServer, token: &str) -> String {
+    let summary = ask(server, token, SUMMARY_PATH, &json!({})).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));
-    let by_device = ask(house, token, BY_DEVICE_PATH, &json!({})).await;
+    let by_device = ask(server, token, BY_DEVICE_PATH, &json!({})).await;
     let devices = by_device.data().as_array().unwrap().iter().map(|of| {
         let code = of["deviceCode"].as_str().unwrap();
         format!("{code} {} {}", of["orderCount"], of["salesAmount"])
@@ -201,7 +201,7 @@ async fn sold(house: &House, token: &str) -> String {
 /// are loaded late count, and a corrected one counts instead.
 #[tokio::test]
 async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
-    let (house, token) = open().await;
+    let (server, token) = open().await;
     let sale = |id: &str, currency, amount| Sale {
         id: id.to_owned(),
         currency,
@@ -209,7 +209,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         day: "2026-03-01",
     };
     sell(
-        &house,
+        &server,
         &[
             sale("a", "USD", 150),
             sale("b", "EUR", 1_000),
@@ -227,8 +227,8 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         vec![("JPY", "2026-03-01", "0.01")],
         vec![("EUR", "2025-12-31", "1.1")],
     ] {
-        house.rates(&rates).await;
-        told.push(sold(&house, &token).await);
+        server.rates(&rates).await;
+        told.push(sold(&server, &token).await);
     }
     assert_eq!(
         told,
@@ -246,16 +246,16 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
 /// Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
 #[tokio::test]
 async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
-    let (house, token) = open().await;
-    house.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-01-01", "0.0067")]).await;
+    let (server, token) = open().await;
+    server.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-01-01", "0.0067")]).await;
     let sales = ["JPY", "EUR", "KWD", "USD"].map(|currency| Sale {
         id: currency.to_owned(),
         currency,
         amount: 300,
         day: "2026-03-01",
     });
-    sell(&house, &sales).await;
-    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    sell(&server, &sales).await;
+    let best = ask(&server, &token, BEST_PATH, &json!({})).await;
     let ranked: Vec<[Value; 5]> = best.data()["rankList"]
         .as_array()
         .unwrap()
@@ -278,7 +278,7 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
             row("p-KWD", json!(null), json!(null), 0.0),
         ]
     );
-    let aisles = ask(&house, &token, AISLE_PATH, &json!({})).await;
+    let aisles = ask(&server, &token, AISLE_PATH, &json!({})).await;
     for device in aisles.data().as_array().unwrap() {
         let aisle = &device["cabinets"][0]["layers"][0]["aisles"][0];
         let want = match device["deviceCode"].as_str().unwrap() {
@@ -296,18 +296,18 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
 /// the same, whatever is left of it below a cent.
 #[tokio::test]
 async fn amounts_that_are_told_alike_rank_alike() {
-    let (house, token) = open().await;
+    let (server, token) = open().await;
     // 1.40 cents and 1.49 cents.
-    house.rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
+    server.rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
     let sales = ["JPY", "EUR"].map(|currency| Sale {
         id: currency.to_owned(),
         currency,
         amount: 1,
         day: "2026-03-01",
     });
-    sell(&house, &sales).await;
-    let by_device = ask(&house, &token, BY_DEVICE_PATH, &json!({})).await;
-    let best = ask(&house, &token, BEST_PATH, &json!({})).await;
+    sell(&server, &sales).await;
+    let by_device = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
+    let best = ask(&server, &token, BEST_PATH, &json!({})).await;
     for (ranked, field, ids) in [
         (by_device.data(), "deviceCode", ["EUR", "JPY"]),
         (&best.data()["rankList"], "goodsId", ["p-EUR", "p-JPY"]),

@@ -13,7 +13,7 @@ use super::books::{Ask, Books, Line, Order, device_code};
 use super::{NAMES, SUMS, ask, kpi};
 use crate::chance::{self, Chance};
 use crate::harness::{
-    BEST_PATH, BY_DEVICE_PATH, House, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, cheap_hash, size,
+    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash, size,
 };
 
 /// The sale times that each day is said to span.
@@ -57,7 +57,7 @@ fn fleet() -> String {
 
 /// A house that trades, and its books.
 struct Trade {
-    house: House,
+    server: TestServer,
     token: String,
     books: Books,
     /// Of each device: its owners, from when on.
@@ -70,16 +70,16 @@ struct Trade {
 
 impl Trade {
     async fn open((zone_name, first_day): (&str, &str)) -> Trade {
-        let house = House::in_zone(zone_name, &fleet()).await;
+        let server = TestServer::in_zone(zone_name, &fleet()).await;
         let zone = TimeZone::get(zone_name).unwrap();
         let first: Date = first_day.parse().unwrap();
         let first = first.to_zoned(zone.clone()).unwrap().timestamp();
-        house.set_clock(&(first + jiff::SignedDuration::from_hours(24 * (DAYS + 4))).to_string());
-        let token = house.log_in("ops").await.token;
+        server.set_clock(&(first + jiff::SignedDuration::from_hours(24 * (DAYS + 4))).to_string());
+        let token = server.log_in("ops").await.token;
         let books = Books { zone, orders: BTreeMap::new(), rates: BTreeMap::new() };
         let owners = std::array::from_fn(|device| vec![(device % GROUPS, 0)]);
         let begins = first.as_millisecond();
-        Trade { house, token, books, owners, begins, until: begins, told: 0 }
+        Trade { server, token, books, owners, begins, until: begins, told: 0 }
     }
 
     async fn round(&mut self, chance: &mut Chance) {
@@ -99,13 +99,13 @@ impl Trade {
             let owner = owners.iter().rev().find(|(_, since)| *since <= order.start).unwrap();
             self.books.orders.insert(order.id.clone(), (owner.0, order));
         }
-        self.house.orders(file.join("\n")).await;
+        self.server.orders(file.join("\n")).await;
         if chance.once_in(2) {
             self.move_one(chance).await;
         }
         if chance.once_in(3) {
             let before = UnixMs(chance.within(self.begins..self.until));
-            self.house.store.archive(before).await.unwrap();
+            self.server.store.archive(before).await.unwrap();
         }
     }
 
@@ -160,7 +160,7 @@ impl Trade {
             _ => chance.within(1..400) * 5_000_000_000,
         };
         let rate = format!("{}.{:012}", parts / 1_000_000_000_000, parts % 1_000_000_000_000);
-        self.house.rates(&[(currency, &day, &rate)]).await;
+        self.server.rates(&[(currency, &day, &rate)]).await;
         self.books.rates.insert((currency, day), i128::from(parts));
     }
 
@@ -172,7 +172,7 @@ impl Trade {
         let code = device_code(device);
         let moved =
             format!("[[device]]\ncode = \"{code}\"\ngroup = \"g{group}\"\nsince = \"{since}\"\n");
-        self.house.apply(&moved).await.unwrap();
+        self.server.apply(&moved).await.unwrap();
         self.owners[device].push((group, self.until));
     }
 
@@ -203,9 +203,9 @@ impl Trade {
             let ask = self.some_ask(chance);
             self.check_one(&ask).await;
         }
-        let verified = self.house.store.verify().await.unwrap();
+        let verified = self.server.store.verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
-        assert_eq!(self.house.look(SUMS), self.books.sums());
+        assert_eq!(self.server.look(SUMS), self.books.sums());
     }
 
     async fn check_one(&self, asked: &Ask) {
@@ -215,7 +215,7 @@ impl Trade {
             "deviceCodes": codes,
             "startTimestamp": asked.start, "endTimestamp": asked.end,
         });
-        let get = async |path| ask(&self.house, &self.token, path, &body).await;
+        let get = async |path| ask(&self.server, &self.token, path, &body).await;
         let summary = get(SUMMARY_PATH).await;
         for (code, want) in self.books.summary(asked) {
             let told = match code {
@@ -248,9 +248,9 @@ impl Trade {
     async fn check_pages(self) {
         let mut token = self.token;
         for group in 0..GROUPS {
-            token = self.house.switch(&token, &format!("g{group}")).await.token;
+            token = self.server.switch(&token, &format!("g{group}")).await.token;
             let range = json!({"startTimestamp": self.begins - DAY_MS});
-            let by_device = ask(&self.house, &token, BY_DEVICE_PATH, &range).await;
+            let by_device = ask(&self.server, &token, BY_DEVICE_PATH, &range).await;
             for device in 0..DEVICES {
                 if self.owners[device].iter().all(|(owner, _)| *owner != group) {
                     continue;
@@ -258,7 +258,7 @@ impl Trade {
                 let code = device_code(device);
                 let body = json!({"deviceCode": code, "includeHistory": true}).to_string();
                 let path = format!("{ORDERS_PATH}?size=1000");
-                let page = self.house.call(&path, Some(&token), &body).await;
+                let page = self.server.call(&path, Some(&token), &body).await;
                 let records = page.data()["records"].as_array().unwrap();
                 let sales = records.iter().filter(|order| {
                     let status = order["payStatus"].as_i64().unwrap();
@@ -349,19 +349,19 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
         .collect();
     let mut told = Vec::new();
     for parts in [1, 60, 7] {
-        let house = House::with(&fleet()).await;
-        house.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
+        let server = TestServer::with(&fleet()).await;
+        server.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
         for at in (1..orders.len()).rev() {
             orders.swap(at, chance.below(at + 1));
         }
         for part in orders.chunks(orders.len().div_ceil(parts)) {
-            house.orders(part.join("\n")).await;
+            server.orders(part.join("\n")).await;
         }
-        let kept = [SUMS, NAMES, BOUNDS].map(|sql| house.look(sql));
+        let kept = [SUMS, NAMES, BOUNDS].map(|sql| server.look(sql));
         assert!(kept.iter().all(|lines| lines.len() > 4));
-        let token = house.log_in("ops").await.token;
+        let token = server.log_in("ops").await.token;
         let range = json!({"startTimestamp": start});
-        let best = ask(&house, &token, BEST_PATH, &range).await.text;
+        let best = ask(&server, &token, BEST_PATH, &range).await.text;
         told.push((kept, best));
     }
     assert_eq!(told[0], told[1]);

@@ -6,15 +6,15 @@ use tokio::time::timeout;
 
 use crate::abuse::FLEET;
 use crate::abuse::http2::{self, DATA, RST_STREAM, SETTINGS, await_frame};
-use crate::abuse::wire::{Door, post};
-use crate::harness::{DEVICES_PATH, House};
+use crate::abuse::wire::{Audience, post};
+use crate::harness::{DEVICES_PATH, TestServer};
 
 /// "Connections at a time; more wait in the listener's backlog."
 #[tokio::test]
 pub(super) async fn one_connection_too_many_waits_for_its_turn() {
-    let house = House::set(FLEET, |settings| settings.limits.connections_max = 3).await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::of(&house);
+    let server = TestServer::set(FLEET, |settings| settings.limits.connections_max = 3).await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     // Whatever a connection does, it takes a place: silent, resting or asking.
     let silent = door.tcp().await;
@@ -43,9 +43,9 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
 /// that lets it try again.
 #[tokio::test]
 pub(super) async fn one_stream_too_many_is_refused() {
-    let house = House::set(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(http2::preface(&[])).await;
     let settings = await_frame(&mut wire, SETTINGS, 0).await;
     const MAX_CONCURRENT_STREAMS: [u8; 6] = [0, 3, 0, 0, 0, 2];

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{House, SUMMARY_PATH, TREND_PATH};
+use crate::harness::{SUMMARY_PATH, TREND_PATH, TestServer};
 use crate::shop;
 
 const DAY_MS: i64 = 86_400_000;
@@ -10,12 +10,13 @@ const DAY_MS: i64 = 86_400_000;
 /// "Half open; at most 3,660 days."
 #[tokio::test]
 pub(super) async fn a_range_is_as_long_as_its_limit() {
-    let house = House::set(shop::FLEET, |settings| settings.limits.dashboard_days_max = 3).await;
-    let token = house.log_in("ops").await.token;
+    let server =
+        TestServer::set(shop::FLEET, |settings| settings.limits.dashboard_days_max = 3).await;
+    let token = server.log_in("ops").await.token;
     let ask = async |days_ms: i64| {
-        let end = house.now().0;
+        let end = server.now().0;
         let body = json!({ "startTimestamp": end - days_ms, "endTimestamp": end });
-        house.call(TREND_PATH, Some(&token), &body.to_string()).await
+        server.call(TREND_PATH, Some(&token), &body.to_string()).await
     };
     assert_eq!(ask(3 * DAY_MS).await.data().as_array().map(Vec::len), Some(4));
     let reply = ask(3 * DAY_MS + 1).await;
@@ -27,11 +28,12 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
 /// "`deviceCodes[]` (at most 1,000)."
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
-    let house = House::set(shop::FLEET, |settings| settings.limits.device_codes_max = 2).await;
-    let token = house.log_in("ops").await.token;
+    let server =
+        TestServer::set(shop::FLEET, |settings| settings.limits.device_codes_max = 2).await;
+    let token = server.log_in("ops").await.token;
     let ask = async |codes: &[&str]| {
         let body = json!({ "deviceCodes": codes });
-        house.call(SUMMARY_PATH, Some(&token), &body.to_string()).await
+        server.call(SUMMARY_PATH, Some(&token), &body.to_string()).await
     };
     assert_eq!(ask(&[]).await.code(), 200);
     assert_eq!(ask(&["H-1", "H-1"]).await.code(), 200);

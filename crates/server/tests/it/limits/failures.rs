@@ -8,20 +8,20 @@ use std::time::Duration;
 use kiosque_model::{Limits, TrustedProxies};
 
 use crate::fixture::Ask;
-use crate::harness::{House, Reply, TOKEN_PATH, cheap_hash};
+use crate::harness::{Reply, TOKEN_PATH, TestServer, cheap_hash};
 
 pub(crate) const LIMITED_EN: &str = "Too many failed logins. Please try again later.";
 const LIMITED_ZH: &str = "登录失败次数过多，请稍后再试。";
 
 /// A house behind a proxy, whose word for the source counts; its hashes are cheap.
-pub(crate) async fn house(change: impl FnOnce(&mut Limits)) -> House {
+pub(crate) async fn server(change: impl FnOnce(&mut Limits)) -> TestServer {
     let hash = cheap_hash("secret");
     let fleet = format!(
         "[[group]]\nid = \"g1\"\nname = \"G\"\n\
          [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\nthird_party_api = true\n\
          groups = [\"g1\"]\n"
     );
-    House::set(&fleet, |settings| {
+    TestServer::set(&fleet, |settings| {
         settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
         change(&mut settings.limits);
     })
@@ -32,15 +32,15 @@ pub(crate) fn source(number: u32) -> String {
     Ipv4Addr::from_bits(0xC612_0000 + number).to_string()
 }
 
-pub(crate) async fn log_in(house: &House, source: &str, name: &str, password: &str) -> Reply {
+pub(crate) async fn log_in(server: &TestServer, source: &str, name: &str, password: &str) -> Reply {
     let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
-    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", source).send(house).await
+    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", source).send(server).await
 }
 
 /// Wrong passwords until one is no longer looked at: how many were, and what was answered then.
-async fn failures(house: &House, source: &str, name: &str) -> (usize, Reply) {
+async fn failures(server: &TestServer, source: &str, name: &str) -> (usize, Reply) {
     for count in 0.. {
-        let reply = log_in(house, source, name, "wrong").await;
+        let reply = log_in(server, source, name, "wrong").await;
         if reply.code() != -2 {
             return (count, reply);
         }
@@ -58,10 +58,10 @@ fn assert_limited(reply: &Reply, retry_after: &str) {
 
 #[tokio::test]
 async fn the_refusal_is_said_in_both_languages() {
-    let house = house(|limits| limits.login_failures_free = 1).await;
-    failures(&house, &source(1), "ops").await;
+    let server = server(|limits| limits.login_failures_free = 1).await;
+    failures(&server, &source(1), "ops").await;
     let ask = Ask::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
-    let reply = ask.locale("zh-CN").header("x-forwarded-for", source(1)).send(&house).await;
+    let reply = ask.locale("zh-CN").header("x-forwarded-for", source(1)).send(&server).await;
     let (msg, data) = (&reply.json["msg"], reply.data());
     assert_eq!(
         (msg, &reply.json["enMsg"], data),
@@ -73,74 +73,74 @@ async fn the_refusal_is_said_in_both_languages() {
 /// difference.
 #[tokio::test]
 pub(super) async fn a_source_may_fail_so_often_and_then_waits() {
-    let house = house(|limits| {
+    let server = server(|limits| {
         limits.login_failures_free = 12;
         limits.login_failure_refill = Duration::from_millis(30_001);
     })
     .await;
     for name in ["ops", "nobody", "no \\u0000 name"] {
-        let (count, limited) = failures(&house, &source(1), name).await;
+        let (count, limited) = failures(&server, &source(1), name).await;
         assert_eq!(count, 12, "{name}");
         assert_limited(&limited, "31");
-        assert_limited(&log_in(&house, &source(1), name, "secret").await, "31");
+        assert_limited(&log_in(&server, &source(1), name, "secret").await, "31");
     }
     // Others are not held to it.
-    let session = log_in(&house, &source(2), "ops", "secret").await;
+    let session = log_in(&server, &source(2), "ops", "secret").await;
     assert_eq!(session.code(), 200);
-    house.pass(Duration::from_millis(30_000));
-    assert_limited(&log_in(&house, &source(1), "ops", "secret").await, "1");
-    house.pass(Duration::from_millis(1));
-    assert_eq!(log_in(&house, &source(1), "ops", "secret").await.code(), 200);
+    server.pass(Duration::from_millis(30_000));
+    assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "1");
+    server.pass(Duration::from_millis(1));
+    assert_eq!(log_in(&server, &source(1), "ops", "secret").await.code(), 200);
     // From now on it is known, and may fail as it likes.
     for _ in 0..20 {
-        assert_eq!(log_in(&house, &source(1), "ops", "wrong").await.code(), -2);
+        assert_eq!(log_in(&server, &source(1), "ops", "wrong").await.code(), -2);
     }
 }
 
 #[tokio::test]
 pub(super) async fn all_strangers_together_may_fail_so_often() {
-    let house = house(|limits| {
+    let server = server(|limits| {
         limits.login_failures_unknown_free = 25;
         limits.login_failure_unknown_refill = Duration::from_secs(7);
     })
     .await;
-    let session = log_in(&house, &source(0), "ops", "secret").await;
+    let session = log_in(&server, &source(0), "ops", "secret").await;
     let token = session.data()["accessToken"].as_str().unwrap().to_owned();
     for name in ["ops", "nobody"] {
         let mut counts = Vec::new();
         for number in 1..5 {
-            let (count, limited) = failures(&house, &source(number), name).await;
+            let (count, limited) = failures(&server, &source(number), name).await;
             counts.push(count);
             assert_limited(&limited, if count == 10 { "60" } else { "7" });
         }
         assert_eq!(counts, [10, 10, 5, 0], "{name}");
     }
-    assert_limited(&log_in(&house, &source(9), "ops", "secret").await, "7");
+    assert_limited(&log_in(&server, &source(9), "ops", "secret").await, "7");
     // Who logged in before goes on, and nobody's guesses have touched the session.
-    assert_eq!(house.code_of(&token).await, 200);
-    assert_eq!(log_in(&house, &source(0), "ops", "secret").await.code(), 200);
-    house.pass(Duration::from_secs(7));
-    assert_eq!(log_in(&house, &source(9), "ops", "secret").await.code(), 200);
+    assert_eq!(server.code_of(&token).await, 200);
+    assert_eq!(log_in(&server, &source(0), "ops", "secret").await.code(), 200);
+    server.pass(Duration::from_secs(7));
+    assert_eq!(log_in(&server, &source(9), "ops", "secret").await.code(), 200);
 }
 
 #[tokio::test]
 pub(super) async fn more_names_than_are_kept_free_no_name() {
-    let house = house(|limits| limits.login_failures_kept = 4).await;
-    assert_eq!(failures(&house, &source(1), "ops").await.0, 10);
+    let server = server(|limits| limits.login_failures_kept = 4).await;
+    assert_eq!(failures(&server, &source(1), "ops").await.0, 10);
     for number in 0..40 {
-        log_in(&house, &source(1), &format!("nobody {number}"), "wrong").await;
+        log_in(&server, &source(1), &format!("nobody {number}"), "wrong").await;
     }
-    assert_limited(&log_in(&house, &source(1), "ops", "secret").await, "60");
+    assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "60");
 }
 
 /// "gives it back on success": workers that all begin at once in a new place, each with the right
 /// password, are not told of failures that there were not.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_first_logins_at_once_all_succeed() {
-    let house = house(|limits| limits.login_failures_free = 2).await;
+    let server = server(|limits| limits.login_failures_free = 2).await;
     let mut logins = tokio::task::JoinSet::new();
     for _ in 0..30 {
-        let mut caller = house.caller().await;
+        let mut caller = server.caller().await;
         let body = r#"{"username":"ops","password":"secret"}"#;
         logins.spawn(async move { caller.call(TOKEN_PATH, None, body).await.code() });
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::abuse::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{House, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash};
+use crate::harness::{Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
 
 /// An account whose hash is so costly that a login holds its slot for the rest of a test's steps;
 /// and one that never logged in from anywhere.
@@ -26,8 +26,8 @@ const HASH: &str = "$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 
-async fn house(slots: usize, queue: usize, wait: Duration) -> House {
-    House::set(&format!("{FLEET}{COSTLY}"), |settings| {
+async fn server(slots: usize, queue: usize, wait: Duration) -> TestServer {
+    TestServer::set(&format!("{FLEET}{COSTLY}"), |settings| {
         settings.limits.hash_slots = slots;
         settings.limits.hash_queue = queue;
         settings.limits.hash_wait = wait;
@@ -36,8 +36,8 @@ async fn house(slots: usize, queue: usize, wait: Duration) -> House {
 }
 
 /// A login that goes on beside the test.
-async fn begin(house: &House, name: &str) -> tokio::task::JoinHandle<Reply> {
-    let mut caller = house.caller().await;
+async fn begin(server: &TestServer, name: &str) -> tokio::task::JoinHandle<Reply> {
+    let mut caller = server.caller().await;
     let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
     let login = tokio::spawn(async move { caller.call(TOKEN_PATH, None, &body).await });
     // Time enough to reach its place.
@@ -63,100 +63,100 @@ const TOO_LATE: &str = "the login waited too long for its turn; try again";
 
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
-    let house = house(2, 0, FAR).await;
-    let token = house.log_in("ops").await.token;
-    let first = begin(&house, "costly").await;
+    let server = server(2, 0, FAR).await;
+    let token = server.log_in("ops").await.token;
+    let first = begin(&server, "costly").await;
     // There is a second slot, and no third.
-    assert_eq!(begin(&house, "nobody").await.await.unwrap().code(), -2);
-    let second = begin(&house, "costly").await;
+    assert_eq!(begin(&server, "nobody").await.await.unwrap().code(), -2);
+    let second = begin(&server, "costly").await;
     assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
-    assert_busy(&begin(&house, "fresh").await.await.unwrap(), TOO_MANY);
+    assert_busy(&begin(&server, "fresh").await.await.unwrap(), TOO_MANY);
     // A refused login ends no session, and nobody else waits.
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
     for costly in [first, second] {
         assert_eq!(costly.await.unwrap().code(), -2);
     }
-    house.log_in("ops").await;
+    server.log_in("ops").await;
 }
 
 /// "sources that logged in before have hash slots and a queue of their own, so that guessers cannot
 /// take theirs".
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_take_no_slot_of_those_who_logged_in_before() {
-    let house = house(1, 0, FAR).await;
-    house.log_in("ops").await;
-    let guess = begin(&house, "costly").await;
-    assert_busy(&begin(&house, "fresh").await.await.unwrap(), TOO_MANY);
-    house.log_in("ops").await;
+    let server = server(1, 0, FAR).await;
+    server.log_in("ops").await;
+    let guess = begin(&server, "costly").await;
+    assert_busy(&begin(&server, "fresh").await.await.unwrap(), TOO_MANY);
+    server.log_in("ops").await;
     assert!(!guess.is_finished(), "the costly hash is too cheap");
     assert_eq!(guess.await.unwrap().code(), -2);
     // Nor the other way round: whoever is known may not keep others from becoming so.
-    house.apply(&COSTLY.replace(HASH, &cheap_hash("secret"))).await.unwrap();
-    house.log_in("costly").await;
-    house.apply(COSTLY).await.unwrap();
-    let guess = begin(&house, "costly").await;
-    assert_busy(&begin(&house, "ops").await.await.unwrap(), TOO_MANY);
-    house.log_in("fresh").await;
+    server.apply(&COSTLY.replace(HASH, &cheap_hash("secret"))).await.unwrap();
+    server.log_in("costly").await;
+    server.apply(COSTLY).await.unwrap();
+    let guess = begin(&server, "costly").await;
+    assert_busy(&begin(&server, "ops").await.await.unwrap(), TOO_MANY);
+    server.log_in("fresh").await;
     assert!(!guess.is_finished(), "the costly hash is too cheap");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_beyond_the_queue_is_refused_at_once() {
-    let house = house(1, 2, FAR).await;
-    let costly = begin(&house, "costly").await;
-    let waiting = [begin(&house, "ops").await, begin(&house, "nobody").await];
+    let server = server(1, 2, FAR).await;
+    let costly = begin(&server, "costly").await;
+    let waiting = [begin(&server, "ops").await, begin(&server, "nobody").await];
     let start = Instant::now();
     for name in ["ops", "nobody"] {
-        assert_busy(&begin(&house, name).await.await.unwrap(), TOO_MANY);
+        assert_busy(&begin(&server, name).await.await.unwrap(), TOO_MANY);
     }
     assert!(!costly.is_finished(), "refused at once, not after {:?}", start.elapsed());
     assert_eq!(costly.await.unwrap().code(), -2);
     let [known, unknown] = waiting;
     assert_eq!(known.await.unwrap().code(), 200);
     assert_eq!(unknown.await.unwrap().code(), -2);
-    house.log_in("ops").await;
+    server.log_in("ops").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
     let wait = Duration::from_millis(300);
-    let house = house(1, 64, wait).await;
-    let token = house.log_in("ops").await.token;
-    let costly = begin(&house, "costly").await;
+    let server = server(1, 64, wait).await;
+    let token = server.log_in("ops").await.token;
+    let costly = begin(&server, "costly").await;
     let start = Instant::now();
-    let late = begin(&house, "fresh").await.await.unwrap();
+    let late = begin(&server, "fresh").await.await.unwrap();
     assert_busy(&late, TOO_LATE);
     assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
     assert!(!costly.is_finished(), "refused while the slot was still taken");
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
     // Who has waited in vain has left no place taken.
     assert_eq!(costly.await.unwrap().code(), -2);
-    house.log_in("ops").await;
+    server.log_in("ops").await;
 }
 
 /// "How long a request waits for the store": also when many wait at once. Pages are read meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
-    let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
-    let token = house.log_in("ops").await.token;
-    let held = house.hold_writes().await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let token = server.log_in("ops").await.token;
+    let held = server.hold_writes().await;
 
     let start = Instant::now();
     let mut logins = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        let mut caller = house.caller().await;
+        let mut caller = server.caller().await;
         let body = r#"{"username":"ops","password":"secret"}"#;
         logins.spawn(async move { caller.call(TOKEN_PATH, None, body).await });
     }
     let switch = r#"{"groupId":"g1"}"#;
-    let mut switcher = house.caller().await;
+    let mut switcher = server.caller().await;
     let asked = token.clone();
     let switching =
         tokio::spawn(async move { switcher.call(SWITCH_PATH, Some(&asked), switch).await });
     while !logins.is_empty() {
-        assert_serves(&house, &token).await;
+        assert_serves(&server, &token).await;
         while let Some(reply) = logins.try_join_next() {
             assert_busy(&reply.unwrap(), "the store is busy; try again");
             // A server keeps a little of the time for its answer.
@@ -170,9 +170,9 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
 
     // What was refused has changed nothing, and a short wait ends well.
     drop(held);
-    assert_serves(&house, &token).await;
-    let held = house.hold_writes().await;
-    let patient = begin(&house, "ops").await;
+    assert_serves(&server, &token).await;
+    let held = server.hold_writes().await;
+    let patient = begin(&server, "ops").await;
     drop(held);
     assert_eq!(patient.await.unwrap().code(), 200);
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::abuse::wire::{Door, Wire, post};
+use crate::abuse::wire::{Audience, Wire, post};
 use crate::abuse::{FLEET, assert_envelope, assert_serves, assert_unreadable, http2};
-use crate::harness::{self, DEVICES_PATH, House, ORDERS_PATH, Reply, TOKEN_PATH};
+use crate::harness::{self, DEVICES_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 
 /// A JSON object of exactly so many bytes.
 fn body_of(length: usize) -> String {
@@ -15,8 +15,8 @@ fn body_of(length: usize) -> String {
     body
 }
 
-async fn over_http2(house: &House, token: &str, body: String) -> Reply {
-    let mut sender = harness::http2(house.address, house.folder.path()).await;
+async fn over_http2(server: &TestServer, token: &str, body: String) -> Reply {
+    let mut sender = harness::http2(server.address, server.folder.path()).await;
     let request = http::Request::post(format!("https://localhost/v8/{DEVICES_PATH}"));
     let request = request.header("third-api-token", token);
     let body = http_body_util::Full::from(body);
@@ -26,12 +26,12 @@ async fn over_http2(house: &House, token: &str, body: String) -> Reply {
 /// "Over the body limit: code 500, system error, a diagnostic string that says what is wrong."
 #[tokio::test]
 pub(super) async fn a_body_is_taken_up_to_its_limit() {
-    let house = House::set(FLEET, |settings| settings.limits.body_max_bytes = 1_000).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::set(FLEET, |settings| settings.limits.body_max_bytes = 1_000).await;
+    let token = server.log_in("ops").await.token;
     let headers = [("third-api-token", token.as_str())];
     let too_large = "the body is larger than 1000 bytes";
 
-    let mut wire = Wire::open(&house).await;
+    let mut wire = Wire::open(&server).await;
     assert_eq!(wire.ask(post(DEVICES_PATH, &headers, &body_of(1_000))).await.code(), 200);
     // Up to eight times the limit is heard out, so that the caller hears why it was in vain.
     for length in [1_001, 8_000] {
@@ -43,7 +43,7 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
         assert_eq!(wire.ask(post(DEVICES_PATH, &headers, "{}")).await.code(), 200);
     }
     for (length, code) in [(1_000, 200), (1_001, 500)] {
-        assert_eq!(over_http2(&house, &token, body_of(length)).await.code(), code);
+        assert_eq!(over_http2(&server, &token, body_of(length)).await.code(), code);
     }
     // In chunks, whose number and size mean nothing.
     for (length, code) in [(1_000, 200), (1_001, 500)] {
@@ -61,19 +61,19 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
     assert!(wire.is_closed().await);
     // So is who does that without a token, or elsewhere.
     for (path, code) in [(DEVICES_PATH, -4), ("nowhere", 0), (TOKEN_PATH, 500)] {
-        let mut wire = Wire::open(&house).await;
+        let mut wire = Wire::open(&server).await;
         wire.say(&post(path, &[], &body_of(50_000))[..20_000]).await;
         assert_eq!(wire.answer().await.expect("an answer").code(), code, "{path}");
         assert!(wire.is_closed().await);
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 #[tokio::test]
 pub(super) async fn json_nests_up_to_its_limit() {
-    let house = House::set(FLEET, |settings| settings.limits.json_max_depth = 3).await;
-    let token = house.log_in("ops").await.token;
-    let ask = async |body| house.call(DEVICES_PATH, Some(&token), body).await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.json_max_depth = 3).await;
+    let token = server.log_in("ops").await.token;
+    let ask = async |body| server.call(DEVICES_PATH, Some(&token), body).await;
     for body in ["{}", r#"{"x":[[1]]}"#, r#"{"x":{"y":{}}}"#, r#"{"x":[{}],"y":{"z":[]}}"#] {
         assert_eq!(ask(body).await.code(), 200, "{body}");
     }
@@ -85,11 +85,11 @@ pub(super) async fn json_nests_up_to_its_limit() {
 /// "`size` over the limit is a violation that names the limit."
 #[tokio::test]
 pub(super) async fn a_page_is_as_large_as_its_limit() {
-    let house = House::set(FLEET, |settings| settings.limits.page_size_max = 7).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::set(FLEET, |settings| settings.limits.page_size_max = 7).await;
+    let token = server.log_in("ops").await.token;
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"D1"}"#)] {
         let ask =
-            async |query: &str| house.call(&format!("{path}?{query}"), Some(&token), body).await;
+            async |query: &str| server.call(&format!("{path}?{query}"), Some(&token), body).await;
         assert_eq!(ask("size=7").await.data()["size"], json!(7));
         for query in ["size=8", "size=9223372036854775807"] {
             let reply = ask(query).await;
@@ -109,9 +109,9 @@ fn headers_of(length: usize, token: &str) -> Vec<u8> {
 /// "Header block 32 KiB (431, closed)."
 #[tokio::test]
 pub(super) async fn headers_are_taken_up_to_their_limit() {
-    let house = House::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
-    let token = house.log_in("ops").await.token;
-    let mut wire = Wire::open(&house).await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Wire::open(&server).await;
     assert_eq!(wire.ask(headers_of(2_000, &token)).await.code(), 200);
     let refused = wire.ask(headers_of(2_001, &token)).await;
     assert_eq!((refused.status, refused.text.as_str()), (431, ""));
@@ -120,24 +120,24 @@ pub(super) async fn headers_are_taken_up_to_their_limit() {
     // Headers without an end need not come to one, and a path is a part of them.
     let endless = |start: &str| format!("{start}{}", "x".repeat(3_000));
     for start in ["POST /v8/a HTTP/1.1\r\nx: ", "POST /v8/", "POST"] {
-        let mut wire = Wire::open(&house).await;
+        let mut wire = Wire::open(&server).await;
         wire.say(endless(start)).await;
         let refused = wire.answer().await.unwrap_or_else(|| panic!("no answer to {start:?}"));
         assert!([400, 431].contains(&refused.status), "{start:?}: {refused:?}");
         assert!(wire.is_closed().await);
     }
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 #[tokio::test]
 async fn headers_are_a_hundred_at_most() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
     for (count, status) in [(100, 200), (101, 431), (5_000, 431)] {
         // Host, the token and the length are three of them.
         let mut headers = vec![("x", "y"); count - 3];
         headers.push(("third-api-token", &token));
-        let reply = Wire::open(&house).await.ask(post(DEVICES_PATH, &headers, "{}")).await;
+        let reply = Wire::open(&server).await.ask(post(DEVICES_PATH, &headers, "{}")).await;
         assert_eq!(reply.status, status, "{count} headers");
     }
 }
@@ -146,11 +146,11 @@ async fn headers_are_a_hundred_at_most() {
 /// the connection ends with one that goes far over.
 #[tokio::test]
 async fn headers_of_http2_are_taken_up_to_their_limit() {
-    let house = House::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+    let token = server.log_in("ops").await.token;
     let path = format!("https://localhost/v8/{DEVICES_PATH}");
     let ask = async |padding: usize| {
-        let mut sender = harness::http2(house.address, house.folder.path()).await;
+        let mut sender = harness::http2(server.address, server.folder.path()).await;
         let request = http::Request::post(&path).header("third-api-token", &token);
         let request = request.header("x", "x".repeat(padding));
         let body = http_body_util::Full::from("{}");
@@ -161,7 +161,7 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
     assert!(refused.as_ref().map_or(true, |status| *status == 431), "{refused:?}");
 
     // Headers that go on and on, each frame within the rules.
-    let mut wire = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(http2::preface(&[])).await;
     let field = http2::field("x", &"x".repeat(15_000));
     wire.say(http2::frame(1, 0, 1, &field)).await;
@@ -169,15 +169,15 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
         wire.say(http2::frame(9, 0, 1, &field)).await;
     }
     wire.rest().await;
-    assert_serves(&house, &token).await;
+    assert_serves(&server, &token).await;
 }
 
 /// No limit is one that a good request meets by chance.
 #[tokio::test]
 async fn a_long_login_is_within_every_limit() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     let body = format!(r#"{{"username":"ops","password":"{}"}}"#, "x".repeat(1_000_000));
-    let reply = house.call(TOKEN_PATH, None, &body).await;
+    let reply = server.call(TOKEN_PATH, None, &body).await;
     assert_envelope(&reply);
     assert_eq!(reply.code(), -2);
 }

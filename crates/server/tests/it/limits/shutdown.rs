@@ -6,17 +6,17 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::abuse::wire::{Door, Wire, post};
+use crate::abuse::wire::{Audience, Wire, post};
 use crate::abuse::{FLEET, assert_envelope, http2};
-use crate::harness::{DEVICES_PATH, House};
+use crate::harness::{DEVICES_PATH, TestServer};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 /// Longer than anything that is done at once takes on a busy machine.
 const SOON: Duration = Duration::from_secs(5);
 
-async fn house(shutdown_deadline: Duration) -> House {
-    House::set(FLEET, |settings| {
+async fn server(shutdown_deadline: Duration) -> TestServer {
+    TestServer::set(FLEET, |settings| {
         settings.limits.shutdown_deadline = shutdown_deadline;
         settings.limits.tls_handshake_deadline = FAR;
         settings.limits.first_byte_deadline = FAR;
@@ -28,7 +28,7 @@ async fn house(shutdown_deadline: Duration) -> House {
 }
 
 /// A connection with a request whose body has begun and not ended, and the rest of that body.
-async fn begun(door: &Door, token: &str) -> (Wire, &'static [u8]) {
+async fn begun(door: &Audience, token: &str) -> (Wire, &'static [u8]) {
     let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
     let mut wire = door.open().await;
     wire.say(&request[..request.len() - 1]).await;
@@ -37,31 +37,31 @@ async fn begun(door: &Door, token: &str) -> (Wire, &'static [u8]) {
 }
 
 /// Tells the server to stop; says when it has.
-fn stop(mut house: House) -> tokio::task::JoinHandle<House> {
+fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
     tokio::spawn(async move {
-        house.stop().await;
-        house
+        server.stop().await;
+        server
     })
 }
 
 #[tokio::test]
 async fn a_stop_answers_what_is_under_way() {
-    let house = house(FAR).await;
-    let token = house.log_in("ops").await.token;
-    let door = Door::of(&house);
+    let server = server(FAR).await;
+    let token = server.log_in("ops").await.token;
+    let door = Audience::of(&server);
     let mut resting = door.open().await;
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     assert_eq!(resting.ask(&ask).await.code(), 200);
     let (mut slow, rest) = begun(&door, &token).await;
     let mut silent = door.open().await;
     let mut greeting = door.tcp().await;
-    let mut crowd = Door::with(&house, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut crowd = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     crowd.say(http2::preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
 
-    let stopping = stop(house);
+    let stopping = stop(server);
     // Who rests, has said nothing, or is not even in, has nothing to wait for.
     assert!(timeout(SOON, resting.is_closed()).await.expect("a resting connection is closed"));
     assert!(timeout(SOON, silent.is_closed()).await.expect("a silent connection is closed"));
@@ -100,19 +100,19 @@ async fn acknowledge_ping(wire: &mut Wire) {
 #[tokio::test]
 pub(super) async fn a_stop_waits_up_to_its_limit() {
     let deadline = Duration::from_millis(700);
-    let house = house(deadline).await;
-    let token = house.log_in("ops").await.token;
-    let (_slow, _) = begun(&Door::of(&house), &token).await;
+    let server = server(deadline).await;
+    let token = server.log_in("ops").await.token;
+    let (_slow, _) = begun(&Audience::of(&server), &token).await;
     let start = Instant::now();
-    timeout(SOON, stop(house)).await.expect("it does not wait for ever").unwrap();
+    timeout(SOON, stop(server)).await.expect("it does not wait for ever").unwrap();
     assert!(start.elapsed() >= deadline, "stopped after {:?}", start.elapsed());
 }
 
 /// A server that nobody is connected to stops at once, and its data can be served again.
 #[tokio::test]
 async fn a_stop_without_callers_is_immediate() {
-    let mut house = house(FAR).await;
-    let token = house.log_in("ops").await.token;
-    timeout(SOON, house.restart()).await.expect("nothing is under way");
-    assert_eq!(house.code_of(&token).await, 200);
+    let mut server = server(FAR).await;
+    let token = server.log_in("ops").await.token;
+    timeout(SOON, server.restart()).await.expect("nothing is under way");
+    assert_eq!(server.code_of(&token).await, 200);
 }

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::{FLEET, whole};
-use crate::harness::{DEVICES_PATH, House, START_MS};
+use crate::harness::{DEVICES_PATH, START_MS, TestServer};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 
 /// Who is online in the selected group, with the filter's total.
-async fn online(house: &House, token: &str) -> (i64, Vec<(String, i64)>) {
-    let reply = house.call(DEVICES_PATH, Some(token), r#"{"isOnline":1}"#).await;
+async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
+    let reply = server.call(DEVICES_PATH, Some(token), r#"{"isOnline":1}"#).await;
     let records = reply.data()["records"].as_array().unwrap();
     let told = records.iter().map(|record| {
         assert_eq!(record["isOnline"], 1);
@@ -22,10 +22,10 @@ async fn online(house: &House, token: &str) -> (i64, Vec<(String, i64)>) {
 /// "visible to the next request on that node"; what is not valid is told and the rest is kept.
 #[tokio::test]
 async fn heartbeats_are_seen_by_the_next_request() {
-    let house = House::with(FLEET).await;
-    let key = house.key("activity").await;
-    let token = house.log_in("ops").await.token;
-    assert_eq!(online(&house, &token).await, (0, Vec::new()));
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("activity").await;
+    let token = server.log_in("ops").await.token;
+    assert_eq!(online(&server, &token).await, (0, Vec::new()));
     let past = START_MS - 60_000;
     let body = format!(
         "{{\"deviceCode\":\"D1\",\"timestamp\":{past}}}\n\n\
@@ -35,29 +35,29 @@ async fn heartbeats_are_seen_by_the_next_request() {
          {{\"deviceCode\":\"D2\",\"timestamp\":{}}}\n",
         START_MS + 60_000
     );
-    let reply = house.operate(ACTIVITY, Some(&key), body).await;
+    let reply = server.operate(ACTIVITY, Some(&key), body).await;
     insta::assert_snapshot!("heartbeats", whole(&reply));
-    assert_eq!(online(&house, &token).await, (1, vec![("D1".to_owned(), past)]));
+    assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), past)]));
     // The future is now.
-    let token = house.switch(&token, "g2").await.token;
-    assert_eq!(online(&house, &token).await, (1, vec![("D2".to_owned(), START_MS)]));
+    let token = server.switch(&token, "g2").await.token;
+    assert_eq!(online(&server, &token).await, (1, vec![("D2".to_owned(), START_MS)]));
     // Without a timestamp it is now, too.
-    let reply = house.operate(ACTIVITY, Some(&key), r#"{"deviceCode":"D1"}"#).await;
+    let reply = server.operate(ACTIVITY, Some(&key), r#"{"deviceCode":"D1"}"#).await;
     assert_eq!(reply.json, json!({"accepted": 1, "rejectedCount": 0, "rejected": []}));
-    let token = house.switch(&token, "g1").await.token;
-    assert_eq!(online(&house, &token).await, (1, vec![("D1".to_owned(), START_MS)]));
+    let token = server.switch(&token, "g1").await.token;
+    assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), START_MS)]));
 }
 
 /// "rejected …, at most 1,000", of however long a stream.
 #[tokio::test]
 async fn a_long_stream_is_counted_whole() {
-    let house = House::with(FLEET).await;
-    let key = house.key("activity").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("activity").await;
     let mut body = String::new();
     for at in 0..2_500 {
         body += &format!("{{\"deviceCode\":\"{}\"}}\n", if at % 2 == 0 { "D1" } else { "DX" });
     }
-    let reply = house.operate(ACTIVITY, Some(&key), body).await;
+    let reply = server.operate(ACTIVITY, Some(&key), body).await;
     assert_eq!(
         (&reply.json["accepted"], &reply.json["rejectedCount"]),
         (&json!(1_250), &json!(1_250))
@@ -70,12 +70,12 @@ async fn a_long_stream_is_counted_whole() {
 
 #[tokio::test]
 async fn heartbeats_need_a_key_that_may() {
-    let house = House::with(FLEET).await;
-    let token = house.log_in("ops").await.token;
-    let other = house.key("orders,fleet").await;
+    let server = TestServer::with(FLEET).await;
+    let token = server.log_in("ops").await.token;
+    let other = server.key("orders,fleet").await;
     for (key, status) in [(None, 401), (Some(token.as_str()), 401), (Some(other.as_str()), 403)] {
-        let reply = house.operate(ACTIVITY, key, r#"{"deviceCode":"D1"}"#).await;
+        let reply = server.operate(ACTIVITY, key, r#"{"deviceCode":"D1"}"#).await;
         assert_eq!(reply.status, status);
     }
-    assert_eq!(online(&house, &token).await, (0, Vec::new()));
+    assert_eq!(online(&server, &token).await, (0, Vec::new()));
 }

@@ -1,25 +1,26 @@
 //! Which calls there are, and what everything else is told, to the letter.
 
-use crate::abuse::wire::Door;
-use crate::harness::{Caller, House, Reply};
+use crate::abuse::wire::Audience;
+use crate::harness::{Caller, Reply, TestServer};
 
 use super::{FLEET, FLEET_CALL, ORDERS, whole};
 
-async fn ask(house: &House, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
     let mut request = http::Request::builder().method(method).uri(path).header("host", "localhost");
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
     caller.send(request.body(Default::default()).unwrap()).await
 }
 
 #[tokio::test]
 async fn what_is_not_done_is_told_as_a_problem() {
-    let house = House::with(FLEET).await;
-    let key = house.key("fleet").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("fleet").await;
     let bearer = format!("Bearer {key}");
-    let told = async |method, path, headers: &[_]| whole(&ask(&house, method, path, headers).await);
+    let told =
+        async |method, path, headers: &[_]| whole(&ask(&server, method, path, headers).await);
     insta::assert_snapshot!("an_unknown_call", told("GET", "/operator/v1/nothing", &[]).await);
     insta::assert_snapshot!("a_wrong_method", told("GET", ORDERS, &[]).await);
     insta::assert_snapshot!("a_wrong_method_of_livez", told("POST", "/livez", &[]).await);
@@ -29,18 +30,18 @@ async fn what_is_not_done_is_told_as_a_problem() {
         told("POST", ORDERS, &[("authorization", &bearer)]).await
     );
     // The path and the method are judged before the key.
-    assert_eq!(ask(&house, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
+    assert_eq!(ask(&server, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
 }
 
 /// "`GET /livez`: no key"; the gateway's paths are not here, nor the operator's there.
 #[tokio::test]
 async fn each_listener_has_its_own_calls() {
-    let house = House::with(FLEET).await;
-    insta::assert_snapshot!("livez", whole(&ask(&house, "GET", "/livez", &[]).await));
-    assert_eq!(ask(&house, "HEAD", "/livez", &[]).await.status, 200);
+    let server = TestServer::with(FLEET).await;
+    insta::assert_snapshot!("livez", whole(&ask(&server, "GET", "/livez", &[]).await));
+    assert_eq!(ask(&server, "HEAD", "/livez", &[]).await.status, 200);
     let login = "/v8/platform-auth/auth/third-api/token";
-    assert_eq!(ask(&house, "POST", login, &[]).await.status, 404);
-    let mut caller = house.caller().await;
+    assert_eq!(ask(&server, "POST", login, &[]).await.status, 404);
+    let mut caller = server.caller().await;
     let request = http::Request::get("/livez").header("host", "localhost");
     assert_eq!(caller.send(request.body(Default::default()).unwrap()).await.status, 404);
 }
@@ -48,9 +49,9 @@ async fn each_listener_has_its_own_calls() {
 /// Whoever is refused while sending hears why, if what is sent is not endless.
 #[tokio::test]
 async fn a_refused_caller_is_heard_out() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     for size in [1 << 10, 4 << 20] {
-        let reply = house.operate(ORDERS, None, vec![b'x'; size]).await;
+        let reply = server.operate(ORDERS, None, vec![b'x'; size]).await;
         assert_eq!(reply.status, 401);
         assert_eq!(reply.headers["www-authenticate"], "Bearer");
     }
@@ -59,11 +60,11 @@ async fn a_refused_caller_is_heard_out() {
 /// Whoever asks before sending is told to go on only if the key is good.
 #[tokio::test]
 async fn a_caller_that_asks_first_need_not_send_in_vain() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
     let body = super::lines("o", 3);
     for (key, answers) in [("kqo_none", &[401][..]), (key.as_str(), &[100, 200])] {
-        let mut wire = Door::of_operator(&house).open().await;
+        let mut wire = Audience::of_operator(&server).open().await;
         let head = format!(
             "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",

@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use crate::harness::House;
+use crate::harness::TestServer;
 
 use super::{FLEET, FLEET_CALL, whole};
 
 #[tokio::test]
 async fn a_fleet_is_applied_and_what_it_did_is_told() {
-    let house = House::with(FLEET).await;
-    let key = house.key("fleet").await;
-    house.log_in("ops").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("fleet").await;
+    server.log_in("ops").await;
     let fleet = json!({
         "group": [{"id": "g1"}, {"id": "g3", "name": "Three"}],
         "account": [
@@ -22,19 +22,19 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
         "device": [{"code": "D3", "name": "Hall", "group": "g3",
             "aisle": [{"code": "1", "product": "cola", "price": 250}]}],
     });
-    let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+    let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("a_fleet", whole(&reply));
-    assert_eq!(house.log_in("new").await.group, "g3");
+    assert_eq!(server.log_in("new").await.group, "g3");
     // The same again changes nothing, and ends no session.
-    let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+    let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("the_same_fleet_again", whole(&reply));
 }
 
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_applied() {
-    let house = House::with(FLEET).await;
-    let key = house.key("fleet").await;
-    let before = crate::fixture::Fingerprint::of(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("fleet").await;
+    let before = crate::fixture::Fingerprint::of(&server).await;
     // Faults of the entries themselves, then of what they name, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
@@ -50,31 +50,31 @@ async fn every_fault_is_told_and_nothing_is_applied() {
         ("faults_of_what_is_named", named.to_string()),
         ("a_fleet_that_is_no_json", "{\"group\":[}".to_owned()),
     ] {
-        let reply = house.operate(FLEET_CALL, Some(&key), body).await;
+        let reply = server.operate(FLEET_CALL, Some(&key), body).await;
         insta::assert_snapshot!(name, whole(&reply));
     }
-    let reply = house.operate(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
+    let reply = server.operate(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is no UTF-8")));
-    assert!(before == crate::fixture::Fingerprint::of(&house).await, "something was applied");
+    assert!(before == crate::fixture::Fingerprint::of(&server).await, "something was applied");
 }
 
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.
 #[tokio::test]
 async fn a_fleet_of_many_passwords_keeps_nobody_waiting() {
-    let house = House::with(FLEET).await;
-    let key = house.key("fleet").await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("fleet").await;
+    let token = server.log_in("ops").await.token;
     let accounts: Vec<_> = (0..12)
         .map(|at| json!({"login_name": format!("a{at}"), "password": "secret", "groups": ["g1"]}))
         .collect();
     let body = json!({ "account": accounts }).to_string();
-    let mut applying = std::pin::pin!(house.operate(FLEET_CALL, Some(&key), body));
+    let mut applying = std::pin::pin!(server.operate(FLEET_CALL, Some(&key), body));
     // This test has one thread: a hash on it would let nobody through before the end.
     let mut served = 0;
     let reply = loop {
         tokio::select! {
             reply = &mut applying => break reply,
-            code = house.code_of(&token) => {
+            code = server.code_of(&token) => {
                 assert_eq!(code, 200);
                 served += 1;
             }

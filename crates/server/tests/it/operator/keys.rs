@@ -4,7 +4,7 @@ use http_body_util::Full;
 use kiosque_model::{KeyName, OperatorKey};
 use kiosque_store::RevokedKey;
 
-use crate::harness::{Caller, House};
+use crate::harness::{Caller, TestServer};
 
 use super::{FLEET, FLEET_CALL, ORDERS};
 
@@ -13,11 +13,11 @@ const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fl
 
 #[tokio::test]
 async fn each_right_opens_its_call_and_no_other() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     for may in ["orders", "activity", "fleet", "audit", "orders,activity,fleet,audit"] {
-        let key = house.key(may).await;
+        let key = server.key(may).await;
         for (path, right, done) in CALLS {
-            let reply = house.operate(path, Some(&key), "").await;
+            let reply = server.operate(path, Some(&key), "").await;
             let opens = may.split(',').any(|one| one == right);
             assert_eq!(reply.status, if opens { done } else { 403 }, "{may}: {path}: {reply:?}");
         }
@@ -27,9 +27,9 @@ async fn each_right_opens_its_call_and_no_other() {
 /// From the next request on, also on the same connection; nobody but that key is concerned.
 #[tokio::test]
 async fn a_revoked_key_is_refused_from_the_next_request() {
-    let house = House::with(FLEET).await;
-    let (key, other) = (house.key("orders").await, house.key_called("other", "orders").await);
-    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let server = TestServer::with(FLEET).await;
+    let (key, other) = (server.key("orders").await, server.key_called("other", "orders").await);
+    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
     let mut ask = async |key: &str| {
         let request = http::Request::post(ORDERS).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
@@ -37,7 +37,7 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     };
     assert_eq!(ask(&key).await.status, 200);
     let name = KeyName::parse("orders").unwrap();
-    assert_eq!(house.store.revoke_key(name, house.now()).await.unwrap(), RevokedKey::Revoked);
+    assert_eq!(server.store.revoke_key(name, server.now()).await.unwrap(), RevokedKey::Revoked);
     let revoked = ask(&key).await;
     assert_eq!(revoked.status, 401);
     assert_eq!(revoked.headers["www-authenticate"], "Bearer");
@@ -49,9 +49,9 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
 
 #[tokio::test]
 async fn a_key_is_presented_in_one_way() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
-    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
+    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
     let mut ask = async |values: &[String]| {
         let mut request = http::Request::post(ORDERS).header("host", "localhost");
         for value in values {

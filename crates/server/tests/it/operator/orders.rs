@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use crate::harness::{House, ORDERS_PATH};
+use crate::harness::{ORDERS_PATH, TestServer};
 
 use super::{FLEET, ORDERS, counts, kept, line, lines, shown, whole};
 
@@ -33,17 +33,17 @@ fn mixed() -> Vec<u8> {
 
 #[tokio::test]
 async fn an_answer_says_what_became_of_each_line() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
     let before = [line("old", 100), line("changed", 100)].concat();
-    assert_eq!(counts(&house.operate(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
-    let reply = house.operate(ORDERS, Some(&key), mixed()).await;
+    assert_eq!(counts(&server.operate(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
+    let reply = server.operate(ORDERS, Some(&key), mixed()).await;
     insta::assert_snapshot!("a_mixed_stream", whole(&reply));
-    let token = house.log_in("ops").await.token;
-    assert_eq!(kept(&house, &token).await, ["changed", "colour", "last", "new", "old"]);
+    let token = server.log_in("ops").await.token;
+    assert_eq!(kept(&server, &token).await, ["changed", "colour", "last", "new", "old"]);
 
     // The very same file brings in the very same orders.
-    let other = House::with(FLEET).await;
+    let other = TestServer::with(FLEET).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
     let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
@@ -57,20 +57,20 @@ async fn an_answer_says_what_became_of_each_line() {
     });
     assert_eq!(reply.json["rejected"], reasons.collect::<serde_json::Value>());
     let other_token = other.log_in("ops").await.token;
-    assert_eq!(shown(&house, &token).await, shown(&other, &other_token).await);
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(shown(&server, &token).await, shown(&other, &other_token).await);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// An integrator sees the orders with the next request.
 #[tokio::test]
 async fn what_is_answered_is_shown() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
+    let token = server.log_in("ops").await.token;
     for posted in 1..=3 {
         let body = line(&format!("o{posted}"), posted);
-        assert_eq!(counts(&house.operate(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
-        let page = house.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
+        assert_eq!(counts(&server.operate(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
+        let page = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
         assert_eq!(page.data()["total"], posted);
         assert_eq!(page.data()["records"][0]["orderId"], format!("o{posted}"));
     }
@@ -79,11 +79,11 @@ async fn what_is_answered_is_shown() {
 /// "at most 1,000": the others are counted. What a line says is not told back at any length.
 #[tokio::test]
 async fn at_most_a_thousand_rejected_lines_are_listed() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
     let bad = format!("{{\"orderId\":\"{}\"}}\n", "x".repeat(3_000));
     let body = [bad.repeat(1_200), line("good", 1)].concat();
-    let reply = house.operate(ORDERS, Some(&key), body).await;
+    let reply = server.operate(ORDERS, Some(&key), body).await;
     assert_eq!(counts(&reply), [1, 0, 0, 1_200]);
     let rejected = reply.json["rejected"].as_array().unwrap();
     let numbers: Vec<i64> = rejected.iter().map(|one| one["line"].as_i64().unwrap()).collect();
@@ -91,40 +91,40 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
     assert!(reply.text.len() < 400_000, "{} bytes", reply.text.len());
 
     let currency = line("c", 1).replace("EUR", &"Y".repeat(100_000));
-    let reply = house.operate(ORDERS, Some(&key), currency).await;
+    let reply = server.operate(ORDERS, Some(&key), currency).await;
     assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
 }
 
 /// "goodsName=product's": a product that was made a moment ago has a name already.
 #[tokio::test]
 async fn an_order_knows_the_products_of_this_moment() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
-    let token = house.log_in("ops").await.token;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
+    let token = server.log_in("ops").await.token;
     let sold = |id: &str| {
         let lines = r#","detailVOList":[{"goodsId":"cola"},{"goodsId":"tea"}]}"#;
         line(id, 1).replace("}\n", lines)
     };
     let names = async |id: &str| {
-        let reply = house.operate(ORDERS, Some(&key), sold(id)).await;
+        let reply = server.operate(ORDERS, Some(&key), sold(id)).await;
         assert_eq!(counts(&reply), [1, 0, 0, 0]);
-        let shown = shown(&house, &token).await;
+        let shown = shown(&server, &token).await;
         let lines = &shown[0]["detailVOList"];
         [0, 1].map(|at| lines[at]["goodsName"].as_str().unwrap().to_owned())
     };
     assert_eq!(names("before").await, ["Cola", ""]);
     let tea = "[[product]]\nid = \"tea\"\nname = \"Tea\"\ncurrency = \"EUR\"\n";
     let cola = "[[product]]\nid = \"cola\"\nname = \"Cola zero\"\n";
-    house.apply(&format!("{tea}{cola}")).await.unwrap();
+    server.apply(&format!("{tea}{cola}")).await.unwrap();
     assert_eq!(names("after").await, ["Cola zero", "Tea"]);
 }
 
 /// "any content type"; HTTP/2 as well.
 #[tokio::test]
 async fn orders_come_over_http2_and_as_whatever_they_are_called() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
-    let mut sender = crate::harness::http2(house.operator, house.folder.path()).await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
+    let mut sender = crate::harness::http2(server.operator, server.folder.path()).await;
     let request = http::Request::post(format!("https://localhost{ORDERS}"));
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.header("content-type", "text/csv");

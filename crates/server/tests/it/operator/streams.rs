@@ -10,7 +10,7 @@ use kiosque_server::ingest::record::Records;
 use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
 use tokio::task::JoinHandle;
 
-use crate::harness::{House, Reply};
+use crate::harness::{Reply, TestServer};
 
 use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
 
@@ -19,8 +19,8 @@ const FAR: Duration = Duration::from_secs(300);
 /// Time enough for a request to reach its place.
 const SOON: Duration = Duration::from_millis(200);
 
-async fn house() -> House {
-    House::set(FLEET, |settings| {
+async fn server() -> TestServer {
+    TestServer::set(FLEET, |settings| {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_threads = 4;
     })
@@ -28,8 +28,12 @@ async fn house() -> House {
 }
 
 /// A post that goes on beside the test, and has reached its place.
-pub(super) async fn begin(house: &House, key: &str, body: impl Into<String>) -> JoinHandle<Reply> {
-    let mut caller = crate::harness::Caller::connect(house.operator, house.folder.path()).await;
+pub(super) async fn begin(
+    server: &TestServer,
+    key: &str,
+    body: impl Into<String>,
+) -> JoinHandle<Reply> {
+    let mut caller = crate::harness::Caller::connect(server.operator, server.folder.path()).await;
     let request = http::Request::post(ORDERS).header("host", "localhost");
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.body(http_body_util::Full::from(body.into())).unwrap();
@@ -41,31 +45,31 @@ pub(super) async fn begin(house: &House, key: &str, body: impl Into<String>) -> 
 /// "answers after the durable commit": not before it, and what is answered is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_comes_after_the_commit() {
-    let house = house().await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let held = house.hold_writes().await;
-    let mut posting = begin(&house, &key, lines("o", 3)).await;
+    let server = server().await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let held = server.hold_writes().await;
+    let mut posting = begin(&server, &key, lines("o", 3)).await;
     let early = tokio::time::timeout(SOON, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
-    assert_eq!(kept(&house, &token).await, [""; 0]);
+    assert_eq!(kept(&server, &token).await, [""; 0]);
     drop(held);
     assert_eq!(counts(&posting.await.unwrap()), [3, 0, 0, 0]);
-    assert_eq!(kept(&house, &token).await, ["o0", "o1", "o2"]);
+    assert_eq!(kept(&server, &token).await, ["o0", "o1", "o2"]);
 }
 
 /// "One writer takes everything that queued while the last commit ran": each of them is told of its
 /// own lines.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_share_a_commit_and_are_answered_each_for_itself() {
-    let house = house().await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    house.operate(ORDERS, Some(&key), line("b1", 100)).await;
-    let before = house.commits().await;
-    let held = house.hold_writes().await;
-    let first = begin(&house, &key, lines("a", 2)).await;
-    let second = begin(&house, &key, [line("b1", 7), line("b2", 1)].concat()).await;
+    let server = server().await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    server.operate(ORDERS, Some(&key), line("b1", 100)).await;
+    let before = server.commits().await;
+    let held = server.hold_writes().await;
+    let first = begin(&server, &key, lines("a", 2)).await;
+    let second = begin(&server, &key, [line("b1", 7), line("b2", 1)].concat()).await;
     let unknown = line("c2", 1).replace("D1", "D9");
-    let third = begin(&house, &key, [line("c1", 1), unknown, line("b1", 7)].concat()).await;
+    let third = begin(&server, &key, [line("c1", 1), unknown, line("b1", 7)].concat()).await;
     drop(held);
     assert_eq!(counts(&first.await.unwrap()), [2, 0, 0, 0]);
     assert_eq!(counts(&second.await.unwrap()), [1, 1, 0, 0]);
@@ -75,10 +79,10 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
         {"line": 2, "orderId": "c2", "reason": "deviceCode: no device D9 is known"}
     ]);
     assert_eq!(third.json["rejected"], rejected);
-    assert_eq!(kept(&house, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
-    let new = house.commits().await.difference(&before).count();
+    assert_eq!(kept(&server, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
+    let new = server.commits().await.difference(&before).count();
     assert_eq!(new, 2, "the first, and the others together");
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Knows of records what is known, but of one order.
@@ -113,20 +117,20 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_threads = 4;
     };
-    let house = House::shaped(FLEET, limits, Arc::new(Failing)).await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    house.operate(ORDERS, Some(&key), line("bad", 1)).await;
-    let held = house.hold_writes().await;
-    let first = begin(&house, &key, line("a", 1)).await;
-    let second = begin(&house, &key, [line("b", 1), line("bad", 2)].concat()).await;
-    let third = begin(&house, &key, line("c", 1)).await;
+    let server = TestServer::shaped(FLEET, limits, Arc::new(Failing)).await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    server.operate(ORDERS, Some(&key), line("bad", 1)).await;
+    let held = server.hold_writes().await;
+    let first = begin(&server, &key, line("a", 1)).await;
+    let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat()).await;
+    let third = begin(&server, &key, line("c", 1)).await;
     drop(held);
     assert_eq!(counts(&first.await.unwrap()), [1, 0, 0, 0]);
     let second = second.await.unwrap();
     assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
     assert_eq!(second.json["detail"], "the store is not available");
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
-    assert_eq!(kept(&house, &token).await, ["a", "bad", "c"]);
+    assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
 }
 
 /// "A store that is busy: 503 with Retry-After"; all who wait are told together, and posting again
@@ -134,12 +138,12 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
-    let house = House::set(FLEET, |settings| settings.limits.store_wait = wait).await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let held = house.hold_writes().await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let held = server.hold_writes().await;
     let begun = Instant::now();
     let posts =
-        [begin(&house, &key, lines("a", 9)).await, begin(&house, &key, lines("b", 9)).await];
+        [begin(&server, &key, lines("a", 9)).await, begin(&server, &key, lines("b", 9)).await];
     for post in posts {
         let reply = post.await.unwrap();
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
@@ -147,8 +151,8 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     }
     assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
     drop(held);
-    assert_eq!(kept(&house, &token).await, [""; 0]);
-    let again = house.operate(ORDERS, Some(&key), lines("a", 9)).await;
+    assert_eq!(kept(&server, &token).await, [""; 0]);
+    let again = server.operate(ORDERS, Some(&key), lines("a", 9)).await;
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
@@ -157,10 +161,10 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     let deadline = Duration::from_millis(700);
-    let house = House::set(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let mut silent = Stream::open(&house, &key).await;
-    let mut slow = Stream::open(&house, &key).await;
+    let server = TestServer::set(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let mut silent = Stream::open(&server, &key).await;
+    let mut slow = Stream::open(&server, &key).await;
     let begun = Instant::now();
     silent.say(format!("{}{{\"orderId\":\"half", lines("s", 2))).await;
     let silent = tokio::spawn(async move {
@@ -176,7 +180,7 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     assert_eq!(reply.status, 408, "{reply:?}");
     assert!(reply.json["detail"].as_str().unwrap().starts_with("nothing came for 700ms;"));
     assert!(ended >= deadline && closed, "after {ended:?}");
-    assert_eq!(kept(&house, &token).await[..2], ["s0", "s1"]);
+    assert_eq!(kept(&server, &token).await[..2], ["s0", "s1"]);
     assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
 }
 
@@ -184,10 +188,10 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
 /// last word on an order stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
-    let house = house().await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let held = house.hold_writes().await;
-    let mut stream = Stream::open(&house, &key).await;
+    let server = server().await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let held = server.hold_writes().await;
+    let mut stream = Stream::open(&server, &key).await;
     // An order comes again in the next chunk, and nearer to its beginning.
     let (rounds, orders) = (12, 700);
     let streaming = tokio::spawn(async move {
@@ -204,21 +208,21 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     tokio::time::sleep(SOON * 2).await;
     drop(held);
     assert_eq!(counts(&streaming.await.unwrap()), [orders, orders * (rounds - 1), 0, 0]);
-    let shown = shown(&house, &token).await;
+    let shown = shown(&server, &token).await;
     assert_eq!(shown.len(), usize::try_from(orders).unwrap());
     assert!(shown.iter().all(|order| order["totalAmount"] == 100 + rounds - 1));
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Lines are stored while the stream goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_pauses_is_stored_so_far() {
-    let house = house().await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
-    let mut stream = Stream::open(&house, &key).await;
+    let server = server().await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let mut stream = Stream::open(&server, &key).await;
     stream.say(lines("o", 5)).await;
     let begun = Instant::now();
-    while kept(&house, &token).await.len() < 5 {
+    while kept(&server, &token).await.len() < 5 {
         assert!(begun.elapsed() < Duration::from_secs(20), "they are not stored");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -229,43 +233,43 @@ async fn a_stream_that_pauses_is_stored_so_far() {
 /// A caller that goes away leaves whole orders behind, no half ones, and its place to others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
-    let house = House::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
-    let (key, token) = (house.key("orders").await, house.log_in("ops").await.token);
+    let server = TestServer::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
+    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
     for round in 0..5 {
-        let mut stream = Stream::open(&house, &key).await;
+        let mut stream = Stream::open(&server, &key).await;
         let text = lines(&format!("r{round}-"), 2_500);
         stream.say(&text[..text.len() - 20]).await;
         drop(stream);
         let begun = Instant::now();
         let last = format!("last{round}");
-        while house.operate(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
+        while server.operate(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
             assert!(begun.elapsed() < Duration::from_secs(20), "the place is not free");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    let kept = kept(&house, &token).await;
+    let kept = kept(&server, &token).await;
     assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
     assert_eq!(kept.iter().filter(|id| id.starts_with("last")).count(), 5);
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// "a login in the middle of a full ingest waits for one transaction at most".
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_pass_in_the_middle_of_a_full_ingest() {
-    let house = house().await;
-    let key = house.key("orders").await;
+    let server = server().await;
+    let key = server.key("orders").await;
     let cheap = crate::harness::cheap_hash("secret");
     let account = "login_name = \"ops\"";
-    house.apply(&format!("[[account]]\n{account}\npassword_hash = \"{cheap}\"")).await.unwrap();
+    server.apply(&format!("[[account]]\n{account}\npassword_hash = \"{cheap}\"")).await.unwrap();
     let streams: Vec<_> = (0..4)
-        .map(|stream| house.operate(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000)))
+        .map(|stream| server.operate(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000)))
         .collect();
     let ingest = futures_util::future::join_all(streams);
     let logins = async {
         let mut slowest = Duration::ZERO;
         for _ in 0..20 {
             let begun = Instant::now();
-            house.log_in("ops").await;
+            server.log_in("ops").await;
             slowest = slowest.max(begun.elapsed());
         }
         slowest
@@ -276,5 +280,5 @@ async fn logins_pass_in_the_middle_of_a_full_ingest() {
     }
     println!("the slowest login took {slowest:?}");
     assert!(slowest < Duration::from_secs(3), "a login took {slowest:?}");
-    assert_eq!(house.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }

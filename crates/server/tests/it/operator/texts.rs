@@ -5,7 +5,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use super::{FLEET, FLEET_CALL, ORDERS, counts};
-use crate::harness::{Caller, House};
+use crate::harness::{Caller, TestServer};
 
 /// Every text of `whole`, one after the other, with a NUL at its end.
 fn with_a_nul(whole: &Value) -> Vec<Value> {
@@ -39,8 +39,8 @@ fn with_a_nul(whole: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders").await;
     let order = json!({
         "orderId": "o", "deviceCode": "D1", "currency": "EUR", "totalAmount": 5,
         "tradeStartTime": "2026-03-01 09:00:00", "payEndTime": "2026-03-01 09:00:20",
@@ -53,26 +53,26 @@ async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
     let bad = with_a_nul(&order);
     assert_eq!(bad.len(), 15);
     let body: String = bad.iter().map(|order| format!("{order}\n")).collect();
-    let reply = house.operate(ORDERS, Some(&key), body).await;
+    let reply = server.operate(ORDERS, Some(&key), body).await;
     assert_eq!(counts(&reply), [0, 0, 0, 15], "{reply:?}");
-    let reply = house.operate(ORDERS, Some(&key), order.to_string()).await;
+    let reply = server.operate(ORDERS, Some(&key), order.to_string()).await;
     assert_eq!(counts(&reply), [1, 0, 0, 0], "{reply:?}");
 }
 
 #[tokio::test]
 async fn a_heartbeat_with_a_nul_is_set_aside() {
-    let house = House::with(FLEET).await;
-    let key = house.key("activity").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("activity").await;
     let body = format!("{}\n{}", json!({"deviceCode": "D1\0"}), json!({"deviceCode": "\0"}));
-    let reply = house.operate("/operator/v1/activity", Some(&key), body).await;
+    let reply = server.operate("/operator/v1/activity", Some(&key), body).await;
     assert_eq!((reply.status, &reply.json["rejectedCount"]), (200, &json!(2)), "{reply:?}");
 }
 
 #[tokio::test]
 async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
-    let house = House::with(FLEET).await;
-    let key = house.key("fleet").await;
-    let hash = house.store.credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("fleet").await;
+    let hash = server.store.credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
     let hash = hash.unwrap().unwrap().password_hash;
     let fleet = json!({
         "group": [{"id": "g9", "name": "Nine"}],
@@ -89,13 +89,13 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
     let bad = with_a_nul(&fleet);
     assert_eq!(bad.len(), 19);
     for fleet in bad {
-        let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+        let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
         assert_eq!(reply.status, 422, "{fleet}: {reply:?}");
     }
     // A password is kept as a hash alone.
     let clear = json!({"account": [{"login_name": "ops", "password": "a\0b"}]});
     for fleet in [clear, fleet] {
-        let reply = house.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+        let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
         assert_eq!(reply.status, 200, "{fleet}: {reply:?}");
     }
 }
@@ -103,20 +103,20 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
 /// "filters `account` …": nobody is called that, so nothing was told of them.
 #[tokio::test]
 async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
-    let house = House::with(FLEET).await;
-    let key = house.key("audit").await;
-    house.log_in("ops").await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("audit").await;
+    server.log_in("ops").await;
     for (account, entries) in [("ops", 1), ("%00", 0), ("ops%00", 0), ("%00ops", 0)] {
         let uri = format!("/operator/v1/audit?account={account}");
         let request = http::Request::get(uri).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
-        let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+        let mut caller = Caller::connect(server.operator, server.folder.path()).await;
         let reply = caller.send(request.body(Full::default()).unwrap()).await;
         assert_eq!(reply.status, 200, "{account}: {reply:?}");
         assert_eq!(reply.json["entries"].as_array().unwrap().len(), entries, "{account}");
         assert_eq!(reply.json["next"], Value::Null);
     }
     // No key is spelled with one, and no header holds it; this is as near as it gets.
-    let reply = house.operate(ORDERS, Some("%00"), "").await;
+    let reply = server.operate(ORDERS, Some("%00"), "").await;
     assert_eq!(reply.status, 401, "{reply:?}");
 }

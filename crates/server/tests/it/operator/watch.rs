@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::net::TcpStream;
 
 use super::{ORDERS, line, whole};
-use crate::ground::Ground;
-use crate::harness::{Caller, DEVICES_PATH, House, Reply, START_MS, TOKEN_PATH};
+use crate::harness::{Caller, DEVICES_PATH, Reply, START_MS, TOKEN_PATH, TestServer};
+use crate::test_data::TestData;
 
 /// Stands in everything that is somebody's.
 const CANARY: &str = "canary7";
@@ -30,8 +30,8 @@ const FLEET: &str = r#"
     group = "canary7-group"
 "#;
 
-async fn get(house: &House, path: &str) -> Reply {
-    let mut caller = Caller::connect(house.operator, house.folder.path()).await;
+async fn get(server: &TestServer, path: &str) -> Reply {
+    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
     let request = http::Request::get(path).header("host", "localhost");
     caller.send(request.body(Default::default()).unwrap()).await
 }
@@ -40,8 +40,8 @@ async fn get(house: &House, path: &str) -> Reply {
 type Series = BTreeMap<String, f64>;
 
 /// Reads the exposition line by line, and holds each line to the format and to our names.
-async fn metrics(house: &House) -> Series {
-    let reply = get(house, "/metrics").await;
+async fn metrics(server: &TestServer) -> Series {
+    let reply = get(server, "/metrics").await;
     assert_eq!(
         (reply.status, reply.headers["content-type"].as_str()),
         (200, "text/plain; version=0.0.4")
@@ -86,15 +86,15 @@ fn moved(before: &Series, after: &Series) -> Vec<String> {
 
 #[tokio::test]
 async fn every_counter_moves_with_what_it_counts() {
-    let house = House::with(FLEET).await;
-    let key = house.key("orders,activity").await;
-    let before = metrics(&house).await;
+    let server = TestServer::with(FLEET).await;
+    let key = server.key("orders,activity").await;
+    let before = metrics(&server).await;
     let start = f64::from(i32::try_from(START_MS / 1_000).unwrap());
     assert_eq!(before["kiosque_start_time_seconds"], start);
-    let has_files = matches!(house.ground, Ground::Files);
+    let has_files = matches!(server.data, TestData::Files);
     assert_eq!(before["kiosque_store_bytes{file=\"log\"}"] > 0.0, has_files);
 
-    let mut caller = house.caller().await;
+    let mut caller = server.caller().await;
     let mut log_in = async |name: &str, password: &str| {
         let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
         caller.call(TOKEN_PATH, None, &body).await
@@ -108,27 +108,27 @@ async fn every_counter_moves_with_what_it_counts() {
     caller.call(DEVICES_PATH, Some(&token), "{}").await;
     caller.call(DEVICES_PATH, Some("canary7"), "{}").await;
     caller.call("canary7/path", None, "{}").await;
-    drop(TcpStream::connect(house.operator).await.unwrap());
+    drop(TcpStream::connect(server.operator).await.unwrap());
     let order = |id, total| line(id, total).replace("D1", "canary7-device");
     let known = order("canary7-o", 100).repeat(4);
     let (other, changed) = (order("canary7-p", 100), order("canary7-o", 200));
     let orders = format!("{known}{other}{changed}{}", line("x", 1).repeat(5));
-    house.operate(ORDERS, Some(&key), orders).await;
+    server.operate(ORDERS, Some(&key), orders).await;
     let heartbeat = "{\"deviceCode\":\"canary7-device\"}\n{\"deviceCode\":\"canary7\"}\n";
-    house.operate("/operator/v1/activity", Some(&key), heartbeat).await;
-    house.operate("/operator/v1/activity", None, heartbeat).await;
-    house.operate("/canary7", None, "").await;
+    server.operate("/operator/v1/activity", Some(&key), heartbeat).await;
+    server.operate("/operator/v1/activity", None, heartbeat).await;
+    server.operate("/canary7", None, "").await;
 
-    insta::assert_snapshot!("what_moved", settled(&house, &before).await);
+    insta::assert_snapshot!("what_moved", settled(&server, &before).await);
 }
 
 /// What has moved, once connections that were closed have been noticed.
-async fn settled(house: &House, before: &Series) -> String {
+async fn settled(server: &TestServer, before: &Series) -> String {
     let gone = r#"kiosque_tls_handshakes_failed_total{door="operator"} +1"#;
     let begun = std::time::Instant::now();
     let mut looks = 0.0;
     loop {
-        let after = metrics(house).await;
+        let after = metrics(server).await;
         looks += 1.0;
         let mut told = moved(before, &after);
         // Each look is a request and a connection itself.
@@ -151,11 +151,11 @@ async fn settled(house: &House, before: &Series) -> String {
 /// "requests durations histogram by path": each request is in one class and in the count.
 #[tokio::test]
 async fn durations_are_kept_by_path() {
-    let house = House::with(FLEET).await;
+    let server = TestServer::with(FLEET).await;
     for _ in 0..3 {
-        house.call("nowhere", None, "{}").await;
+        server.call("nowhere", None, "{}").await;
     }
-    let series = metrics(&house).await;
+    let series = metrics(&server).await;
     let of = |name: &str, more: &str| {
         series[&format!(
             "kiosque_request_duration_seconds_{name}{{door=\"gateway\",path=\"other\"{more}}}"
@@ -170,17 +170,17 @@ async fn durations_are_kept_by_path() {
 /// "200 when the store answers a small read …, else 503".
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
-    let house = House::with("").await;
-    insta::assert_snapshot!("ready", whole(&get(&house, "/readyz").await));
+    let server = TestServer::with("").await;
+    insta::assert_snapshot!("ready", whole(&get(&server, "/readyz").await));
 
     // Nothing of this one has been read yet.
-    let house = House::with("").await;
-    let before = metrics(&house).await;
-    house.ground.tear_down(house.folder.path());
-    insta::assert_snapshot!("not_ready", whole(&get(&house, "/readyz").await));
-    let after = metrics(&house).await;
+    let server = TestServer::with("").await;
+    let before = metrics(&server).await;
+    server.data.tear_down(server.folder.path());
+    insta::assert_snapshot!("not_ready", whole(&get(&server, "/readyz").await));
+    let after = metrics(&server).await;
     let faults = moved(&before, &after).into_iter().filter(|line| line.contains("faults"));
     assert!(faults.eq([r#"kiosque_faults_total{kind="store_failed"} +1"#.to_owned()]));
     // It lives all the same.
-    assert_eq!(get(&house, "/livez").await.status, 200);
+    assert_eq!(get(&server, "/livez").await.status, 200);
 }

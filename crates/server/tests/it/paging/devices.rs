@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Walker, house};
+use super::{Walker, server};
 use crate::chance::{self, Chance};
-use crate::harness::{DEVICES_PATH, House, START_MS, size};
+use crate::harness::{DEVICES_PATH, START_MS, TestServer, size};
 
 const ONLINE_MS: i64 = 600_000;
 
@@ -48,7 +48,7 @@ fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
 }
 
 /// Makes the kiosks in any order; some are not enabled, some are another group's, some have sold.
-async fn make(house: &House, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
+async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
     let mut codes = codes(chance, count);
     let (mut kiosks, mut fleet, mut orders) = (Vec::new(), String::new(), String::new());
     while !codes.is_empty() {
@@ -75,8 +75,8 @@ async fn make(house: &House, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
         let last_active = ago.map(|ago| START_MS - ago);
         kiosks.push(Kiosk { code, name, own, listed: own && enabled, last_active });
     }
-    house.apply(&fleet).await.unwrap();
-    house.orders(orders).await;
+    server.apply(&fleet).await.unwrap();
+    server.orders(orders).await;
     // By code point, which is what the order of Rust's strings is.
     kiosks.sort();
     kiosks
@@ -88,10 +88,10 @@ async fn concatenated_pages_are_all_devices_once_by_code_point_with_any_filter()
     println!("{houses} houses from seed {seed}");
     let mut chance = Chance::seeded(seed);
     for _ in 0..houses {
-        let house = house().await;
+        let server = server().await;
         let count = chance.below(80);
-        let kiosks = make(&house, &mut chance, count).await;
-        let mut walker = Walker::new(&house, DEVICES_PATH, "deviceCode").await;
+        let kiosks = make(&server, &mut chance, count).await;
+        let mut walker = Walker::new(&server, DEVICES_PATH, "deviceCode").await;
         let listed: Vec<&Kiosk> = kiosks.iter().filter(|kiosk| kiosk.listed).collect();
         for page_size in [1, 2, 7, 1 + chance.below(40), 1_000] {
             check(&mut walker, &json!({}), &listed, page_size, |_| true).await;
@@ -136,13 +136,13 @@ async fn check(
 /// "Text with a NUL exists nowhere", not even beside the oddest of texts that do.
 #[tokio::test]
 async fn a_filter_with_a_nul_finds_nothing() {
-    let house = house().await;
+    let server = server().await;
     let odd = "\u{10FFFF}".repeat(4);
-    house
+    server
         .apply(&format!("[[device]]\ncode = \"{odd}\"\nname = \"{odd}\"\ngroup = \"g\"\n"))
         .await
         .unwrap();
-    let mut walker = Walker::new(&house, DEVICES_PATH, "deviceCode").await;
+    let mut walker = Walker::new(&server, DEVICES_PATH, "deviceCode").await;
     assert_eq!(walker.walk(&json!({"deviceName": odd}), 10).await, [odd.as_str()]);
     for part in ["\0".to_owned(), format!("{odd}\0")] {
         let body = json!({"deviceName": part});

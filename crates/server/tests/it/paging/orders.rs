@@ -3,9 +3,9 @@
 use kiosque_model::{UnixMs, Zone};
 use serde_json::{Value, json};
 
-use super::{Walker, house};
+use super::{Walker, server};
 use crate::chance::{self, Chance};
-use crate::harness::{House, ORDERS_PATH, START_MS, size};
+use crate::harness::{ORDERS_PATH, START_MS, TestServer, size};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -19,9 +19,9 @@ struct Kiosk {
 }
 
 impl Kiosk {
-    async fn new(house: &House, code: String) -> Kiosk {
+    async fn new(server: &TestServer, code: String) -> Kiosk {
         let fleet = format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g\"\n");
-        house.apply(&fleet).await.unwrap();
+        server.apply(&fleet).await.unwrap();
         Kiosk { code, orders: Vec::new(), archived: 0 }
     }
 
@@ -38,8 +38,8 @@ impl Kiosk {
         lines
     }
 
-    async fn receive(&mut self, house: &House, ago_seconds: &[i64]) {
-        house.orders(self.lines_of(ago_seconds)).await;
+    async fn receive(&mut self, server: &TestServer, ago_seconds: &[i64]) {
+        server.orders(self.lines_of(ago_seconds)).await;
     }
 
     /// The mark moves up to the first order that is not older; late arrivals behind it wait.
@@ -76,16 +76,16 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
     let (seed, kiosks) = (chance::seed(), size(25, 400));
     println!("{kiosks} kiosks from seed {seed}");
     let mut chance = Chance::seeded(seed);
-    let house = house().await;
-    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let server = server().await;
+    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
     let always = i64::MIN..i64::MAX;
     for number in 0..kiosks {
-        let mut kiosk = Kiosk::new(&house, format!("K{number}")).await;
+        let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
         for _ in 0..4 {
-            kiosk.receive(&house, &some_starts(&mut chance, 25)).await;
+            kiosk.receive(&server, &some_starts(&mut chance, 25)).await;
             if chance.once_in(2) {
                 let before = START_MS - chance.within(0..5 * DAY_MS);
-                house.store.archive(UnixMs(before)).await.unwrap();
+                server.store.archive(UnixMs(before)).await.unwrap();
                 kiosk.archive(before);
             }
             let size = 1 + chance.below(30);
@@ -134,12 +134,12 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
     let (seed, walks) = (chance::seed(), size(25, 400));
     println!("{walks} walks from seed {seed}");
     let mut chance = Chance::seeded(seed);
-    let house = house().await;
-    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let server = server().await;
+    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
     let mut seen_again = 0;
     for number in 0..walks {
-        let mut kiosk = Kiosk::new(&house, format!("K{number}")).await;
-        kiosk.receive(&house, &some_starts(&mut chance, 60)).await;
+        let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
+        kiosk.receive(&server, &some_starts(&mut chance, 60)).await;
         let there = kiosk.orders.clone();
         let mut body = kiosk.body(true);
         if chance.once_in(3) {
@@ -155,10 +155,10 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
             seen.extend(page.rows);
             current += 1;
             // Fewer than a page, or the walk would never end. Some are of a time long past.
-            kiosk.receive(&house, &some_starts(&mut chance, size - 1)).await;
+            kiosk.receive(&server, &some_starts(&mut chance, size - 1)).await;
             if chance.once_in(4) {
                 let before = START_MS - chance.within(0..5 * DAY_MS);
-                house.store.archive(UnixMs(before)).await.unwrap();
+                server.store.archive(UnixMs(before)).await.unwrap();
             }
         }
         for (id, _) in &there {
@@ -177,10 +177,10 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
 /// file twice, moves no other order from its place.
 #[tokio::test]
 async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_file() {
-    let house = house().await;
+    let server = server().await;
     for (code, group) in [("A", "g"), ("B", "other"), ("C", "g")] {
         let fleet = format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"{group}\"\n");
-        house.apply(&fleet).await.unwrap();
+        server.apply(&fleet).await.unwrap();
     }
     let ids = ["o0", "o1", "o2", "o3", "o4"];
     let mut file = String::new();
@@ -192,30 +192,30 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     }
     // Told again with another start: an update, which keeps its place.
     file += &line("B", "o3", START_MS);
-    house.orders(file).await;
+    server.orders(file).await;
     let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"other\"]\n";
     for (code, newest_first) in
         [("A", ["o1", "o3", "o4", "o0", "o2"]), ("B", ["o2", "o0", "o4", "o1", "o3"])]
     {
-        let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+        let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
         assert_eq!(walker.walk(&json!({"deviceCode": code}), 2).await, newest_first, "{code}");
-        house.apply(account).await.unwrap();
+        server.apply(account).await.unwrap();
     }
 }
 
 /// Filters tell times by the millisecond, records by the second: an update within a second counts.
 #[tokio::test]
 async fn an_update_moves_an_order_by_less_than_a_second() {
-    let house = house().await;
-    Kiosk::new(&house, "K".to_owned()).await;
-    let mut walker = Walker::new(&house, ORDERS_PATH, "orderId").await;
+    let server = server().await;
+    Kiosk::new(&server, "K".to_owned()).await;
+    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
     let order = |ms: i64| {
         let started = format!("2026-03-02T09:00:00.{ms:03}Z");
         line("K", "o1", START_MS).replace("2026-03-02 10:00:00", &started)
     };
     let at = START_MS - 3_600_000;
     for ms in [200, 700, 0] {
-        house.orders(order(ms)).await;
+        server.orders(order(ms)).await;
         for (start, end, listed) in [(ms, ms + 1, 1), (0, ms, 0), (ms + 1, 1_000, 0)] {
             let (start, end) = (at + start, at + end);
             let body = json!({"deviceCode": "K", "startTimestamp": start, "endTimestamp": end});

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fixture::{Ask, Line};
-use crate::harness::{DEVICES_PATH, House, LOGOUT_PATH, TOKEN_PATH};
+use crate::harness::{DEVICES_PATH, LOGOUT_PATH, TOKEN_PATH, TestServer};
 
 pub(super) const FLEET: &str = r#"
     [[group]]
@@ -153,43 +153,43 @@ pub(super) enum Token {
 }
 
 pub(super) struct World {
-    pub(super) house: House,
+    pub(super) server: TestServer,
     live: String,
     known: Vec<(Token, String)>,
 }
 
 impl World {
     pub(super) async fn new() -> World {
-        let house = House::with(FLEET).await;
-        house.orders(orders()).await;
-        let mut known = vec![(Token::ExpiredNow, house.log_in("expired").await.token)];
-        house.pass(Duration::from_secs(3_600));
-        let live = house.log_in("ops").await.token;
-        let first = house.log_in("stale").await.token;
-        let second = house.log_in("stale").await.token;
-        house.switch(&second, "south").await;
+        let server = TestServer::with(FLEET).await;
+        server.orders(orders()).await;
+        let mut known = vec![(Token::ExpiredNow, server.log_in("expired").await.token)];
+        server.pass(Duration::from_secs(3_600));
+        let live = server.log_in("ops").await.token;
+        let first = server.log_in("stale").await.token;
+        let second = server.log_in("stale").await.token;
+        server.switch(&second, "south").await;
         known.push((Token::ReplacedByLogin, first));
         known.push((Token::ReplacedBySwitch, second));
-        let out = house.log_in("out").await.token;
-        assert_eq!(house.call(LOGOUT_PATH, Some(&out), "").await.code(), 200);
+        let out = server.log_in("out").await.token;
+        assert_eq!(server.call(LOGOUT_PATH, Some(&out), "").await.code(), 200);
         known.push((Token::LoggedOut, out));
-        known.push((Token::GroupDeactivated, house.log_in("closed").await.token));
-        known.push((Token::GroupRevoked, house.log_in("revoked").await.token));
-        house.apply(LATER).await.unwrap();
-        house.pass(Duration::from_secs(3_600));
+        known.push((Token::GroupDeactivated, server.log_in("closed").await.token));
+        known.push((Token::GroupRevoked, server.log_in("revoked").await.token));
+        server.apply(LATER).await.unwrap();
+        server.pass(Duration::from_secs(3_600));
         for name in ["guessed", "guessed nobody"] {
             let body = format!(r#"{{"username":"{name}","password":"a guess"}}"#);
-            for _ in 0..house.settings.limits.login_failures_free {
-                assert_eq!(house.call(TOKEN_PATH, None, &body).await.code(), -2);
+            for _ in 0..server.settings.limits.login_failures_free {
+                assert_eq!(server.call(TOKEN_PATH, None, &body).await.code(), -2);
             }
         }
-        World { house, live, known }
+        World { server, live, known }
     }
 
     /// Whether the live session does.
     pub(super) async fn stands(&self, line: &mut Line) -> bool {
         let ask = Ask::to(DEVICES_PATH).token(&self.live);
-        ask.send_on(line, &self.house).await.data()["total"] == 2
+        ask.send_on(line, &self.server).await.data()["total"] == 2
     }
 
     /// The values of the header.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Worker;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, House, ORDERS_PATH, Reply, cheap_hash};
+use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Reply, TestServer, cheap_hash};
 
 /// Two groups with an account each, and a kiosk that is the old one's.
-async fn house() -> House {
+async fn server() -> TestServer {
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
     for group in ["old", "new"] {
@@ -20,7 +20,7 @@ async fn house() -> House {
         );
     }
     fleet += "[[device]]\ncode = \"K\"\nname = \"Kiosk\"\ngroup = \"old\"\n";
-    House::with(&fleet).await
+    TestServer::with(&fleet).await
 }
 
 fn give_to_new(more: &str) -> String {
@@ -59,16 +59,16 @@ async fn devices(worker: &mut Worker, body: Value) -> Value {
 
 #[tokio::test]
 async fn a_device_that_moves_leaves_its_past_with_its_group() {
-    let house = house().await;
-    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
-    house.orders(order("o1", "2026-03-02 09:58:00") + &order("o2", "2026-03-02 09:59:00")).await;
+    let server = server().await;
+    let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
+    server.orders(order("o1", "2026-03-02 09:58:00") + &order("o2", "2026-03-02 09:59:00")).await;
     let unknown = listed(&mut new).await;
     assert_eq!(unknown, Err(-1));
 
-    house.apply(&give_to_new("")).await.unwrap();
-    house.pass(Duration::from_secs(60));
+    server.apply(&give_to_new("")).await.unwrap();
+    server.pass(Duration::from_secs(60));
     // One of its new owner's, and one of its past that arrives late.
-    house.orders(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00")).await;
+    server.orders(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00")).await;
 
     assert_eq!(listed(&mut old).await, Ok(vec!["late".into(), "o2".into(), "o1".into()]));
     assert_eq!(listed(&mut new).await, Ok(vec!["o3".into()]));
@@ -79,7 +79,7 @@ async fn a_device_that_moves_leaves_its_past_with_its_group() {
     assert_eq!(devices(&mut old, json!({})).await, json!([]));
     assert_eq!(devices(&mut old, json!({"deviceCode": "K"})).await, json!([]));
     assert_eq!(devices(&mut new, json!({})).await[0]["deviceCode"], "K");
-    assert_eq!(house.store.verify().await.unwrap().differences, Vec::<String>::new());
+    assert_eq!(server.store.verify().await.unwrap().differences, Vec::<String>::new());
 }
 
 /// The owner sees the detail by each number; to the other it is an order that does not exist.
@@ -100,15 +100,15 @@ async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
 /// Whether a kiosk is online, and since when it was last heard of, is its owner's alone.
 #[tokio::test]
 async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
-    let house = house().await;
-    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
-    house.orders(order("o1", "2026-03-02 09:59:00")).await;
+    let server = server().await;
+    let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
+    server.orders(order("o1", "2026-03-02 09:59:00")).await;
     let active = devices(&mut old, json!({"isOnline": 1})).await;
-    assert_eq!(active[0]["lastActiveTimestamp"], house.now().0 - 60_000);
+    assert_eq!(active[0]["lastActiveTimestamp"], server.now().0 - 60_000);
 
-    house.apply(&give_to_new("")).await.unwrap();
-    house.pass(Duration::from_secs(1));
-    house.orders(order("late", "2026-03-02 09:59:30")).await;
+    server.apply(&give_to_new("")).await.unwrap();
+    server.pass(Duration::from_secs(1));
+    server.orders(order("late", "2026-03-02 09:59:30")).await;
     let quiet = devices(&mut new, json!({})).await;
     assert_eq!(
         (&quiet[0]["isOnline"], &quiet[0]["lastActiveTimestamp"]),
@@ -117,16 +117,16 @@ async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
     assert_eq!(devices(&mut new, json!({"isOnline": 1})).await, json!([]));
     assert_eq!(devices(&mut new, json!({"isOnline": 0})).await, quiet);
 
-    house.orders(order("o2", "2026-03-02 10:00:01")).await;
+    server.orders(order("o2", "2026-03-02 10:00:01")).await;
     let awake = devices(&mut new, json!({"isOnline": 1})).await;
-    assert_eq!(awake[0]["lastActiveTimestamp"], house.now().0);
+    assert_eq!(awake[0]["lastActiveTimestamp"], server.now().0);
 }
 
 #[tokio::test]
 async fn a_move_that_is_to_come_changes_nothing_until_then() {
-    let house = house().await;
-    let (mut old, mut new) = (Worker::of(&house, "old").await, Worker::of(&house, "new").await);
-    house.orders(order("o1", "2026-03-02 09:59:00")).await;
+    let server = server().await;
+    let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
+    server.orders(order("o1", "2026-03-02 09:59:00")).await;
     let requests = [
         (DEVICES_PATH, json!({})),
         (DEVICES_PATH, json!({"deviceCode": "K", "deviceName": "Kio"})),
@@ -138,9 +138,9 @@ async fn a_move_that_is_to_come_changes_nothing_until_then() {
     for (path, body) in &requests {
         before.push((old.ask(path, body).await.text, new.ask(path, body).await.text));
     }
-    house.apply(&give_to_new("since = \"2026-03-02T11:00:00Z\"\n")).await.unwrap();
+    server.apply(&give_to_new("since = \"2026-03-02T11:00:00Z\"\n")).await.unwrap();
     for wait in [0, 3_599_999] {
-        house.pass(Duration::from_millis(wait));
+        server.pass(Duration::from_millis(wait));
         for ((path, body), (of_old, of_new)) in requests.iter().zip(&before) {
             // The clock shows in nothing but whether the device is online.
             let online = of_old.replace("\"isOnline\":1", "\"isOnline\":0");
@@ -149,7 +149,7 @@ async fn a_move_that_is_to_come_changes_nothing_until_then() {
             assert_eq!(new.ask(path, body).await.text, *of_new, "{path} {body}");
         }
     }
-    house.pass(Duration::from_millis(1));
+    server.pass(Duration::from_millis(1));
     assert_eq!(devices(&mut old, json!({})).await, json!([]));
     assert_eq!(devices(&mut new, json!({})).await[0]["groupId"], "new");
     assert_eq!(listed(&mut old).await, Ok(vec!["o1".into()]));

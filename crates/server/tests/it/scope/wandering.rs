@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Worker;
 use crate::chance::{self, Chance};
 use crate::harness::{
-    BY_DEVICE_PATH, DEVICES_PATH, House, ORDERS_PATH, START_MS, cheap_hash, size,
+    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, TestServer, cheap_hash, size,
 };
 
 const GROUPS: usize = 3;
@@ -53,7 +53,7 @@ impl Model {
 }
 
 struct Walk {
-    house: House,
+    server: TestServer,
     workers: Vec<Worker>,
     code: String,
     model: Model,
@@ -66,7 +66,7 @@ impl Walk {
             0 => {
                 let ms = chance.within(1..20 * 60_000);
                 self.model.now += ms;
-                self.house.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+                self.server.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
             }
             1 => self.give(chance).await,
             _ => self.trade(chance).await,
@@ -87,7 +87,7 @@ impl Walk {
         if let Some(since) = since {
             fleet += &format!("since = \"{}\"\n", Zone::utc().text(UnixMs(since)));
         }
-        let given = self.house.apply(&fleet).await;
+        let given = self.server.apply(&fleet).await;
         assert_eq!(given.is_ok(), self.model.give(group, since), "{fleet}: {given:?}");
     }
 
@@ -109,7 +109,7 @@ impl Walk {
             file.push('\n');
             arriving.push((id, start));
         }
-        self.house.orders(file).await;
+        self.server.orders(file).await;
         arriving.sort_by_key(|(_, start)| *start);
         for (id, start) in arriving {
             self.model.orders[self.model.owner_at(start)].push((id, start));
@@ -175,18 +175,18 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
         let a_day = |settings: &mut Settings| {
             settings.token_validity = Duration::from_secs(86_400);
         };
-        let house = House::set(&fleet, a_day).await;
+        let server = TestServer::set(&fleet, a_day).await;
         let mut workers = Vec::new();
         for group in 0..GROUPS {
-            workers.push(Worker::of(&house, &format!("a{group}")).await);
+            workers.push(Worker::of(&server, &format!("a{group}")).await);
         }
         let model = Model { now: START_MS, periods: vec![(0, 0)], orders: Default::default() };
-        let mut walk = Walk { house, workers, code, model, arrived: 0 };
+        let mut walk = Walk { server, workers, code, model, arrived: 0 };
         for _ in 0..20 {
             walk.step(&mut chance).await;
             walk.check().await;
         }
-        let verified = walk.house.store.verify().await.unwrap();
+        let verified = walk.server.store.verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
     }
 }

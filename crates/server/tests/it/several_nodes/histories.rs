@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::linear::{Answer, Op, Recorder, Violation, check};
 use crate::chance::{self, Chance};
-use crate::harness::{Caller, House, cheap_hash, size};
+use crate::harness::{Caller, TestServer, cheap_hash, size};
 
 const NODES: usize = 3;
 const CLIENTS: usize = 8;
@@ -48,7 +48,7 @@ fn fleet() -> String {
 
 /// Nodes with one database and one clock.
 pub(super) struct Nodes {
-    houses: Vec<House>,
+    houses: Vec<TestServer>,
     /// What stands before the last node, if a bug is planted there.
     copy: Option<Copy>,
     /// One client at a time moves the clock.
@@ -57,7 +57,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     async fn start(copy: Option<Copy>) -> Nodes {
-        let first = House::of_postgres(&fleet()).await;
+        let first = TestServer::of_postgres(&fleet()).await;
         wander(&first).await;
         let mut houses = vec![first];
         while houses.len() < NODES {
@@ -76,17 +76,17 @@ impl Nodes {
     }
 }
 
-async fn wander(house: &House) {
+async fn wander(server: &TestServer) {
     let minute = Duration::from_secs(60);
     for group in 0..GROUPS {
         let name = format!("name = \"Wanderer\"\ngroup = \"g{group}\"");
-        house.apply(&format!("[[device]]\ncode = \"{WANDERER}\"\n{name}\n")).await.unwrap();
-        house.pass(minute);
+        server.apply(&format!("[[device]]\ncode = \"{WANDERER}\"\n{name}\n")).await.unwrap();
+        server.pass(minute);
         let order = serde_json::json!({
             "orderId": format!("o{group}"), "deviceCode": WANDERER, "currency": "EUR",
             "totalAmount": 100, "tradeStartTime": format!("2026-03-02 10:0{group}:30"),
         });
-        house.orders(order.to_string()).await;
+        server.orders(order.to_string()).await;
     }
 }
 
@@ -172,7 +172,7 @@ impl Tally {
         self.histories += 1;
         for op in ops {
             let count = match op.reply.map_or(Answer::Unknown, |reply| reply.answer) {
-                Answer::Opened(_) => &mut self.opened,
+                Answer::OpenedSession(_) => &mut self.opened,
                 Answer::Ended => &mut self.ended,
                 Answer::Seen { .. } => &mut self.seen,
                 Answer::Refused => &mut self.refused,

@@ -65,7 +65,7 @@ pub(crate) enum Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// To a login or a switch.
-    Opened(Session),
+    OpenedSession(Session),
     /// To a log out.
     Ended,
     /// To a use: the group whose data it was shown.

@@ -9,13 +9,13 @@ use super::model::{Account, Answer, Change, Model, TokenNo};
 use super::operation::{self, ACCOUNTS, GROUPS, Operation, PASSWORDS, WORKERS};
 use crate::chance::Chance;
 use crate::harness::{
-    Caller, DEVICES_PATH, House, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, cheap_hash,
+    Caller, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash,
 };
 
 /// A house with a connection for each worker, in which one history is played after another, each
 /// with accounts and groups of its own.
 pub(super) struct Lane {
-    house: House,
+    server: TestServer,
     callers: Vec<Caller>,
     hashes: [String; PASSWORDS.len()],
     played: usize,
@@ -62,10 +62,10 @@ struct Play<'a> {
 
 impl Lane {
     pub(super) async fn new() -> Lane {
-        let house = House::with("").await;
+        let server = TestServer::with("").await;
         let hashes = PASSWORDS.map(cheap_hash);
         let (callers, answers) = (Vec::new(), BTreeMap::new());
-        let mut lane = Lane { house, callers, hashes, played: 0, answers };
+        let mut lane = Lane { server, callers, hashes, played: 0, answers };
         lane.connect().await;
         lane
     }
@@ -73,7 +73,7 @@ impl Lane {
     async fn connect(&mut self) {
         self.callers.clear();
         for _ in 0..WORKERS {
-            self.callers.push(self.house.caller().await);
+            self.callers.push(self.server.caller().await);
         }
     }
 
@@ -94,12 +94,12 @@ impl Lane {
         self.played += 1;
         let mut chance = Chance::seeded(seed);
         let model = Model {
-            now: self.house.now().0,
+            now: self.server.now().0,
             active: vec![true; GROUPS],
             accounts: (0..ACCOUNTS).map(start_of).collect(),
             issued: 0,
         };
-        self.house.apply(&self.fleet(&model)).await.unwrap();
+        self.server.apply(&self.fleet(&model)).await.unwrap();
         let (tokens, held, steps) = (Vec::new(), [None; WORKERS], Vec::new());
         let mut play = Play { lane: self, model, meddler, tokens, held, steps };
         let length = 12 + chance.below(19);
@@ -170,18 +170,18 @@ impl Play<'_> {
         let (reply, expected) = match operation {
             Operation::Pass { ms } => {
                 self.model.now += ms;
-                self.lane.house.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+                self.lane.server.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
                 return Ok(());
             }
             Operation::Restart => {
-                self.lane.house.restart().await;
+                self.lane.server.restart().await;
                 self.lane.connect().await;
                 return Ok(());
             }
             Operation::Apply(change) => {
                 self.model.change(&change);
                 let fleet = self.lane.fleet_of_change(&change);
-                self.lane.house.apply(&fleet).await.unwrap();
+                self.lane.server.apply(&fleet).await.unwrap();
                 return Ok(());
             }
             Operation::LogIn { worker, account, password } => {
@@ -265,7 +265,7 @@ impl Play<'_> {
             let switchable =
                 entries.iter().map(|entry| group(&entry["groupId"])).collect::<Option<_>>()?;
             let (group, expires) = (group(&data["groupId"])?, data["expiresIn"].as_i64()?);
-            Some(Answer::Opened { group, switchable, expires })
+            Some(Answer::OpenedSession { group, switchable, expires })
         }
     }
 }
@@ -276,7 +276,7 @@ fn token_of(reply: &Reply) -> Option<&str> {
 
 fn kind_of(answer: &Answer) -> String {
     match answer {
-        Answer::Opened { .. } => "token".to_owned(),
+        Answer::OpenedSession { .. } => "token".to_owned(),
         Answer::Ended => "log out".to_owned(),
         Answer::Devices { .. } => "devices".to_owned(),
         Answer::Refused(code, msg) => format!("{code} {msg}"),

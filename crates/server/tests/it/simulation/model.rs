@@ -8,7 +8,7 @@ pub(super) const VALIDITY_MS: i64 = 7_200_000;
 /// What a call answers; groups by their number in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    Opened { group: usize, switchable: Vec<usize>, expires: i64 },
+    OpenedSession { group: usize, switchable: Vec<usize>, expires: i64 },
     Ended,
     Devices { of_group: usize },
     Refused(i64, String),
@@ -77,7 +77,7 @@ impl Model {
         let expires = self.now + VALIDITY_MS;
         self.accounts[account].session = Some(Session { token: self.issued, group, expires });
         self.issued += 1;
-        Answer::Opened { group, switchable: self.switchable(account), expires }
+        Answer::OpenedSession { group, switchable: self.switchable(account), expires }
     }
 
     pub(super) fn log_in(&mut self, account: usize, password: usize) -> Answer {

@@ -32,7 +32,7 @@ impl Default for SessionLease {
 
 /// A node's clock, held against the database's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockHeld {
+pub struct ClockCheck {
     /// By how much it is ahead.
     pub ahead_ms: i64,
     /// Whether that is more than the lease allows.
@@ -109,7 +109,7 @@ impl Lease {
     }
 
     /// Holds a clock against the database's.
-    pub(crate) fn hold_clock(&self, now_ms: i64) -> Option<ClockHeld> {
+    pub(crate) fn check_clock(&self, now_ms: i64) -> Option<ClockCheck> {
         let mut state = self.state();
         let (database_ms, at) = state.clock?;
         let passed = i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -117,7 +117,7 @@ impl Lease {
         let allowed = i64::try_from(self.terms.clock_skew.as_millis()).unwrap_or(i64::MAX);
         let is_off = ahead.abs() > allowed;
         state.clock_is_off_by_ms = is_off.then_some(ahead);
-        Some(ClockHeld { ahead_ms: ahead, is_off })
+        Some(ClockCheck { ahead_ms: ahead, is_off })
     }
 
     async fn beat(&self, beating: &mut Option<Beating>) -> Result<(), Error> {

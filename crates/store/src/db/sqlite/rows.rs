@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use crate::Error;
-use crate::courtesy::let_others_go;
+use crate::cooperative::yield_if_due;
 use crate::db::Ask;
 use crate::sql::{Row, Sql, Value};
 
@@ -64,7 +64,7 @@ pub(in crate::db) fn execute_each<'v>(
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite())?;
     for row in rows {
-        let_others_go();
+        yield_if_due();
         statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)))?;
     }
     Ok(())
@@ -80,7 +80,7 @@ pub(in crate::db) fn each_row_of<const N: usize>(
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite())?;
     for row in rows {
-        let_others_go();
+        yield_if_due();
         let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
         while let Some(row) = found.next()? {
             visit(&Row::Sqlite(row))?;

@@ -4,34 +4,34 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use kiosque_model::{DeviceCode, GroupId, LoginName, PageAsk, Presented, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, AuditAsk, Device, DeviceAsk, Error, History, OnlineSince, Opened, OrderAsk, Owners,
-    Ready, Refused, Span,
+    ApplyError, AuditQuery, Device, DeviceQuery, Error, History, OnlineSince, OpenedSession,
+    OrderQuery, Owners, Ready, Refused, Span,
 };
 
 use super::steps::{DEVICES, Step};
-use crate::desk::{Desk, origin, owners};
+use crate::test_store::{TestStore, origin, owners};
 
 const SESSION_MS: i64 = 300;
 
 pub(crate) struct Player {
-    pub(crate) desk: Desk,
+    pub(crate) fixture: TestStore,
     owners: Arc<tokio::sync::Mutex<Owners>>,
     /// The last token of each account, which may have ended.
-    tokens: HashMap<&'static str, Presented>,
+    tokens: HashMap<&'static str, PresentedToken>,
 }
 
 impl Player {
-    pub(crate) fn new(desk: Desk) -> Player {
-        Player { desk, owners: owners(), tokens: HashMap::new() }
+    pub(crate) fn new(fixture: TestStore) -> Player {
+        Player { fixture, owners: owners(), tokens: HashMap::new() }
     }
 
     /// A failure of the store is nothing that a step may come to.
     pub(crate) async fn play(&mut self, step: Step, now: i64) -> String {
-        let (store, at) = (&self.desk.store, UnixMs(now));
+        let (store, at) = (&self.fixture.store, UnixMs(now));
         match step {
-            Step::Apply(fleet) => match self.desk.apply_at(fleet, at).await {
+            Step::Apply(fleet) => match self.fixture.apply_at(fleet, at).await {
                 Err(ApplyError::Store(error)) => panic!("{error}"),
                 applied => format!("{applied:?}"),
             },
@@ -56,7 +56,7 @@ impl Player {
     }
 
     async fn log_in(&mut self, name: &'static str, at: UnixMs) -> String {
-        let store = &self.desk.store;
+        let store = &self.fixture.store;
         let login_name = LoginName::parse(name).unwrap();
         let Some(credentials) = store.credentials(&login_name).await.unwrap() else {
             return "unknown".to_owned();
@@ -69,14 +69,15 @@ impl Player {
     async fn switch(&mut self, name: &'static str, group: &str, at: UnixMs) -> String {
         let Some(token) = self.tokens.get(name).cloned() else { return String::new() };
         let (group, end) = (GroupId::parse(group).ok(), at.plus_ms(SESSION_MS));
-        let switch = self.desk.store.switch_group(token, group, chance(at), end, origin("::1", at));
+        let switch =
+            self.fixture.store.switch_group(token, group, chance(at), end, origin("::1", at));
         let opened = switch.await;
         self.opened(name, opened)
     }
 
-    fn opened(&mut self, name: &'static str, opened: Result<Opened, Refused>) -> String {
+    fn opened(&mut self, name: &'static str, opened: Result<OpenedSession, Refused>) -> String {
         if let Ok(opened) = &opened {
-            let token = Presented::read(opened.token.reveal().as_bytes()).unwrap();
+            let token = PresentedToken::read(opened.token.reveal().as_bytes()).unwrap();
             self.tokens.insert(name, token);
         }
         answered(opened)
@@ -84,13 +85,13 @@ impl Player {
 
     /// What a session sees, and the trail.
     async fn look(&self, name: &str, at: UnixMs) -> String {
-        let store = &self.desk.store;
-        let ask = AuditAsk { account: None, since: None, limit: 1_000, before: None };
+        let store = &self.fixture.store;
+        let ask = AuditQuery { account: None, since: None, limit: 1_000, before: None };
         let trail = store.audit(ask).await.unwrap();
         let trail = format!("{:?} then {:?}", trail.entries, trail.next);
         let Some(token) = self.tokens.get(name) else { return trail };
-        let page = PageAsk::new(1, 1_000).unwrap();
-        let ask = DeviceAsk { group: None, code: None, name_part: None, is_online: None, page };
+        let page = PageRequest::new(1, 1_000).unwrap();
+        let ask = DeviceQuery { group: None, code: None, name_part: None, is_online: None, page };
         let line = |lines: &mut Vec<String>, device: Device<'_>| {
             lines.push(format!("{device:?}"));
             Ok(())
@@ -103,7 +104,7 @@ impl Player {
             let odd = at.0 % 40 == 0;
             let history = if odd { History::Left } else { History::Included };
             let span = Some(Span { start: at.plus_ms(-400), end: at }).filter(|_| odd);
-            let ask = OrderAsk { device, history, span, page };
+            let ask = OrderQuery { device, history, span, page };
             let line = |lines: &mut Vec<String>, ready: Ready<'_>| {
                 lines.push(format!("{ready:?}"));
                 Ok(())

@@ -8,7 +8,7 @@ use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
 use kiosque_store::{DatedRate, Heartbeat, Incoming};
 
 use crate::chance::Chance;
-use crate::desk::{
+use crate::test_store::{
     account, aisle, group, group_id, known_account, known_device, number, order, product, record,
     sold,
 };
@@ -54,7 +54,7 @@ impl Teller {
             groups: GROUPS[..3].iter().map(|id| group(id)).collect(),
             accounts: ACCOUNTS[..2].iter().map(|name| account(name, &GROUPS[..3])).collect(),
             products: PRODUCTS[..3].iter().map(|id| product(id)).collect(),
-            devices: devices.map(|(code, id)| crate::desk::device(code, id)).collect(),
+            devices: devices.map(|(code, id)| crate::test_store::device(code, id)).collect(),
         })
     }
 

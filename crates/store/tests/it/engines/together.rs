@@ -10,7 +10,9 @@ use kiosque_store::{ApplyError, NewHashes, Outcome, Refused, Store};
 use super::player::Player;
 use super::steps::{ACCOUNTS, DEVICES, GROUPS, Teller};
 use crate::chance::size;
-use crate::desk::{Desk, Ground, group_id, known_account, known_device, open, origin, owners};
+use crate::test_store::{
+    TestData, TestStore, group_id, known_account, known_device, open, origin, owners,
+};
 
 const TASKS: u64 = 6;
 const BEGIN: i64 = 10_000;
@@ -19,11 +21,11 @@ const BEGIN: i64 = 10_000;
 /// nothing fails, nothing is counted twice, and no number is given twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_several_nodes_at_once_leave_whole_data() {
-    let mut player = Player::new(Desk::on(Ground::postgres()).await);
+    let mut player = Player::new(TestStore::on(TestData::postgres()).await);
     player.play(Teller::opening(), 500).await;
-    let desk = player.desk;
-    let stores = [desk.store.clone(), open(&desk.ground, None).await.unwrap()];
-    let (began, deadlocks) = (Instant::now(), deadlocks(&desk));
+    let fixture = player.fixture;
+    let stores = [fixture.store.clone(), open(&fixture.data, None).await.unwrap()];
+    let (began, deadlocks) = (Instant::now(), deadlocks(&fixture));
     let rounds = i64::try_from(size(40, 1_000)).unwrap();
     let tasks = (0..TASKS).zip(stores.iter().cycle());
     let tasks: Vec<_> =
@@ -35,28 +37,28 @@ async fn histories_of_several_nodes_at_once_leave_whole_data() {
     for store in &stores {
         store.write_activity().await.unwrap();
     }
-    let verified = desk.store.verify().await.unwrap();
+    let verified = fixture.store.verify().await.unwrap();
     println!(
         "{TASKS} tasks on 2 nodes: {accepted} new orders in {:?}, {} deadlocks on the server",
         began.elapsed(),
-        self::deadlocks(&desk) - deadlocks
+        self::deadlocks(&fixture) - deadlocks
     );
     assert_eq!(verified.differences, [""; 0]);
     assert_eq!(verified.orders, accepted);
     let gaps = "select group_no, device_no from orders group by group_no, device_no
         having count(*) <> max(seq) or min(seq) <> 1 or count(distinct seq) <> count(*)";
-    assert_eq!(desk.ask(gaps), [""; 0]);
+    assert_eq!(fixture.ask(gaps), [""; 0]);
     let shared = "select group_no, change_no from orders group by group_no, change_no
         having count(*) > 1";
-    assert_eq!(desk.ask(shared), [""; 0]);
+    assert_eq!(fixture.ask(shared), [""; 0]);
     let trail = "select count(*) - max(entry_no) + min(entry_no) from audit";
-    assert_eq!(desk.ask(trail), ["1"], "the trail has every number");
+    assert_eq!(fixture.ask(trail), ["1"], "the trail has every number");
 }
 
 /// Of all the tests that share the server; each was tried again, or something would have failed.
-fn deadlocks(desk: &Desk) -> i64 {
+fn deadlocks(fixture: &TestStore) -> i64 {
     let sql = "select deadlocks from pg_stat_database where datname = current_database()";
-    desk.ask(sql)[0].parse().unwrap()
+    fixture.ask(sql)[0].parse().unwrap()
 }
 
 /// One client's part; returns how many orders were new.

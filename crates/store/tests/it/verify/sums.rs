@@ -5,7 +5,7 @@ use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::Incoming;
 
-use crate::desk::{Desk, order, sold};
+use crate::test_store::{TestStore, order, sold};
 
 /// When the sale of `d1` was paid: on 1970-01-01; that of `d2` a day later.
 const PAID: i64 = 5_000;
@@ -33,20 +33,20 @@ fn sale(id: &str, device: &str, at: i64, currency: &str) -> Incoming {
     sold(order(id, device, 10), sale)
 }
 
-async fn desk() -> Desk {
-    let desk = Desk::furnished().await;
+async fn fixture() -> TestStore {
+    let fixture = TestStore::furnished().await;
     let sales = [sale("o1", "d1", PAID, "EUR"), sale("o2", "d2", PAID + DAY_MS, "USD")];
     let mut unpaid = sale("unpaid", "d1", PAID, "EUR");
     unpaid.sale = None;
     unpaid.record.lines = unpaid.record.lines.replacen("5000", "none", 1);
-    desk.sell(sales.into_iter().chain([unpaid]).collect()).await;
-    desk
+    fixture.sell(sales.into_iter().chain([unpaid]).collect()).await;
+    fixture
 }
 
 async fn found(planted: &str) -> Vec<String> {
-    let desk = desk().await;
-    desk.tamper(planted);
-    desk.store.verify().await.unwrap().differences
+    let fixture = fixture().await;
+    fixture.tamper(planted);
+    fixture.store.verify().await.unwrap().differences
 }
 
 fn differs(of: &str, kept: &str, counted: &str) -> String {
@@ -63,18 +63,18 @@ fn listed(figures: &[i64]) -> String {
 
 #[tokio::test]
 async fn sums_that_are_whole_have_no_differences() {
-    let desk = desk().await;
-    let verified = desk.store.verify().await.unwrap();
+    let fixture = fixture().await;
+    let verified = fixture.store.verify().await.unwrap();
     assert_eq!((verified.orders, verified.sums), (3, 8));
     assert_eq!(verified.differences, [""; 0]);
     // Bounds are loose, and a sum of nothing is as good as none.
-    desk.tamper("update sales_by_day set first_sale_at_ms = first_sale_at_ms - 1");
-    desk.tamper(
+    fixture.tamper("update sales_by_day set first_sale_at_ms = first_sale_at_ms - 1");
+    fixture.tamper(
         "insert into sales_by_day values (2, 9, 'EUR', 0, 0, 0, 0, 0, 0, 777600000, 777600000)",
     );
-    desk.tamper("insert into sales_by_device values (2, 9, 3, 'EUR', 0, 0, 0, 0, 0, 0)");
-    desk.tamper("insert into sales_by_product values (2, 9, 3, 'p', 'EUR', 0, 0)");
-    assert_eq!(desk.store.verify().await.unwrap().differences, [""; 0]);
+    fixture.tamper("insert into sales_by_device values (2, 9, 3, 'EUR', 0, 0, 0, 0, 0, 0)");
+    fixture.tamper("insert into sales_by_product values (2, 9, 3, 'p', 'EUR', 0, 0)");
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 #[tokio::test]
@@ -158,12 +158,12 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
         assert_eq!(found, [want], "{planted}");
     }
     // Each currency has its own.
-    let desk = desk().await;
-    desk.sell(vec![sale("o3", "d1", PAID + 9, "USD")]).await;
-    desk.tamper(
+    let fixture = fixture().await;
+    fixture.sell(vec![sale("o3", "d1", PAID + 9, "USD")]).await;
+    fixture.tamper(
         "update sales_by_day set last_sale_at_ms = 4999 where day = 0 and currency = 'EUR'",
     );
-    assert_eq!(desk.store.verify().await.unwrap().differences.len(), 1);
+    assert_eq!(fixture.store.verify().await.unwrap().differences.len(), 1);
 }
 
 /// When an order became a sale is told by its record.
@@ -193,9 +193,9 @@ async fn the_time_of_a_sale_is_that_of_its_record() {
             5,
         ),
     ] {
-        let desk = desk().await;
-        desk.tamper(&format!("update orders set {planted}"));
-        let found = desk.store.verify().await.unwrap().differences;
+        let fixture = fixture().await;
+        fixture.tamper(&format!("update orders set {planted}"));
+        let found = fixture.store.verify().await.unwrap().differences;
         assert!(found.iter().any(|found| found == said), "{planted}: {found:?}");
         assert_eq!(found.len(), differences, "{planted}: {found:?}");
     }

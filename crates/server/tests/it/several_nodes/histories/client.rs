@@ -42,7 +42,7 @@ impl Heard {
             (200, Ask::LogIn { .. } | Ask::Switch { .. }) => {
                 let LoggedIn { token, group, expires_in } = LoggedIn::of(reply);
                 let (token, group) = (self.number(account, token), group[1..].parse().unwrap());
-                Answer::Opened(Session { token, group, expires_at_ms: expires_in })
+                Answer::OpenedSession(Session { token, group, expires_at_ms: expires_in })
             }
             (200, Ask::LogOut { .. }) => Answer::Ended,
             (200, Ask::Use { .. }) => Answer::Seen { group: group_of(reply.data()) },

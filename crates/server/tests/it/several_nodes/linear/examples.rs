@@ -18,13 +18,13 @@ fn ask(client: usize, us: Range<u64>, ask: Ask, answer: Answer) -> Op {
 
 fn log_in(client: usize, us: Range<u64>, token: u64) -> Op {
     let session = Session { token, group: 0, expires_at_ms: EXPIRES_AT_MS };
-    ask(client, us, Ask::LogIn { default_group: 0 }, Answer::Opened(session))
+    ask(client, us, Ask::LogIn { default_group: 0 }, Answer::OpenedSession(session))
 }
 
 /// To group 1.
 fn switch(client: usize, us: Range<u64>, token: u64, successor: u64) -> Op {
     let session = Session { token: successor, group: 1, expires_at_ms: EXPIRES_AT_MS };
-    ask(client, us, Ask::Switch { token, group: 1 }, Answer::Opened(session))
+    ask(client, us, Ask::Switch { token, group: 1 }, Answer::OpenedSession(session))
 }
 
 fn log_out(client: usize, us: Range<u64>, token: u64) -> Op {
@@ -133,8 +133,8 @@ fn a_use_is_shown_the_group_of_its_own_token() {
     breaks("the group before the switch", &[switched, seen(0, 31..40, 2, 0)]);
     breaks("the group after it", &[switched, seen(1, 25..28, 1, 1)]);
     let elsewhere = Session { token: 2, group: 2, expires_at_ms: EXPIRES_AT_MS };
-    breaks("a switch to another group", &[answered(Answer::Opened(elsewhere), switched)]);
-    let not_default = Answer::Opened(elsewhere);
+    breaks("a switch to another group", &[answered(Answer::OpenedSession(elsewhere), switched)]);
+    let not_default = Answer::OpenedSession(elsewhere);
     breaks("a login to another group", &[answered(not_default, log_in(1, 20..30, 2))]);
     breaks("an answer of another kind", &[answered(Answer::Ended, seen(1, 20..30, 1, 0))]);
 }
@@ -184,7 +184,7 @@ fn a_token_stands_until_its_expiry() {
     fits("a millisecond before", &[earlier, seen(0, 31..40, 1, 0)]);
     breaks("refused a millisecond before", &[earlier, refused(seen(0, 31..40, 1, 0))]);
     let fresh = Session { token: 2, group: 0, expires_at_ms: 2 * EXPIRES_AT_MS };
-    let fresh = answered(Answer::Opened(fresh), log_in(0, 31..40, 2));
+    let fresh = answered(Answer::OpenedSession(fresh), log_in(0, 31..40, 2));
     fits("a login after", &[expired, fresh, seen(1, 41..50, 2, 0)]);
     // It read the clock before it moved, and wrote after the fresh one.
     let late = log_in(1, 29..60, 3);

@@ -35,7 +35,7 @@ impl Row {
         let session = match (ask, op.answer()) {
             (_, Answer::Refused) => return (!stands).then_some(self),
             _ if !stands => return None,
-            (Ask::LogIn { .. } | Ask::Switch { .. }, Answer::Opened(session)) => {
+            (Ask::LogIn { .. } | Ask::Switch { .. }, Answer::OpenedSession(session)) => {
                 (session.group == group).then_some(Some(session))?
             }
             (Ask::Use { .. }, Answer::Unknown) => self.session,
@@ -84,8 +84,8 @@ fn any_op(chance: &mut Chance, client: usize, asked_ns: u64, tokens: &mut Vec<u6
         expires_at_ms: *chance.pick(&[10, 20, 20]),
     };
     let (ask, answer) = match chance.below(12) {
-        0..=2 => (Ask::LogIn { default_group: group }, Answer::Opened(opened)),
-        3..=4 => (Ask::Switch { token, group }, Answer::Opened(opened)),
+        0..=2 => (Ask::LogIn { default_group: group }, Answer::OpenedSession(opened)),
+        3..=4 => (Ask::Switch { token, group }, Answer::OpenedSession(opened)),
         5 => (Ask::LogOut { token }, Answer::Ended),
         6 => {
             (*chance.pick(&[Ask::LogOut { token }, Ask::Switch { token, group }]), Answer::Refused)
@@ -98,7 +98,7 @@ fn any_op(chance: &mut Chance, client: usize, asked_ns: u64, tokens: &mut Vec<u6
         }
         _ => (Ask::Use { token }, Answer::Seen { group }),
     };
-    if matches!(answer, Answer::Opened(_)) {
+    if matches!(answer, Answer::OpenedSession(_)) {
         tokens.push(opened.token);
     }
     let reply = any_reply(chance, asked_ns, answer);

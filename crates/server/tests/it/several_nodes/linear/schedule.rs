@@ -107,7 +107,7 @@ impl Schedule {
             return Some(Request { answer, ..request });
         };
         self.reply(request.op, answer);
-        if let (Some(account), Answer::Opened(session)) = (request.call.account(), answer) {
+        if let (Some(account), Answer::OpenedSession(session)) = (request.call.account(), answer) {
             self.tokens[account].push(session.token);
         }
         None

@@ -44,12 +44,14 @@ impl Effect {
             Call::Advance { now_ms } => return Effect::Advances { now_ms },
         };
         match (ask, op.answer()) {
-            (Ask::LogIn { default_group: group }, Answer::Opened(session))
+            (Ask::LogIn { default_group: group }, Answer::OpenedSession(session))
                 if session.group == group =>
             {
                 Effect::Opens(session)
             }
-            (Ask::Switch { token, group }, Answer::Opened(session)) if session.group == group => {
+            (Ask::Switch { token, group }, Answer::OpenedSession(session))
+                if session.group == group =>
+            {
                 Effect::Swaps { token, session }
             }
             (Ask::LogOut { token }, Answer::Ended) => Effect::Ends { token },

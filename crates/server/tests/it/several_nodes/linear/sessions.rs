@@ -118,7 +118,7 @@ impl Sessions {
         let expires_at_ms = started.now_ms + VALIDITY_MS;
         let session = Session { token: self.issued, group, expires_at_ms };
         self.keep(account, Some(session));
-        Answer::Opened(session)
+        Answer::OpenedSession(session)
     }
 
     fn keep(&mut self, account: usize, row: Option<Session>) {

@@ -97,7 +97,7 @@ impl fmt::Display for Ask {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Answer::Opened(session) => write!(
+            Answer::OpenedSession(session) => write!(
                 f,
                 "token {}, group {}, until {} ms",
                 session.token, session.group, session.expires_at_ms

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kiosque_store::StorePlace;
+use kiosque_store::StoreLocation;
 use kiosque_testdb::Place;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -24,64 +24,64 @@ const LIKE_SQLITE: &str = "select (
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
 
 /// A folder, or a schema of a PostgreSQL when this run is about that.
-pub(crate) enum Ground {
+pub(crate) enum TestData {
     Folder(TempDir),
     Postgres(Place),
 }
 
-impl Ground {
-    pub(crate) fn new() -> Ground {
+impl TestData {
+    pub(crate) fn new() -> TestData {
         match std::env::var(SETTING).as_deref() {
-            Ok("postgres") => Ground::postgres(),
+            Ok("postgres") => TestData::postgres(),
             Ok(other) => panic!("{SETTING} is {other}, which is no engine"),
-            Err(_) => Ground::folder(),
+            Err(_) => TestData::folder(),
         }
     }
 
     /// SQLite, whatever this run is about: for tests of files (how they are copied, which there
     /// are), of which PostgreSQL keeps none that are ours.
-    pub(crate) fn folder() -> Ground {
-        Ground::Folder(TempDir::new().unwrap())
+    pub(crate) fn folder() -> TestData {
+        TestData::Folder(TempDir::new().unwrap())
     }
 
     /// PostgreSQL, whatever this run is about: for tests of what is so there alone.
-    pub(crate) fn postgres() -> Ground {
-        Ground::Postgres(Place::new())
+    pub(crate) fn postgres() -> TestData {
+        TestData::Postgres(Place::new())
     }
 
     /// The folder of the data's files, for a test that asked for [`Ground::folder`].
     pub(crate) fn files(&self) -> &Path {
         match self {
-            Ground::Folder(folder) => folder.path(),
-            Ground::Postgres(_) => panic!("PostgreSQL keeps no files that are ours"),
+            TestData::Folder(folder) => folder.path(),
+            TestData::Postgres(_) => panic!("PostgreSQL keeps no files that are ours"),
         }
     }
 
-    pub(crate) fn store_place(&self) -> StorePlace<'_> {
+    pub(crate) fn store_place(&self) -> StoreLocation<'_> {
         match self {
-            Ground::Folder(folder) => StorePlace::Folder(folder.path()),
-            Ground::Postgres(place) => StorePlace::Postgres(place.url()),
+            TestData::Folder(folder) => StoreLocation::Folder(folder.path()),
+            TestData::Postgres(place) => StoreLocation::Postgres(place.url()),
         }
     }
 
     /// The rows of a statement, each as text, its cells between bars.
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
         match self {
-            Ground::Folder(folder) => ask(&connect(folder.path()), sql),
-            Ground::Postgres(place) => lines(&place.sql(&like_sqlite(sql))),
+            TestData::Folder(folder) => ask(&connect(folder.path()), sql),
+            TestData::Postgres(place) => lines(&place.sql(&like_sqlite(sql))),
         }
     }
 
     /// Every row of every table, in an order that does not depend on the engine.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows = match self {
-            Ground::Folder(folder) => {
+            TestData::Folder(folder) => {
                 let connection = connect(folder.path());
                 let asked = self.tables().into_iter().map(|table| every_row(&table));
                 asked.flat_map(|sql| ask(&connection, &sql)).collect()
             }
             // All in one: to start `psql` takes longer than all that it does here.
-            Ground::Postgres(place) => {
+            TestData::Postgres(place) => {
                 let asked = self.tables().into_iter().map(|table| like_sqlite(&every_row(&table)));
                 lines(&place.sql(&asked.collect::<Vec<_>>().join("; ")))
             }
@@ -93,8 +93,8 @@ impl Ground {
     /// Changes rows.
     pub(crate) fn tamper(&self, sql: &str) {
         let changed = match self {
-            Ground::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
-            Ground::Postgres(place) => lines(&place.sql(&format!("{sql} returning 1"))).len(),
+            TestData::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
+            TestData::Postgres(place) => lines(&place.sql(&format!("{sql} returning 1"))).len(),
         };
         assert!(changed > 0, "{sql} changes nothing");
     }
@@ -102,12 +102,12 @@ impl Ground {
     /// Keeps every writer waiting.
     pub(crate) async fn occupy(&self) -> Occupied {
         match self {
-            Ground::Folder(folder) => {
+            TestData::Folder(folder) => {
                 let holder = connect(folder.path());
                 holder.execute_batch("begin immediate").unwrap();
                 Occupied::Folder(holder)
             }
-            Ground::Postgres(place) => {
+            TestData::Postgres(place) => {
                 let (holder, connection) =
                     tokio_postgres::connect(place.url(), tokio_postgres::NoTls).await.unwrap();
                 tokio::spawn(connection);
@@ -119,8 +119,8 @@ impl Ground {
 
     fn tables(&self) -> Vec<String> {
         let mut tables = self.ask(match self {
-            Ground::Folder(_) => "select name from sqlite_schema where type = 'table'",
-            Ground::Postgres(_) => {
+            TestData::Folder(_) => "select name from sqlite_schema where type = 'table'",
+            TestData::Postgres(_) => {
                 "select table_name from information_schema.tables
                 where table_schema = current_schema()"
             }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use kiosque_model::scope::GroupStanding;
-use kiosque_model::{AccountNo, GroupId, GroupNo, Presented, Refusal, Scope, Session, UnixMs};
+use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Refusal, Scope, Session, UnixMs};
 
 use crate::db::{Ask, Batch, Due, Length};
 use crate::devices::GroupFilter;
@@ -22,7 +22,7 @@ statements! {
 const NO_GROUP: GroupNo = GroupNo(-1);
 
 /// A question within one group.
-pub(crate) trait Question: Send + Sync + 'static {
+pub(crate) trait ScopedQuery: Send + Sync + 'static {
     /// What the rows are collected in.
     type Found: Default + Send;
     /// What it comes to.
@@ -80,7 +80,7 @@ impl GroupHints {
 /// A question of whoever presents a token.
 struct Asked<Q> {
     account: AccountNo,
-    presented: Presented,
+    presented: PresentedToken,
     now: UnixMs,
     /// Which group is looked at, if that turns out to be allowed.
     group: GroupNo,
@@ -101,7 +101,7 @@ impl<F: Default> Default for Found<F> {
     }
 }
 
-impl<Q: Question> Asked<Q> {
+impl<Q: ScopedQuery> Asked<Q> {
     fn wanted(&self) -> Option<&GroupId> {
         self.question.group().and_then(|group| group.as_ref().ok())
     }
@@ -112,7 +112,7 @@ impl<Q: Question> Asked<Q> {
     }
 }
 
-impl<Q: Question> Batch for Asked<Q> {
+impl<Q: ScopedQuery> Batch for Asked<Q> {
     type Found = Found<Q::Found>;
 
     fn asks(&self) -> Vec<Ask<'_>> {
@@ -161,9 +161,9 @@ fn scope<F>(found: &Found<F>) -> Result<Scope, Refused> {
 
 impl Store {
     /// Answers a question of whoever presents a token, from one snapshot.
-    pub(crate) async fn ask<Q: Question>(
+    pub(crate) async fn ask<Q: ScopedQuery>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         now: UnixMs,
         mut question: Q,
     ) -> Result<Q::Answer, Refused> {
@@ -192,9 +192,9 @@ impl Store {
     }
 
     /// Which group a question is about, as far as that can be known before it is asked.
-    async fn hint<Q: Question>(
+    async fn hint<Q: ScopedQuery>(
         &self,
-        presented: &Presented,
+        presented: &PresentedToken,
         question: &Q,
     ) -> Result<GroupNo, Error> {
         let Some(filter) = question.group() else { return Ok(presented.group_hint()) };

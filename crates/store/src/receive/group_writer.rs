@@ -8,7 +8,7 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
-use super::standing::{Standing, Touched};
+use super::order_state::{OrderState, WriteKind};
 use super::{Intake, OfGroup, Outcome, order_id_of, reject};
 use crate::Error;
 use crate::owners::Ownership;
@@ -63,10 +63,10 @@ struct Tally {
 }
 
 /// One group's part of a batch.
-pub(super) struct Desk<'a> {
+pub(super) struct GroupWriter<'a> {
     intake: &'a Intake<'a>,
     group: GroupNo,
-    known: HashMap<Cow<'a, str>, Standing<'a>>,
+    known: HashMap<Cow<'a, str>, OrderState<'a>>,
     /// The order that has an internal trade number; none any more, if an order gave it up.
     holders: HashMap<String, Option<String>>,
     /// Orders that gave up an internal trade number.
@@ -78,13 +78,13 @@ pub(super) struct Desk<'a> {
     sums: Sums,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> GroupWriter<'a> {
     /// Reads what is known of all that comes in; the group is locked.
     pub(super) async fn open(
         intake: &'a Intake<'a>,
         group: GroupNo,
         orders: &OfGroup<'a>,
-    ) -> Result<Desk<'a>, Error> {
+    ) -> Result<GroupWriter<'a>, Error> {
         let write = intake.write;
         let of_group = [Value::Int(group.0)];
         let ids = distinct(orders.iter().map(|(_, order, _)| order.order_id.as_str()));
@@ -96,7 +96,7 @@ impl<'a> Desk<'a> {
         let (.., last_change) = try_join!(
             biased;
             write.each_of(&KNOWN, &ids, &of_group, |row| {
-                known.insert(Cow::Owned(row.text(0)?.to_owned()), Standing::of(row)?);
+                known.insert(Cow::Owned(row.text(0)?.to_owned()), OrderState::of(row)?);
                 Ok(())
             }),
             write.each_of(&HOLDERS, &numbers, &of_group, |row| {
@@ -111,7 +111,7 @@ impl<'a> Desk<'a> {
         )?;
         let last_change = last_change
             .ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
-        Ok(Desk {
+        Ok(GroupWriter {
             intake,
             group,
             known,
@@ -184,8 +184,8 @@ impl<'a> Desk<'a> {
         &mut self,
         order: &'a Incoming,
         owned: &Ownership,
-        found: Standing<'a>,
-    ) -> Result<(Standing<'a>, Outcome), Error> {
+        found: OrderState<'a>,
+    ) -> Result<(OrderState<'a>, Outcome), Error> {
         if found.device != owned.device {
             let reason = format!(
                 "order {} is kept for device {}, not {}; an update may not change the device",
@@ -202,7 +202,7 @@ impl<'a> Desk<'a> {
         let kept = Kept { trade_no_in, record: found.record.clone().into_owned() };
         let record = self.intake.shape.settle(order, &kept)?;
         let told = order.trade_no_in.as_ref().map(|number| Cow::Borrowed(number.as_str()));
-        let becomes = Standing {
+        let becomes = OrderState {
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(|number| Cow::Borrowed(number.as_str())),
             trade_no_in: told.or_else(|| found.trade_no_in.clone()),
@@ -227,12 +227,12 @@ impl<'a> Desk<'a> {
             self.sums.count(self.intake.zone, (self.group, owned.device), &was, Change::Leaves);
         }
         self.sell(owned.device, order.sale.as_ref());
-        let how = found.touched.map_or(Touched::Changed, |(how, _)| how);
+        let how = found.touched.map_or(WriteKind::Changed, |(how, _)| how);
         let touched = Some((how, self.next_change()));
-        Ok((Standing { touched, ..becomes }, Outcome::Updated))
+        Ok((OrderState { touched, ..becomes }, Outcome::Updated))
     }
 
-    fn holds(&mut self, order_id: &str, was: Option<&str>, becomes: &Standing<'_>) {
+    fn holds(&mut self, order_id: &str, was: Option<&str>, becomes: &OrderState<'_>) {
         if was != becomes.trade_no_in.as_deref() {
             if let Some(number) = was {
                 self.holders.insert(number.to_owned(), None);
@@ -253,7 +253,7 @@ impl<'a> Desk<'a> {
             self.holders.insert(number.as_str().to_owned(), Some(order_id.to_owned()));
         }
         let text = |number: &'a TradeNo| Cow::Borrowed(number.as_str());
-        let standing = Standing {
+        let standing = OrderState {
             device: owned.device,
             seq,
             trade_start: order.trade_start,
@@ -261,7 +261,7 @@ impl<'a> Desk<'a> {
             trade_no_in: order.trade_no_in.as_ref().map(text),
             sale_at: order.sale.as_ref().map(|sale| sale.at),
             record: Cow::Borrowed(&order.record),
-            touched: Some((Touched::New, self.next_change())),
+            touched: Some((WriteKind::New, self.next_change())),
         };
         self.known.insert(Cow::Borrowed(order_id), standing);
         self.sell(owned.device, order.sale.as_ref());
@@ -296,7 +296,7 @@ impl<'a> Desk<'a> {
     /// Writes what became of the batch, nearly all of it on its way together.
     pub(super) async fn close(&self) -> Result<(), Error> {
         let (write, group) = (self.intake.write, [Value::Int(self.group.0)]);
-        let mut touched: Vec<(&str, &Standing<'_>, Touched, i64)> = Vec::new();
+        let mut touched: Vec<(&str, &OrderState<'_>, WriteKind, i64)> = Vec::new();
         for (id, standing) in &self.known {
             if let Some((how, change)) = standing.touched {
                 touched.push((id, standing, how, change));
@@ -315,8 +315,8 @@ impl<'a> Desk<'a> {
         write.execute_each(&RELEASE, self.released.iter().copied(), &group).await?;
         try_join!(
             biased;
-            write.execute_each(&ADD, rows(Touched::New), &group),
-            write.execute_each(&CHANGE, rows(Touched::Changed), &group),
+            write.execute_each(&ADD, rows(WriteKind::New), &group),
+            write.execute_each(&CHANGE, rows(WriteKind::Changed), &group),
             write.execute_each(&SET_LEDGER, ledgers, &group),
             self.count_on(),
             self.sums.write(write),

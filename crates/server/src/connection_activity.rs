@@ -28,7 +28,7 @@ const FLOWING: u64 = u64::MAX;
 
 /// What a connection is doing, and since when.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+pub(crate) struct ConnectionActivity {
     protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
@@ -37,9 +37,9 @@ pub(crate) struct Pulse {
     write_stuck_since_ms: AtomicU64,
 }
 
-impl Pulse {
-    pub(crate) fn new(protocol: Protocol) -> Arc<Pulse> {
-        Arc::new(Pulse {
+impl ConnectionActivity {
+    pub(crate) fn new(protocol: Protocol) -> Arc<ConnectionActivity> {
+        Arc::new(ConnectionActivity {
             protocol,
             start: Instant::now(),
             phase: AtomicUsize::new(FRESH),
@@ -110,7 +110,7 @@ impl Pulse {
 }
 
 /// A request being answered.
-pub(crate) struct UnderWay(Arc<Pulse>);
+pub(crate) struct UnderWay(Arc<ConnectionActivity>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -121,12 +121,12 @@ impl Drop for UnderWay {
 }
 
 /// A stream that tells its pulse what passes.
-pub(crate) struct Felt<S> {
+pub(crate) struct Monitored<S> {
     pub(crate) stream: S,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) pulse: Arc<ConnectionActivity>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Felt<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -141,7 +141,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Felt<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Felt<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

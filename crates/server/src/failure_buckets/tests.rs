@@ -11,8 +11,8 @@ fn limits() -> Limits {
     Limits::for_cores(2)
 }
 
-fn attempts(limits: &Limits) -> Attempts {
-    Attempts::new(limits, [7; KEY_BYTES])
+fn attempts(limits: &Limits) -> FailureBuckets {
+    FailureBuckets::new(limits, [7; KEY_BYTES])
 }
 
 fn place(number: u32) -> Place {
@@ -24,7 +24,7 @@ fn at(ms: i64) -> UnixMs {
 }
 
 /// An attempt with a wrong password; how long it must wait if it may not be made.
-fn fail(attempts: &mut Attempts, name: &str, number: u32, now: UnixMs) -> Option<i64> {
+fn fail(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs) -> Option<i64> {
     match attempts.take(name, place(number), now) {
         Ok(taken) => {
             attempts.settle(&taken, Ended::Failed);
@@ -34,7 +34,7 @@ fn fail(attempts: &mut Attempts, name: &str, number: u32, now: UnixMs) -> Option
     }
 }
 
-fn failures(attempts: &mut Attempts, name: &str, number: u32, now: UnixMs) -> usize {
+fn failures(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs) -> usize {
     (0..1_000).take_while(|_| fail(attempts, name, number, now).is_none()).count()
 }
 
@@ -63,7 +63,7 @@ fn a_place_may_fail_ten_times_and_then_once_a_minute() {
 #[test]
 fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds() {
     let mut attempts = attempts(&limits());
-    let all_at = |attempts: &mut Attempts, now| {
+    let all_at = |attempts: &mut FailureBuckets, now| {
         (0..1_000).map(|number| failures(attempts, "ops", number, now)).sum::<usize>()
     };
     assert_eq!(all_at(&mut attempts, at(0)), 100);
@@ -153,8 +153,8 @@ fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
 /// What is kept tells nothing of what people typed to whoever has not the key.
 #[test]
 fn buckets_have_other_names_under_another_key() {
-    let one = Attempts::new(&limits(), [1; KEY_BYTES]);
-    let other = Attempts::new(&limits(), [2; KEY_BYTES]);
+    let one = FailureBuckets::new(&limits(), [1; KEY_BYTES]);
+    let other = FailureBuckets::new(&limits(), [2; KEY_BYTES]);
     assert_ne!(one.id("ops", ""), other.id("ops", ""));
     assert_ne!(one.id("ops", "1"), one.id("ops1", ""));
 }

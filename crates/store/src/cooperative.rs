@@ -17,14 +17,14 @@ const KEPT_FOR_MAX: Duration = Duration::from_millis(160);
 
 /// How a thread has fared.
 #[derive(Clone, Copy)]
-struct Fared {
+struct YieldState {
     /// When it last had its core back.
     works_since: Option<Instant>,
     keeps_until: Option<Instant>,
     keeps_for: Duration,
 }
 
-impl Fared {
+impl YieldState {
     /// Whether it has worked for long enough to let others go.
     fn is_to_let_go(self, now: Instant) -> bool {
         let has_worked = |since| now.duration_since(since) >= STRETCH;
@@ -32,25 +32,25 @@ impl Fared {
     }
 
     /// When the core was given back.
-    fn back(self, lets_go: Instant, back: Instant) -> Fared {
+    fn back(self, lets_go: Instant, back: Instant) -> YieldState {
         let works_since = Some(back);
         if back.duration_since(lets_go) <= A_REQUEST_MAX {
-            return Fared { works_since, keeps_until: None, keeps_for: KEPT_FOR };
+            return YieldState { works_since, keeps_until: None, keeps_for: KEPT_FOR };
         }
         let keeps_until = Some(back + self.keeps_for);
         let keeps_for = (self.keeps_for * 2).min(KEPT_FOR_MAX);
-        Fared { works_since, keeps_until, keeps_for }
+        YieldState { works_since, keeps_until, keeps_for }
     }
 }
 
 thread_local! {
-    static FARED: Cell<Fared> = const { Cell::new(Fared {
+    static FARED: Cell<YieldState> = const { Cell::new(YieldState {
         works_since: None, keeps_until: None, keeps_for: KEPT_FOR
     }) };
 }
 
 /// To be called for each of many rows, or lines.
-pub fn let_others_go() {
+pub fn yield_if_due() {
     let (fared, now) = (FARED.get(), Instant::now());
     if fared.is_to_let_go(now) {
         std::thread::yield_now();
@@ -62,8 +62,8 @@ pub fn let_others_go() {
 mod tests {
     use super::*;
 
-    fn fared(keeps_for: Duration) -> Fared {
-        Fared { works_since: None, keeps_until: None, keeps_for }
+    fn fared(keeps_for: Duration) -> YieldState {
+        YieldState { works_since: None, keeps_until: None, keeps_for }
     }
 
     /// A core that came back late is kept, each time for longer; one that came back in time is let

@@ -12,9 +12,9 @@ const DURATIONS_S: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
 /// A registry that is being filled.
-pub(super) struct Making(pub(super) Registry);
+pub(super) struct MetricRegistry(pub(super) Registry);
 
-impl Making {
+impl MetricRegistry {
     pub(super) fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
         self.kept(IntCounterVec::new(Opts::new(name, help), labels))
     }

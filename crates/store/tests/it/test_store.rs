@@ -1,6 +1,6 @@
 //! A desk to test at: a store, words for fleets and orders, and a look at the rows behind it.
 
-mod ground;
+mod test_data;
 mod words;
 
 use std::sync::Arc;
@@ -10,48 +10,48 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Origin};
-use kiosque_model::{PageAsk, Presented, UnixMs, Zone};
+use kiosque_model::{PageRequest, PresentedToken, UnixMs, Zone};
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, Opening, OrderAsk, Outcome,
-    Owners, Ready, Record, RecordShape, Refused, SessionLease, Store, WhenAbsent,
+    Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, OpenOptions, OrderQuery,
+    Outcome, Owners, Ready, Record, RecordShape, Refused, SessionLease, Store, WhenAbsent,
 };
 
-pub(crate) use ground::Ground;
+pub(crate) use test_data::TestData;
 pub(crate) use words::*;
 
 pub(crate) const NOW: UnixMs = UnixMs(1_000_000);
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
 
-pub(crate) struct Desk {
-    pub(crate) ground: Ground,
+pub(crate) struct TestStore {
+    pub(crate) data: TestData,
     pub(crate) store: Store,
 }
 
-impl Desk {
-    pub(crate) async fn new() -> Desk {
-        Desk::on(Ground::new()).await
+impl TestStore {
+    pub(crate) async fn new() -> TestStore {
+        TestStore::on(TestData::new()).await
     }
 
-    pub(crate) async fn on(ground: Ground) -> Desk {
-        let store = open(&ground, None).await.unwrap();
-        Desk { ground, store }
+    pub(crate) async fn on(data: TestData) -> TestStore {
+        let store = open(&data, None).await.unwrap();
+        TestStore { data, store }
     }
 
-    pub(crate) async fn furnished() -> Desk {
-        Desk::furnished_on(Ground::new()).await
+    pub(crate) async fn furnished() -> TestStore {
+        TestStore::furnished_on(TestData::new()).await
     }
 
     /// With groups `a` and `b`, a product `p`, and an account `ops` of both groups.
-    pub(crate) async fn furnished_on(ground: Ground) -> Desk {
-        let desk = Desk::on(ground).await;
+    pub(crate) async fn furnished_on(data: TestData) -> TestStore {
+        let fixture = TestStore::on(data).await;
         let fleet = Fleet {
             groups: vec![group("a"), group("b")],
             accounts: vec![account("ops", &["a", "b"])],
             products: vec![product("p")],
             devices: vec![device("d1", "a"), device("d2", "a"), device("e1", "b")],
         };
-        desk.apply(fleet).await.unwrap();
-        desk
+        fixture.apply(fleet).await.unwrap();
+        fixture
     }
 
     pub(crate) async fn apply(&self, fleet: Fleet) -> Result<Applied, ApplyError> {
@@ -91,20 +91,20 @@ impl Desk {
         }
     }
 
-    pub(crate) async fn log_in(&self, name: &str) -> Result<Presented, Refused> {
+    pub(crate) async fn log_in(&self, name: &str) -> Result<PresentedToken, Refused> {
         let name = LoginName::parse(name).unwrap();
         let credentials = self.store.credentials(&name).await.unwrap().unwrap();
         let opened =
             self.store.log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW)).await?;
-        Ok(Presented::read(opened.token.reveal().as_bytes()).unwrap())
+        Ok(PresentedToken::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
-    pub(crate) async fn switch(&self, presented: Presented, group: &str) -> Presented {
+    pub(crate) async fn switch(&self, presented: PresentedToken, group: &str) -> PresentedToken {
         let group = GroupId::parse(group).ok();
         let origin = origin("127.0.0.1", NOW);
         let switched = self.store.switch_group(presented, group, [8; 32], LATE, origin).await;
         let opened = switched.unwrap();
-        Presented::read(opened.token.reveal().as_bytes()).unwrap()
+        PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
 
     /// The heads of a device's orders in a group, newest first; `None` out of scope.
@@ -117,9 +117,9 @@ impl Desk {
     ) -> Option<Vec<String>> {
         let session = self.log_in("ops").await.unwrap();
         let session = self.switch(session, group).await;
-        let page = PageAsk::new(1, 1_000).unwrap();
+        let page = PageRequest::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
-        let ask = OrderAsk { device, history, span: None, page };
+        let ask = OrderQuery { device, history, span: None, page };
         let heads = |heads: &mut Vec<String>, ready: Ready<'_>| {
             heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
             Ok(())
@@ -133,17 +133,17 @@ impl Desk {
 
     /// Changes rows behind the store's back.
     pub(crate) fn tamper(&self, sql: &str) {
-        self.ground.tamper(sql);
+        self.data.tamper(sql);
     }
 
     /// The rows of a statement, each as text.
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
-        self.ground.ask(sql)
+        self.data.ask(sql)
     }
 
     /// Every row of every table.
     pub(crate) fn rows(&self) -> Vec<String> {
-        self.ground.rows()
+        self.data.rows()
     }
 }
 
@@ -157,16 +157,16 @@ pub(crate) fn origin(source: &str, at: UnixMs) -> Origin {
     Origin { source: source.parse().unwrap(), request_id: format!("r-{}", at.0), at }
 }
 
-pub(crate) async fn open(ground: &Ground, zone: Option<&Zone>) -> Result<Store, Error> {
-    Store::open(&Opening { zone, ..opening(ground) }).await
+pub(crate) async fn open(data: &TestData, zone: Option<&Zone>) -> Result<Store, Error> {
+    Store::open(&OpenOptions { zone, ..opening(data) }).await
 }
 
 /// Longer than a busy machine takes for anything.
 const LONG: Duration = Duration::from_secs(30);
 
-pub(crate) fn opening(ground: &Ground) -> Opening<'_> {
-    Opening {
-        place: ground.store_place(),
+pub(crate) fn opening(data: &TestData) -> OpenOptions<'_> {
+    OpenOptions {
+        place: data.store_place(),
         when_absent: WhenAbsent::Create,
         zone: None,
         shape: Arc::new(TestShape::default()),

@@ -127,9 +127,9 @@ impl Refusals {
 
 /// Refusals that requests share.
 #[derive(Debug, Default)]
-pub(crate) struct Trail(Mutex<Refusals>);
+pub(crate) struct RefusedLogins(Mutex<Refusals>);
 
-impl Trail {
+impl RefusedLogins {
     /// What panicked under the lock has left at most one refusal untold.
     pub(crate) fn refusals(&self) -> MutexGuard<'_, Refusals> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold, Turnover};
-use kiosque_model::{Currency, Day, DeviceCode, Minor, Presented, UnixMs};
+use kiosque_model::{Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
-    DashboardAsk, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
+    DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
 };
 
-use crate::desk::{
-    Desk, Ground, NOW, device, group_id, known_device, open, opening, order, owners, sold,
+use crate::test_store::{
+    NOW, TestData, TestStore, device, group_id, known_device, open, opening, order, owners, sold,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -31,12 +31,12 @@ fn sale(id: &str, code: &str, at: i64, currency: &str, amount: i64) -> Incoming 
 /// What both functions answer at a time, for a range.
 async fn told(
     store: &Store,
-    session: &Presented,
+    session: &PresentedToken,
     now: UnixMs,
     (start, end): (i64, i64),
 ) -> (Summary, Vec<(Day, Turnover)>) {
     let ask =
-        DashboardAsk { group: None, devices: Vec::new(), start: UnixMs(start), end: UnixMs(end) };
+        DashboardQuery { group: None, devices: Vec::new(), start: UnixMs(start), end: UnixMs(end) };
     let online = OnlineSince(now.plus_ms(-ONLINE_WINDOW_MS));
     let summary = store.summary(session, now, online, ask.clone()).await.unwrap();
     (summary, store.sales_trend(session, now, ask).await.unwrap())
@@ -44,8 +44,8 @@ async fn told(
 
 /// A store that remembers, and who asks it.
 struct Watched {
-    desk: Desk,
-    session: Presented,
+    fixture: TestStore,
+    session: PresentedToken,
     /// What it said last.
     before: (Summary, Vec<(Day, Turnover)>),
     now: UnixMs,
@@ -53,16 +53,18 @@ struct Watched {
 
 impl Watched {
     async fn new() -> Watched {
-        let desk = Desk::furnished().await;
-        let session = desk.log_in("ops").await.unwrap();
-        desk.sell(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)]).await;
-        let before = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
-        Watched { desk, session, before, now: NOW }
+        let fixture = TestStore::furnished().await;
+        let session = fixture.log_in("ops").await.unwrap();
+        fixture
+            .sell(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)])
+            .await;
+        let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
+        Watched { fixture, session, before, now: NOW }
     }
 
     /// The store of another process, which remembers nothing.
     async fn other(&self) -> Store {
-        open(&self.desk.ground, None).await.unwrap()
+        open(&self.fixture.data, None).await.unwrap()
     }
 
     /// What is asked now is answered as by a store that remembers nothing, whether it is asked for
@@ -71,7 +73,7 @@ impl Watched {
         let range = (0, DAY_MS);
         let read = told(&self.other().await, &self.session, self.now, range).await;
         for time in ["first", "second"] {
-            let said = told(&self.desk.store, &self.session, self.now, range).await;
+            let said = told(&self.fixture.store, &self.session, self.now, range).await;
             assert_eq!(said, read, "{what}, asked the {time} time");
         }
         assert_ne!(read, self.before, "{what} changes nothing that is told");
@@ -86,7 +88,7 @@ impl Watched {
 
     async fn applies(&mut self, what: &str, devices: Vec<DeviceEntry>) {
         let fleet = Fleet { devices, ..Fleet::default() };
-        self.desk.apply_at(fleet, self.now).await.unwrap();
+        self.fixture.apply_at(fleet, self.now).await.unwrap();
         self.sees(what).await;
     }
 
@@ -129,8 +131,8 @@ async fn the_fleet_is_seen() {
     let since = Some(NOW.plus_ms(1_000));
     let moves = DeviceEntry { since, group: Some(group_id("b")), ..known_device("d1") };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
-    watched.desk.apply(fleet).await.unwrap();
-    told(&watched.desk.store, &watched.session, NOW, (0, DAY_MS)).await;
+    watched.fixture.apply(fleet).await.unwrap();
+    told(&watched.fixture.store, &watched.session, NOW, (0, DAY_MS)).await;
     watched.now = NOW.plus_ms(1_000);
     watched.sees("a device that has moved meanwhile").await;
     watched.applies("another one", vec![device("d4", "a")]).await;
@@ -141,7 +143,7 @@ async fn the_fleet_is_seen() {
 #[tokio::test]
 async fn signs_of_life_are_seen() {
     let mut watched = Watched::new().await;
-    let own = watched.desk.store.clone();
+    let own = watched.fixture.store.clone();
     watched.beats(&own, NOW.0 - 5).await;
     let online = |said: &(Summary, Vec<(Day, Turnover)>)| said.0.online_devices;
     let said = told(&own, &watched.session, NOW, (0, DAY_MS)).await;
@@ -164,7 +166,7 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     let orders = days.iter().zip(["USD", "EUR", "USD", "USD"]).enumerate();
     let orders = orders
         .map(|(number, (at, currency))| sale(&format!("x{number}"), "d1", *at, currency, 1_000));
-    watched.desk.sell(orders.collect()).await;
+    watched.fixture.sell(orders.collect()).await;
     let mut answers = Vec::new();
     for range in [
         (0, 10 * DAY_MS),
@@ -180,7 +182,7 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     ] {
         let read = told(&watched.other().await, &watched.session, NOW, range).await;
         for _ in 0..2 {
-            assert_eq!(told(&watched.desk.store, &watched.session, NOW, range).await, read);
+            assert_eq!(told(&watched.fixture.store, &watched.session, NOW, range).await, read);
         }
         answers.push(read.0.turnover.orders);
     }
@@ -190,17 +192,17 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
 /// A file is not read again for what is known; this is how it shows.
 #[tokio::test]
 async fn what_nothing_has_moved_is_not_read_again() {
-    let desk = Desk::furnished_on(Ground::folder()).await;
-    let session = desk.log_in("ops").await.unwrap();
-    desk.sell(vec![sale("o1", "d1", 10, "USD", 500)]).await;
-    let before = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
-    desk.tamper("update sales_by_day set orders = 77");
-    assert_eq!(told(&desk.store, &session, NOW, (0, DAY_MS)).await, before);
-    desk.tamper("update group_changes set heard_no = heard_no + 1");
-    let read = told(&desk.store, &session, NOW, (0, DAY_MS)).await;
+    let fixture = TestStore::furnished_on(TestData::folder()).await;
+    let session = fixture.log_in("ops").await.unwrap();
+    fixture.sell(vec![sale("o1", "d1", 10, "USD", 500)]).await;
+    let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
+    fixture.tamper("update sales_by_day set orders = 77");
+    assert_eq!(told(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
+    fixture.tamper("update group_changes set heard_no = heard_no + 1");
+    let read = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     assert_eq!(read.0.turnover.orders, 77);
     let opening =
-        kiosque_store::Opening { when_absent: WhenAbsent::Refuse, ..opening(&desk.ground) };
+        kiosque_store::OpenOptions { when_absent: WhenAbsent::Refuse, ..opening(&fixture.data) };
     let fresh = Store::open(&opening).await.unwrap();
     assert_eq!(told(&fresh, &session, NOW, (0, DAY_MS)).await, read);
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use kiosque_wire::Code;
+use kiosque_contract::Code;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
-use super::making::Making;
-use crate::listener::Door;
+use super::registry::MetricRegistry;
+use crate::listener::Audience;
 
 /// The label of what is not one of a fixed set.
 const OTHER: &str = "other";
@@ -28,7 +28,7 @@ const STATUSES: [StatusCode; 11] = [
 ];
 
 /// The counters of all listeners.
-pub(super) struct Doors {
+pub(super) struct ListenerCounters {
     requests: IntCounterVec,
     durations: HistogramVec,
     open: IntGaugeVec,
@@ -38,7 +38,7 @@ pub(super) struct Doors {
 
 /// The counters of one.
 #[derive(Debug)]
-pub(super) struct DoorMetrics {
+pub(super) struct ListenerMetrics {
     paths: Vec<(&'static str, PathMetrics)>,
     elsewhere: PathMetrics,
     open: IntGauge,
@@ -53,9 +53,9 @@ struct PathMetrics {
     duration: Histogram,
 }
 
-impl Doors {
-    pub(super) fn new(making: &Making) -> Doors {
-        Doors {
+impl ListenerCounters {
+    pub(super) fn new(making: &MetricRegistry) -> ListenerCounters {
+        ListenerCounters {
             requests: making.counters(
                 "kiosque_requests_total",
                 "Requests that were answered, by listener, path and code: at the gateway the \
@@ -87,13 +87,15 @@ impl Doors {
         }
     }
 
-    pub(super) fn of(&self, door: Door, paths: &[&'static str]) -> DoorMetrics {
+    pub(super) fn of(&self, door: Audience, paths: &[&'static str]) -> ListenerMetrics {
         let (name, codes): (_, Vec<i32>) = match door {
-            Door::Gateway => ("gateway", Code::ALL.map(Code::number).into()),
-            Door::Operator => ("operator", STATUSES.map(|status| status.as_u16().into()).into()),
+            Audience::Gateway => ("gateway", Code::ALL.map(Code::number).into()),
+            Audience::Operator => {
+                ("operator", STATUSES.map(|status| status.as_u16().into()).into())
+            }
         };
         let path = |path| self.path(name, path, &codes);
-        DoorMetrics {
+        ListenerMetrics {
             paths: paths.iter().map(|known| (*known, path(known))).collect(),
             elsewhere: path(OTHER),
             open: self.open.with_label_values(&[name]),
@@ -112,7 +114,7 @@ impl Doors {
     }
 }
 
-impl DoorMetrics {
+impl ListenerMetrics {
     pub(super) fn answered(&self, path: &str, code: i32, took: Duration) {
         let known = self.paths.iter().find(|(known, _)| *known == path);
         let of_path = known.map_or(&self.elsewhere, |(_, of_path)| of_path);

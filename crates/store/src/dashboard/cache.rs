@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, GroupNo, UnixMs};
 
-use super::View;
+use super::ReportQuery;
 use super::devices::Counted;
 use crate::Error;
 use crate::db::Ask;
@@ -29,18 +29,18 @@ const ENTRIES_MAX: usize = 100_000;
 /// Of one group; one that has more is read each time.
 const ENTRIES_OF_GROUP_MAX: usize = ENTRIES_MAX / 10;
 
-/// Numbers that grow whenever something moves what is remembered: the group's orders, what is
+/// CacheVersion that grow whenever something moves what is remembered: the group's orders, what is
 /// written of its devices' signs of life, the fleet, the exchange rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Numbers([i64; 4]);
+pub(super) struct CacheVersion([i64; 4]);
 
-impl Numbers {
+impl CacheVersion {
     pub(super) fn ask(group: GroupNo) -> Ask<'static> {
         Ask::new(&NUMBERS, [group.0.into()])
     }
 
-    pub(super) fn of(row: &Row<'_>) -> Result<Numbers, Error> {
-        Ok(Numbers([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]))
+    pub(super) fn of(row: &Row<'_>) -> Result<CacheVersion, Error> {
+        Ok(CacheVersion([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]))
     }
 }
 
@@ -56,15 +56,15 @@ pub(super) struct DaySum {
 
 impl DaySum {
     /// Whether some of its sales may lie outside of what is asked about.
-    pub(super) fn is_cut(&self, view: &View) -> bool {
+    pub(super) fn is_cut(&self, view: &ReportQuery) -> bool {
         self.first_sale < view.ask.start || self.last_sale >= view.ask.end
     }
 }
 
 /// What was read of a group.
 #[derive(Debug)]
-pub(super) struct Remembered {
-    pub(super) numbers: Numbers,
+pub(super) struct CacheEntry {
+    pub(super) numbers: CacheVersion,
     /// When; what is true of a later time may not have been true before.
     pub(super) at: UnixMs,
     /// All days from the first to the last that were asked about.
@@ -74,7 +74,7 @@ pub(super) struct Remembered {
     pub(super) devices: Option<Arc<Counted>>,
 }
 
-impl Remembered {
+impl CacheEntry {
     /// The days of a span.
     pub(super) fn days_in(&self, (first, last): (Day, Day)) -> &[DaySum] {
         let begins = self.days.partition_point(|sum| sum.day < first);
@@ -87,7 +87,7 @@ impl Remembered {
     }
 
     /// Whether it says all that is asked.
-    fn answers(&self, view: &View, numbers: &Numbers, span: (Day, Day)) -> bool {
+    fn answers(&self, view: &ReportQuery, numbers: &CacheVersion, span: (Day, Day)) -> bool {
         let covers = self.span.0 <= span.0 && span.1 <= self.span.1;
         self.numbers == *numbers
             && covers
@@ -98,28 +98,28 @@ impl Remembered {
 
 /// What is remembered of each group.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Mutex<Groups>);
+pub(crate) struct DashboardCache(Mutex<Groups>);
 
 #[derive(Debug, Default)]
 struct Groups {
-    of: HashMap<GroupNo, Arc<Remembered>>,
+    of: HashMap<GroupNo, Arc<CacheEntry>>,
     entries: usize,
 }
 
-impl Memory {
+impl DashboardCache {
     /// What is remembered of a group, if it is still true and says all that is asked.
-    pub(super) fn recall(
+    pub(super) fn get(
         &self,
         group: GroupNo,
-        numbers: &Numbers,
-        view: &View,
+        numbers: &CacheVersion,
+        view: &ReportQuery,
         span: (Day, Day),
-    ) -> Option<Arc<Remembered>> {
+    ) -> Option<Arc<CacheEntry>> {
         let known = Arc::clone(self.groups().of.get(&group)?);
         known.answers(view, numbers, span).then_some(known)
     }
 
-    pub(super) fn remember(&self, group: GroupNo, mut read: Remembered) {
+    pub(super) fn remember(&self, group: GroupNo, mut read: CacheEntry) {
         let mut groups = self.groups();
         let before = groups.of.remove(&group);
         if let Some(before) = &before {
@@ -153,15 +153,15 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn read(days: usize) -> Remembered {
+    fn read(days: usize) -> CacheEntry {
         let (day, at) = (Day(0), UnixMs(0));
         let turnover = Turnover::default();
         let sum = DaySum { day, turnover, first_sale: at, last_sale: at };
         let days = vec![sum; days];
-        Remembered { numbers: Numbers([0; 4]), at, span: (day, day), days, devices: None }
+        CacheEntry { numbers: CacheVersion([0; 4]), at, span: (day, day), days, devices: None }
     }
 
-    fn kept(memory: &Memory) -> (usize, usize) {
+    fn kept(memory: &DashboardCache) -> (usize, usize) {
         let groups = memory.groups();
         let entries = groups.of.values().map(|read| read.entries()).sum();
         assert_eq!(groups.entries, entries);
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_there_is_room_for() {
-        let memory = Memory::default();
+        let memory = DashboardCache::default();
         // With itself each takes a tenth of all.
         let most = ENTRIES_OF_GROUP_MAX - 1;
         for again in 0..2 {

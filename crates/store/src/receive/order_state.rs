@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::sql::{Row, Value};
 
 /// An order as it is kept, or will be at the end of the batch.
-pub(super) struct Standing<'a> {
+pub(super) struct OrderState<'a> {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
     pub(super) trade_start: UnixMs,
@@ -18,16 +18,16 @@ pub(super) struct Standing<'a> {
     pub(super) sale_at: Option<UnixMs>,
     pub(super) record: Cow<'a, Record>,
     /// What is to be written of it, and the number of its last change.
-    pub(super) touched: Option<(Touched, i64)>,
+    pub(super) touched: Option<(WriteKind, i64)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touched {
+pub(super) enum WriteKind {
     New,
     Changed,
 }
 
-impl Standing<'_> {
+impl OrderState<'_> {
     pub(super) fn columns<'v>(&'v self, order_id: &'v str, change: i64) -> [Value<'v>; 12] {
         let record = &self.record;
         [
@@ -47,9 +47,9 @@ impl Standing<'_> {
     }
 }
 
-impl<'a> Standing<'a> {
+impl<'a> OrderState<'a> {
     /// Reads a row of `KNOWN`.
-    pub(super) fn of(row: &Row<'_>) -> Result<Standing<'a>, Error> {
+    pub(super) fn of(row: &Row<'_>) -> Result<OrderState<'a>, Error> {
         let text =
             |column| Ok::<_, Error>(row.maybe_text(column)?.map(|it| Cow::Owned(it.to_owned())));
         let record = Record {
@@ -58,7 +58,7 @@ impl<'a> Standing<'a> {
             lines: row.text(6)?.to_owned(),
             errors: row.maybe_text(7)?.map(str::to_owned),
         };
-        Ok(Standing {
+        Ok(OrderState {
             device: DeviceNo(row.int(1)?),
             seq: row.int(2)?,
             trade_start: UnixMs(row.int(8)?),

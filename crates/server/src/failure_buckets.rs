@@ -25,7 +25,7 @@ type BucketId = u128;
 
 /// The failed logins that count.
 #[derive(Debug)]
-pub(crate) struct Attempts {
+pub(crate) struct FailureBuckets {
     key: [u8; KEY_BYTES],
     latest: UnixMs,
     of_places: Buckets,
@@ -48,12 +48,12 @@ pub(crate) struct Limited {
     pub(crate) others_under_way: bool,
 }
 
-impl Attempts {
-    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> Attempts {
+impl FailureBuckets {
+    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
         let kept = limits.login_failures_kept;
         let refill_ms = millis(limits.login_failure_refill);
         let stranger_refill_ms = millis(limits.login_failure_unknown_refill);
-        Attempts {
+        FailureBuckets {
             key,
             latest: UnixMs(0),
             of_places: Buckets::new(limits.login_failures_free, refill_ms, kept),

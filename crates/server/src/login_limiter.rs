@@ -8,13 +8,13 @@ use kiosque_model::{Limits, Place, Refusal};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::attempts::{Attempts, Ended, KEY_BYTES, Limited, Taken};
 use crate::clock::Clock;
+use crate::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, Limited, Taken};
 
 /// The gate.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    attempts: Mutex<Attempts>,
+pub(crate) struct LoginLimiter {
+    attempts: Mutex<FailureBuckets>,
     settled: Notify,
     /// Those that may wait for what others give back: as many as may wait for a hash slot.
     waiting: Semaphore,
@@ -24,7 +24,7 @@ pub(crate) struct Gate {
 /// An attempt that passed the gate. It counts as failed unless it says otherwise: a caller that
 /// hangs up must not guess for free.
 pub(crate) struct Attempt<'a> {
-    gate: &'a Gate,
+    gate: &'a LoginLimiter,
     taken: Taken,
     ended: Ended,
 }
@@ -43,10 +43,10 @@ impl Drop for Attempt<'_> {
     }
 }
 
-impl Gate {
-    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> Gate {
-        Gate {
-            attempts: Mutex::new(Attempts::new(limits, key)),
+impl LoginLimiter {
+    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> LoginLimiter {
+        LoginLimiter {
+            attempts: Mutex::new(FailureBuckets::new(limits, key)),
             settled: Notify::new(),
             waiting: Semaphore::new(limits.hash_queue),
             patience: limits.hash_wait,
@@ -81,7 +81,7 @@ impl Gate {
     }
 
     /// A panic under this lock has left at most one attempt uncounted.
-    fn attempts(&self) -> MutexGuard<'_, Attempts> {
+    fn attempts(&self) -> MutexGuard<'_, FailureBuckets> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

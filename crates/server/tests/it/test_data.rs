@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use kiosque_store::StorePlace;
+use kiosque_store::StoreLocation;
 use kiosque_testdb::Place;
 use rusqlite::Connection;
 use tokio::sync::OnceCell;
@@ -25,7 +25,7 @@ const WRITERS_OF_ORDERS: &str = include_str!("../../../store/tests/sql/writers_o
 
 /// Where the data is.
 #[derive(Clone)]
-pub(crate) enum Ground {
+pub(crate) enum TestData {
     /// In the house's own folder.
     Files,
     /// In a schema of its own, which several nodes may share.
@@ -53,36 +53,36 @@ impl Schema {
     }
 }
 
-impl Ground {
-    pub(crate) fn of_this_run() -> Ground {
+impl TestData {
+    pub(crate) fn of_this_run() -> TestData {
         match std::env::var(ENGINE).as_deref() {
-            Ok("postgres") => Ground::postgres(),
+            Ok("postgres") => TestData::postgres(),
             Ok(other) => panic!("{ENGINE}={other} names no engine"),
-            Err(_) => Ground::Files,
+            Err(_) => TestData::Files,
         }
     }
 
-    pub(crate) fn postgres() -> Ground {
-        Ground::Postgres(Arc::new(Schema { place: Place::new(), looking: OnceCell::new() }))
+    pub(crate) fn postgres() -> TestData {
+        TestData::Postgres(Arc::new(Schema { place: Place::new(), looking: OnceCell::new() }))
     }
 
     /// The place of a house with this folder.
-    pub(crate) fn store_place<'a>(&'a self, folder: &'a Path) -> StorePlace<'a> {
+    pub(crate) fn store_place<'a>(&'a self, folder: &'a Path) -> StoreLocation<'a> {
         match self {
-            Ground::Files => StorePlace::Folder(folder),
-            Ground::Postgres(schema) => StorePlace::Postgres(schema.place.url()),
+            TestData::Files => StoreLocation::Folder(folder),
+            TestData::Postgres(schema) => StoreLocation::Postgres(schema.place.url()),
         }
     }
 
     /// The rows of a look at the data, which have one text each.
     pub(crate) fn look(&self, folder: &Path, sql: &str) -> Vec<String> {
         match self {
-            Ground::Files => {
+            TestData::Files => {
                 let connection = Connection::open(folder.join(DATA)).unwrap();
                 let mut statement = connection.prepare(sql).unwrap();
                 statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
             }
-            Ground::Postgres(schema) => {
+            TestData::Postgres(schema) => {
                 // The one thing that the engines say in different words.
                 let day = "(date '1970-01-01' + s.day::integer)";
                 let sql = sql.replace("date(s.day * 86400, 'unixepoch')", day);
@@ -95,10 +95,10 @@ impl Ground {
     /// whose transaction was taken back.
     pub(crate) async fn bytes(&self, folder: &Path) -> Vec<Vec<u8>> {
         match self {
-            Ground::Files => {
+            TestData::Files => {
                 [DATA, LOG].map(|name| std::fs::read(folder.join(name)).unwrap()).to_vec()
             }
-            Ground::Postgres(schema) => {
+            TestData::Postgres(schema) => {
                 schema.look(EVERY_ROW).await.into_iter().map(String::into_bytes).collect()
             }
         }
@@ -107,20 +107,22 @@ impl Ground {
     /// The transactions that wrote orders, each by some name.
     pub(crate) async fn commits(&self, folder: &Path) -> BTreeSet<String> {
         match self {
-            Ground::Files => commits_in(&std::fs::read(folder.join(LOG)).unwrap()),
-            Ground::Postgres(schema) => schema.look(WRITERS_OF_ORDERS).await.into_iter().collect(),
+            TestData::Files => commits_in(&std::fs::read(folder.join(LOG)).unwrap()),
+            TestData::Postgres(schema) => {
+                schema.look(WRITERS_OF_ORDERS).await.into_iter().collect()
+            }
         }
     }
 
     /// Keeps everybody from writing, until dropped. Everybody may read.
     pub(crate) async fn hold_writes(&self, folder: &Path) -> Held {
         match self {
-            Ground::Files => {
+            TestData::Files => {
                 let elsewhere = Connection::open(folder.join(DATA)).unwrap();
                 elsewhere.execute_batch(HOLD_FILE).unwrap();
                 Held::Files(elsewhere)
             }
-            Ground::Postgres(schema) => {
+            TestData::Postgres(schema) => {
                 let elsewhere = schema.connect().await;
                 elsewhere.batch_execute(HOLD_WRITES).await.unwrap();
                 Held::Postgres(elsewhere)
@@ -132,8 +134,8 @@ impl Ground {
     pub(crate) fn tear_down(&self, folder: &Path) {
         match self {
             // What is in the log is nowhere else yet.
-            Ground::Files => std::fs::write(folder.join(LOG), "").unwrap(),
-            Ground::Postgres(schema) => drop(schema.place.sql(TEAR_DOWN)),
+            TestData::Files => std::fs::write(folder.join(LOG), "").unwrap(),
+            TestData::Postgres(schema) => drop(schema.place.sql(TEAR_DOWN)),
         }
     }
 }
