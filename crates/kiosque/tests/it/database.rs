@@ -117,10 +117,14 @@ fn order(name: &str, at: usize) -> String {
     let (device, minute) = (at % 2, at % 60);
     let time = |second| format!("2026-01-02 03:{minute:02}:{second}");
     let order = serde_json::json!({
-        "orderId": format!("{name}-{at}"), "deviceCode": format!("D{device}"), "currency": "USD",
+        "orderId": order_id(name, at), "deviceCode": format!("D{device}"), "currency": "USD",
         "totalAmount": 100 + at, "tradeStartTime": time("00"), "payEndTime": time("30"),
     });
     format!("{order}\n")
+}
+
+fn order_id(name: &str, at: usize) -> String {
+    format!("{name}-{at}")
 }
 
 fn is_soak() -> bool {

@@ -12,8 +12,19 @@ use tempfile::TempDir;
 
 use crate::caller::Caller;
 
-/// How long anything may take on a busy machine before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a test waits for a condition before it fails: far longer than any takes on a busy
+/// machine.
+const WAIT_MAX: Duration = Duration::from_secs(600);
+
+/// Waits for a condition that another process or thread brings about.
+#[track_caller]
+pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < WAIT_MAX, "{WAIT_MAX:?} were not enough: {condition}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// The program, with a width of its own and without the settings of whoever runs the tests.
 pub(crate) fn kiosque() -> Command {
@@ -183,7 +194,7 @@ impl Served {
                 return served;
             }
             assert!(served.child.try_wait().unwrap().is_none(), "it ended: {said}");
-            assert!(begun.elapsed() < PATIENCE, "no address: {said}");
+            assert!(begun.elapsed() < WAIT_MAX, "no address: {said}");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -258,7 +269,7 @@ impl Served {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(begun.elapsed() < PATIENCE, "it goes on: {}", self.stderr());
+            assert!(begun.elapsed() < WAIT_MAX, "it goes on: {}", self.stderr());
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -299,7 +310,7 @@ impl Heard {
             if said.contains(wanted) {
                 return said;
             }
-            assert!(begun.elapsed() < PATIENCE, "{said:?} has no {wanted:?}");
+            assert!(begun.elapsed() < WAIT_MAX, "{said:?} has no {wanted:?}");
             thread::sleep(Duration::from_millis(5));
         }
     }

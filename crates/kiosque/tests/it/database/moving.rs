@@ -1,22 +1,24 @@
 //! `kiosque move`: a folder is taken over, also by a move that is killed in the middle.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use kiosque_testdb::{Durability, Server};
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{FLEET, Node, is_soak, log_in, order};
+use super::{FLEET, Node, is_soak, log_in, order, order_id};
 use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
-use crate::program::{Sandbox, Served};
+use crate::program::{Sandbox, Served, wait_until};
 use crate::walk;
 
 const REFUSE_TO_OPEN: &str = include_str!("../../../../store/tests/sql/refuse_to_open.sql");
 const REFUSE_NO_MORE: &str = include_str!("../../../../store/tests/sql/refuse_no_more.sql");
+const HOLD_MOVE: &str = include_str!("../../../../store/tests/sql/hold_move.sql");
+const HELD: &str = include_str!("../../../../store/tests/sql/held.sql");
+const END_HELD: &str = include_str!("../../../../store/tests/sql/end_held.sql");
+const ORDERS_STORED: &str = include_str!("../../../../store/tests/sql/orders_stored.sql");
 
 fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.caller();
@@ -24,6 +26,21 @@ fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 
     let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
         .map(|path| caller.call(path, Some(token), range).data().clone());
     (walk::all_orders(&mut caller, token), sums)
+}
+
+/// Starts a move, kills it while the database holds it, and returns how many orders had been copied
+/// by then.
+fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
+    let mut moving = moving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the database holds the move", || {
+        assert!(moving.try_wait().unwrap().is_none(), "the move ended");
+        server.sql(HELD).unwrap() == "1"
+    });
+    moving.kill().unwrap();
+    moving.wait().unwrap();
+    server.sql(END_HELD).unwrap();
+    wait_until("its session ends", || server.sql(HELD).unwrap() == "0");
+    server.sql(ORDERS_STORED).unwrap().parse().unwrap()
 }
 
 /// "`move` verified; interrupted by kill -9 and resumed", sessions included.
@@ -45,18 +62,16 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     let move_it = || sandbox.command(&["move", "--store", &node.store]);
-    let mut kills = 0;
-    for time_ms in [150, 400] {
-        let mut moving = move_it().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_millis(time_ms));
-        kills += usize::from(moving.try_wait().unwrap().is_none());
-        moving.kill().unwrap();
-        moving.wait().unwrap();
-    }
+    // Orders are copied device by device: one of the first device's, one of the second's, and
+    // neither among the first few thousand.
+    let (first, second) = (order_id("m", orders / 4), order_id("m", orders / 4 + 1));
+    let hold = HOLD_MOVE.replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
+    server.sql(&hold).unwrap();
+    let copied = [(); 2].map(|()| kill_when_held(&server, &mut move_it()));
+    assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
     let half = node.run(&["verify"]);
     let moved = crate::program::Ran::of(&mut move_it()).good().stdout;
-    println!("{kills} kills; {moved}");
-    assert!(kills > 0, "no move was met at work");
+    println!("killed with {copied:?} orders copied; {moved}");
     assert!(half.bad().stderr.contains("repeat `kiosque move`"));
     assert!(moved.contains(&format!(": {orders} orders and 1 sessions, ")), "{moved}");
     assert!(!moved.contains("had copied 0:"), "{moved}");

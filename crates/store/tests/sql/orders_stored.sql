@@ -1,0 +1,2 @@
+-- How many orders there are.
+select count(*) from orders
