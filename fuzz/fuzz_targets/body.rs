@@ -3,7 +3,7 @@
 #![no_main]
 
 use kiosque_model::Refusal;
-use kiosque_server::doors::{Fields, Form, Json, parse_object};
+use kiosque_server::fuzzing::{Fields, Form, Json, parse_object};
 use kiosque_server::locale::{self, Locale};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use kiosque_server::doors::page_of;
+use kiosque_server::fuzzing::page_of;
 use libfuzzer_sys::fuzz_target;
 
 const SIZE_MAX: i64 = 1_000;

@@ -36,8 +36,8 @@ pub mod tls;
 pub use app::{App, Settings};
 pub use listener::{Audience, Listener, Stop};
 
-/// The doors that fuzzing knocks at; the service itself enters by them, too.
-pub mod listeners {
+/// Entry points for the fuzz targets: the parsers that requests go through.
+pub mod fuzzing {
     pub use crate::form::Form;
     pub use crate::json::{Fields, Json, parse_object};
     pub use crate::query::page_of;
