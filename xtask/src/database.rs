@@ -8,11 +8,12 @@ use kiosque_testdb::{Durability, SETTING, Server};
 
 use crate::packages;
 
-/// A server that ends when this is dropped; none if the caller has set one.
+/// A server that ends when this is dropped; none if the environment names one.
 pub(crate) struct Database(Option<Server>);
 
 impl Database {
-    /// Installs what the tests need and starts the server, unless the caller has named one.
+    /// Installs the programs that the tests need and starts the server, unless the environment
+    /// names one.
     pub(crate) fn start() -> Result<Database> {
         packages::ensure(packages::FOR_TESTS)?;
         if env::var_os(SETTING).is_some() {
@@ -22,8 +23,8 @@ impl Database {
         Ok(Database(Some(server)))
     }
 
-    /// Tells the tests where the server is.
-    pub(crate) fn tell(&self, tests: &mut Command) {
+    /// Sets the server's address in the environment of the tests.
+    pub(crate) fn share(&self, tests: &mut Command) {
         if let Some(server) = &self.0 {
             tests.env(SETTING, server.url());
         }

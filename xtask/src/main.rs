@@ -8,9 +8,10 @@ mod fuzz;
 mod openapi;
 mod packages;
 mod process;
+mod snapshots;
 mod soak;
-mod tally;
 mod test;
+mod test_run;
 mod tidy;
 mod tools;
 
@@ -23,9 +24,10 @@ The tasks of this repository.
 
     cargo xtask <task> [arguments]
 
-  test     all tests; installs what they need. Arguments go to `cargo test`
-  ci       all that a change must pass: what .ci/run runs
-  tidy     the house's rules: lengths, crate arrows, no SQL outside the store, words
+  test     all tests, those of the store and the server on both engines; installs the programs
+           that they need. Arguments go to `cargo test`
+  ci       all that a change must pass, as .ci/run does
+  tidy     the rules of this repository: lengths, dependencies, no SQL outside the store, words
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi.json anew; --check only compares it
   bench    the load test against the bare limit. Arguments go to the bench
@@ -46,7 +48,7 @@ Examples:
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
@@ -54,26 +56,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> Result<()> {
+fn run(arguments: &[String]) -> Result<ExitCode> {
     let (task, rest) = match arguments {
         [] => ("help", arguments),
         [task, rest @ ..] => (task.as_str(), rest),
     };
     match task {
-        "test" => test::run(rest),
-        "bench" => bench::run(rest),
-        "fuzz" => fuzz::run(rest),
-        "soak" => soak::run(rest),
-        "openapi" => openapi::run(rest),
-        "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            Ok(())
-        }
-        "ci" => alone(rest, ci::run),
-        "tidy" => alone(rest, tidy::run),
-        "deps" => alone(rest, deps::run),
+        // These two end with a summary of their own, with nothing after it.
+        "test" => return test::run(rest),
+        "soak" => return soak::run(rest),
+        "bench" => bench::run(rest)?,
+        "fuzz" => fuzz::run(rest)?,
+        "openapi" => openapi::run(rest)?,
+        "help" | "--help" | "-h" => print!("{HELP}"),
+        "ci" => alone(rest, ci::run)?,
+        "tidy" => alone(rest, tidy::run)?,
+        "deps" => alone(rest, deps::run)?,
         _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a task that takes no arguments, so that a misplaced one is not ignored.

@@ -1,15 +1,18 @@
 //! `cargo xtask soak`: the tests that have a size, at their full size, and what dashboards cost
 //! when there are ten times as many orders.
 
+use std::process::ExitCode;
+
 use anyhow::{Result, bail};
 
+use crate::bench;
 use crate::database::Database;
 use crate::process::{cargo, root};
-use crate::{bench, tally};
+use crate::test_run::{self, Summary};
 
-/// Tells the tests to take their full size.
+/// The variable that gives the tests their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
-/// What the names of the tests that have a size contain.
+/// Words of which the name of each test that has a size contains one.
 const SIZED_TESTS: [&str; 9] = [
     "histories",
     "kill_9",
@@ -22,10 +25,14 @@ const SIZED_TESTS: [&str; 9] = [
     "database",
 ];
 
-/// Runs what was asked for: `tests`, `growth`, or both.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
+/// Runs the part that the argument names, `tests` or `growth`, or both; `growth` only after tests
+/// that passed.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => tests().and_then(|()| growth()),
+        [] => match tests()? {
+            ExitCode::SUCCESS => growth(),
+            failed => Ok(failed),
+        },
         ["tests"] => tests(),
         ["growth"] => growth(),
         _ => bail!("soak takes `tests` or `growth`, or nothing; see `cargo xtask help`"),
@@ -34,28 +41,31 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// The dashboards at a million orders of one year, and at ten million of ten years: some 30 GB of
 /// disk, for the files of orders and the data made from them.
-fn growth() -> Result<()> {
+fn growth() -> Result<ExitCode> {
     let figures = root()?.join("target/bench/dashboards.json").display().to_string();
     let common = ["--dashboards-only", "--one-import", "--json"].map(str::to_owned);
     let one = [&common[..], std::slice::from_ref(&figures)].concat();
     bench::run(&one)?;
     let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
     let ten = ["--orders", "10000000", "--years", "10", "--slope-from"].map(str::to_owned);
-    bench::run(&[&common[..], &[ten_figures], &ten[..], &[figures]].concat())
+    bench::run(&[&common[..], &[ten_figures], &ten[..], &[figures]].concat())?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Runs each kind of sized test; they print their own counts and seeds.
-fn tests() -> Result<()> {
+/// Runs each kind of sized test, which print their own counts and seeds, and ends with a summary.
+fn tests() -> Result<ExitCode> {
     let database = Database::start()?;
+    let mut summary = Summary::default();
     for name in SIZED_TESTS {
-        let mut tests = cargo(["test", "--release", "--locked", "--workspace", "--"])?;
-        database.tell(&mut tests);
-        let tally = tally::run(tests.args(["--nocapture", name]).env(SOAK, "1"))?;
-        if tally.passed == 0 {
-            bail!("no test has `{name}` in its name");
+        let mut tests = cargo(["test", "--release", "--locked", "--no-fail-fast", "--workspace"])?;
+        database.share(tests.args(["--", "--nocapture", name]).env(SOAK, "1"));
+        let mut run = test_run::run(name, &mut tests)?;
+        if run.has_passed() && run.passed == 0 {
+            run.fail(format!("no test has `{name}` in its name"));
         }
+        summary.add(run);
     }
-    Ok(())
+    Ok(summary.print())
 }
 
 #[cfg(test)]
@@ -65,10 +75,10 @@ mod tests {
     use super::*;
     use crate::process::root;
 
-    /// What a test that has a size says: it asks for it, or for the switch itself.
-    const SAYS: [&str; 3] = [" size(", "(size(", concat!("\"KIOSQUE", "_SOAK\"")];
-    /// Where the size is decided.
-    const DECIDE: [&str; 2] = ["harness.rs", "chance.rs"];
+    /// Calls and names by which a test takes its size, or reads the variable itself.
+    const MARKS: [&str; 3] = [" size(", "(size(", concat!("\"KIOSQUE", "_SOAK\"")];
+    /// The files that define the size.
+    const DEFINITIONS: [&str; 2] = ["harness.rs", "chance.rs"];
 
     /// The tests of a file that have a size, as `cargo test` names them.
     fn sized(folder: &Path, file: &Path) -> Vec<String> {
@@ -81,7 +91,7 @@ mod tests {
             if let Some((_, rest)) = line.split_once("fn ") {
                 test = rest.split('(').next().unwrap_or(rest);
             }
-            if SAYS.iter().any(|said| line.contains(said)) {
+            if MARKS.iter().any(|mark| line.contains(mark)) {
                 found.push(format!("{module}::{test}"));
             }
         }
@@ -94,7 +104,7 @@ mod tests {
         paths
             .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
             .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
-            .filter(|path| !DECIDE.iter().any(|file| path.ends_with(file)))
+            .filter(|path| !DEFINITIONS.iter().any(|file| path.ends_with(file)))
             .collect()
     }
 

@@ -2,27 +2,33 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
 use crate::database::Database;
 use crate::process::{cargo, in_ci, root};
-use crate::tally;
+use crate::snapshots::References;
+use crate::test_run::{self, Run, Summary};
 
-/// Says to the tests where the sales report lies that they import whole.
+/// The variable with the path of the sales report that some tests import whole.
 const SALES_REPORT: &str = "KIOSQUE_SALES_REPORT";
-/// Where it lies unless someone says otherwise: beside the repository.
+/// Its path where the variable is not set: next to the repository.
 const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 
-/// Says to the tests which engine keeps their data.
+/// The variable with the engine that the tests store their data in.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
-/// Whose integration tests run on both engines.
+/// The packages whose integration tests run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
 
-/// Runs the tests, once on each engine; the arguments go to `cargo test`.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
+/// Runs the tests, then those of both engines on the second one, and ends with a summary. The
+/// arguments go to `cargo test`. A failure ends neither run.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let database = Database::start()?;
-    let mut tests = cargo(["test", "--locked"])?;
+    let references = References::new()?;
+    let mut summary = Summary::default();
+
+    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
     if !names_a_package(arguments) {
         tests.arg("--workspace");
     }
@@ -30,29 +36,39 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(report) = sales_report()? {
         tests.env(SALES_REPORT, report);
     }
-    database.tell(&mut tests);
-    tally::run(&mut tests)?;
-    on_postgres(arguments, &database)
+    database.share(&mut tests);
+    references.record(&mut tests);
+    let mut run = test_run::run("SQLite", &mut tests)?;
+    // A test that fails, or does not run, leaves its snapshots without a reference.
+    if arguments.is_empty() && run.has_passed() {
+        for snapshot in references.unreferenced()? {
+            run.fail(format!("no test refers to {snapshot}: remove it"));
+        }
+    }
+    summary.add(run);
+    if let Some(run) = on_postgres(arguments, &database)? {
+        summary.add(run);
+    }
+    Ok(summary.print())
 }
 
-/// Runs again what must answer the same on both engines.
-fn on_postgres(arguments: &[String], database: &Database) -> Result<()> {
+/// Runs the tests of both engines on PostgreSQL, as far as the arguments name their packages.
+fn on_postgres(arguments: &[String], database: &Database) -> Result<Option<Run>> {
     let all = !names_a_package(arguments);
     let wanted: Vec<&str> = ON_BOTH_ENGINES
         .into_iter()
         .filter(|package| all || arguments.iter().any(|argument| argument.ends_with(package)))
         .collect();
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let mut tests = cargo(["test", "--locked", "--test", "it"])?;
+    let mut tests = cargo(["test", "--locked", "--no-fail-fast", "--test", "it"])?;
     tests.args(wanted.iter().flat_map(|package| ["-p", package]));
-    // What stands behind the names of packages: filters, and what the tests themselves take.
+    // The filters and the arguments of the test programs follow the names of packages.
     tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
     tests.env(ENGINE, "postgres");
-    database.tell(&mut tests);
-    tally::run(&mut tests)?;
-    Ok(())
+    database.share(&mut tests);
+    test_run::run("PostgreSQL", &mut tests).map(Some)
 }
 
 fn names_a_package(arguments: &[String]) -> bool {
@@ -61,8 +77,8 @@ fn names_a_package(arguments: &[String]) -> bool {
     names.next().is_some() || arguments.iter().any(|argument| argument.starts_with("--package"))
 }
 
-/// The report's absolute path, since cargo runs each test in its crate's folder. `None`: no one has
-/// put it anywhere, and the tests that want it say so.
+/// Returns the report's absolute path, since cargo runs each test in its crate's folder, or `None`
+/// where there is no report: the tests that use it then print that they did not run.
 fn sales_report() -> Result<Option<PathBuf>> {
     let set = env::var_os(SALES_REPORT);
     let report = match &set {
@@ -74,7 +90,7 @@ fn sales_report() -> Result<Option<PathBuf>> {
         Err(_) if set.is_some() => bail!("{SALES_REPORT}: there is no {}", report.display()),
         Err(_) if in_ci() => bail!(
             "the sales report is absent, and CI skips no test: \
-             put it at {SALES_REPORT_DEFAULT} or say in {SALES_REPORT} where it is"
+             put it at {SALES_REPORT_DEFAULT}, or its path into {SALES_REPORT}"
         ),
         Err(_) => Ok(None),
     }

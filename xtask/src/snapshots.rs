@@ -1,0 +1,88 @@
+//! Snapshots that no test refers to any more.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::root;
+
+/// The variable of insta with the file to which it adds the path of each snapshot that it compares.
+const SETTING: &str = "INSTA_SNAPSHOT_REFERENCES_FILE";
+/// That file.
+const FILE: &str = "target/snapshot-references";
+
+/// The paths of the snapshots that tests have compared since this was created.
+pub(crate) struct References(PathBuf);
+
+impl References {
+    /// Begins with no reference.
+    pub(crate) fn new() -> Result<References> {
+        let file = root()?.join(FILE);
+        let creating = || format!("cannot create {}", file.display());
+        fs::create_dir_all(root()?.join("target")).with_context(creating)?;
+        fs::write(&file, "").with_context(creating)?;
+        Ok(References(file))
+    }
+
+    /// Has the tests add their references.
+    pub(crate) fn record(&self, tests: &mut Command) {
+        tests.env(SETTING, &self.0);
+    }
+
+    /// Returns the snapshots under `crates/` that were not compared, relative to the root, sorted.
+    pub(crate) fn unreferenced(&self) -> Result<Vec<String>> {
+        let referenced = fs::read_to_string(&self.0).context("the references of snapshots")?;
+        let root = root()?.canonicalize()?;
+        unreferenced(&root, &snapshots(&root.join("crates"))?, &referenced)
+    }
+}
+
+fn unreferenced(root: &Path, all: &[PathBuf], referenced: &str) -> Result<Vec<String>> {
+    let referenced: BTreeSet<PathBuf> =
+        referenced.lines().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let mut found = Vec::new();
+    for path in all.iter().filter(|path| !referenced.contains(*path)) {
+        found.push(path.strip_prefix(root)?.display().to_string());
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the snapshots in a folder and the folders in it.
+fn snapshots(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.append(&mut snapshots(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "snap") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_that_no_test_compares_is_found() {
+        let root = root().expect("root").canonicalize().expect("root");
+        let all = snapshots(&root.join("crates")).expect("crates");
+        assert!(all.len() > 20, "{all:?}");
+        let (forgotten, compared) = all.split_first().expect("some");
+        // As insta writes them: not always in their shortest form.
+        let lines = compared.iter().map(|path| {
+            let path = path.display().to_string();
+            path.replacen("/crates/", "/crates/../crates/", 1) + "\n"
+        });
+        let found = unreferenced(&root, &all, &lines.collect::<String>()).expect("paths");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(forgotten.ends_with(&found[0]), "{found:?}");
+    }
+}
