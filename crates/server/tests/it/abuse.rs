@@ -1,5 +1,5 @@
-//! Callers that mean harm, or do it: whatever they send, each request that is answered is answered
-//! with an envelope, what is slow ends at its deadline, and the others are served all along.
+//! Hostile callers: every request that is answered is answered with an envelope, slow callers are
+//! disconnected at their deadline, and other callers are served throughout.
 
 mod bodies;
 mod framing;
@@ -29,8 +29,8 @@ pub(crate) const FLEET: &str = r#"
     group = "g1"
 "#;
 
-/// Holds an answer to what every answer is: "every response uses one envelope", "every response
-/// carries x-request-id and cache-control: no-store".
+/// Checks an answer for the promises of every answer. ENV-1: the envelope. ENV-2: the HTTP status
+/// follows from `code`. ENV-8, ENV-9, ENV-10: its headers.
 #[track_caller]
 pub(crate) fn assert_envelope(reply: &Reply) {
     assert!([200, 404, 500].contains(&reply.status), "{reply:?}");
@@ -44,12 +44,11 @@ pub(crate) fn assert_envelope(reply: &Reply) {
     assert_eq!(reply.headers["content-type"], "application/json; charset=UTF-8");
     assert_eq!(reply.headers["cache-control"], "no-store");
     assert!(!reply.headers["x-request-id"].is_empty());
-    // What a panic is answered with; see the router.
+    // The answer to a panic; see the router's test.
     assert!(!reply.text.contains("could not be answered"), "{reply:?}");
 }
 
-/// "invalid JSON or UTF-8, over the body limit, too deep, duplicate keys: code 500, msg system
-/// error, data a diagnostic string".
+/// REQ-4: the answer to a body that cannot be read is `code` 500 with a diagnostic.
 #[track_caller]
 pub(crate) fn assert_unreadable(reply: &Reply, said: &str) {
     assert_envelope(reply);
@@ -59,7 +58,7 @@ pub(crate) fn assert_unreadable(reply: &Reply, said: &str) {
     assert!(data.contains(said), "{data:?} does not say {said:?}");
 }
 
-/// The server still serves.
+/// Checks that the server still answers.
 pub(crate) async fn assert_serves(server: &TestServer, token: &str) {
     let reply = server.call(DEVICES_PATH, Some(token), "{}").await;
     assert_envelope(&reply);

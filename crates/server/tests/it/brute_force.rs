@@ -1,5 +1,5 @@
-//! "1,000 sources trying passwords for one account for a minute: the rightful integrator, from a
-//! source that logged in before, logs in within a second and its session is never touched."
+//! LIM-8, LIM-9, LIM-10: many sources try passwords of one account for a minute. The integrator,
+//! whose source is known to the account, logs in within a second, and its session is not touched.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, size};
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
-/// Tries that all guessers together make in a second, or fewer when they wait for answers: this
-/// test is their machine, too.
+/// Attempts of all guessers together per second, or fewer while they wait for answers: guessers and
+/// server share one machine.
 const TRIES_A_SECOND: u32 = 2_000;
 
-/// What guessers were answered.
+/// The answers to the guesses, counted.
 #[derive(Default)]
 struct Guesses {
     over: AtomicBool,
@@ -28,7 +28,7 @@ struct Guesses {
 async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_session() {
     let (sources, seconds) = (size(100, 1_000), size(2, 60));
     rlimit::increase_nofile_limit(8_000).unwrap();
-    // So few that a short run comes to their end.
+    // Few enough for a short run to use them up.
     let free = size(20, 100);
     let settled = TestServer::set(FLEET, |settings| {
         settings.limits.login_failures_unknown_free = u32::try_from(free).unwrap();
@@ -52,7 +52,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
         let reply = caller.call(TOKEN_PATH, None, LOG_IN).await;
         logins.push(start.elapsed());
         token = LoggedIn::of(&reply).token;
-        // The house's clock follows, and the trail is kept.
+        // The server's clock follows, and the audit trail is written.
         let elapsed = begun.elapsed();
         server.pass(elapsed - told);
         told = elapsed;
@@ -86,7 +86,7 @@ fn report(
     let allowed = free + usize::try_from(elapsed.as_secs()).unwrap() / 2 + 1;
     assert!(looked_at <= allowed, "{looked_at} guesses were looked at, {allowed} may be");
     assert!(limited > 0, "nobody was limited");
-    // A short run stands beside other tests, which take their time of the machine.
+    // A short run shares the machine with other tests.
     let (slowest, at_most_s) = [(median, 5), (worst, 1)][size(0, 1)];
     assert!(slowest < Duration::from_secs(at_most_s), "logins took {slowest:?}");
 }
@@ -112,7 +112,8 @@ async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guess
     }
 }
 
-/// A guesser who fills the buckets and the hash slots keeps out those alone who never logged in.
+/// LIM-9: a guesser that uses up the free failures and the hash slots keeps out only sources that
+/// are not known to the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
     let server = TestServer::with(FLEET).await;

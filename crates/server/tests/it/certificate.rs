@@ -1,5 +1,5 @@
-//! A certificate that changes under a running server: what is open goes on, what is new sees the
-//! new one, and one that cannot be used changes nothing.
+//! A certificate that changes under a running server: open connections continue, new ones see the
+//! new certificate, and a certificate that cannot be used changes nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use tokio_rustls::TlsConnector;
 use crate::harness::{DEVICES_PATH, Reply, START_MS, TestServer, post};
 use crate::shop;
 
-/// Longer than anything that is done at once takes on a busy machine.
+/// Longer than any immediate action takes on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
-/// So seldom that it is read only when that is asked for.
+/// So rare that the files are read only on request.
 const NEVER: Duration = Duration::from_secs(3_600);
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// A certificate and its key, as they stand in files.
+/// A certificate and its key, as in their files.
 struct Pair {
     cert: Vec<u8>,
     key: Vec<u8>,
 }
 
 impl Pair {
-    /// Another one for the same names.
+    /// Makes another pair for the same names.
     fn new() -> Pair {
         let folder = TempDir::new().unwrap();
         tls::self_signed(folder.path(), UnixMs(START_MS)).unwrap();
@@ -51,7 +51,7 @@ impl Pair {
         CertificateDer::from_pem_slice(&self.cert).unwrap()
     }
 
-    /// Puts both in place, each as a whole.
+    /// Replaces both files, each as a whole.
     fn put(&self, server: &TestServer) {
         put(server, "tls/key.pem", &self.key);
         put(server, "tls/cert.pem", &self.cert);
@@ -64,7 +64,7 @@ fn put(server: &TestServer, name: &str, bytes: &[u8]) {
     std::fs::rename(folder.join("moving"), folder.join(name)).unwrap();
 }
 
-/// Follows the house's certificate as long as the test runs.
+/// Watches the server's certificate for as long as the test runs.
 fn follow(server: &TestServer, every: Duration) -> Arc<Notify> {
     let (certificate, asked) = (Arc::clone(&server.certificate), Arc::new(Notify::new()));
     let asks = Arc::clone(&asked);
@@ -72,7 +72,7 @@ fn follow(server: &TestServer, every: Duration) -> Arc<Notify> {
     asked
 }
 
-/// A client that trusts these certificates, and keeps what it needs to resume a session.
+/// Returns a client that trusts these certificates and stores tickets to resume a session.
 fn client(pairs: &[&Pair], version: &'static SupportedProtocolVersion) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     pairs.iter().for_each(|pair| roots.add(pair.der()).unwrap());
@@ -82,7 +82,7 @@ fn client(pairs: &[&Pair], version: &'static SupportedProtocolVersion) -> Arc<Cl
     Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// A handshake and a call, after which the client can resume.
+/// Makes a handshake and a call, after which the client can resume.
 async fn greet(
     server: &TestServer,
     client: &Arc<ClientConfig>,
@@ -102,7 +102,7 @@ async fn greet(
     (kind, shown)
 }
 
-/// Waits until a new connection is shown the second of two certificates.
+/// Waits until a new connection sees the second of two certificates.
 async fn turned(server: &TestServer, [old, new]: [&Pair; 2]) {
     let begun = Instant::now();
     loop {
@@ -123,7 +123,7 @@ async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
     let mut open = server.caller().await;
     follow(&server, OFTEN);
     let mut last = old;
-    // Twice: what was followed once is followed on.
+    // Twice, so that watching continues after the first change.
     for _ in 0..2 {
         let new = Pair::new();
         new.put(&server);
@@ -133,8 +133,8 @@ async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
     }
 }
 
-/// "a pair that does not belong together or cannot be read … keeps the old one … and is tried
-/// again when it changes".
+/// A pair that does not match or cannot be read leaves the old one in use, and is read again when
+/// it changes.
 #[tokio::test]
 async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
     let server = shop::open().await;
@@ -156,7 +156,7 @@ async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, new.der());
 }
 
-/// Asks for a reading, and waits until it is over: tests have one thread, which is given away.
+/// Requests a reading, and waits until it has ended: the test has one thread, which it yields.
 async fn read_again(asked: &Notify) {
     asked.notify_one();
     for _ in 0..3 {
@@ -164,8 +164,8 @@ async fn read_again(asked: &Notify) {
     }
 }
 
-/// A session that began under the old certificate is not resumed under the new one: its caller
-/// sees the new one and judges it.
+/// A session that began under the old certificate is not resumed under the new one, so that its
+/// client verifies the new one.
 #[tokio::test]
 async fn a_session_is_resumed_only_under_the_certificate_that_began_it() {
     for version in [&TLS12, &TLS13] {

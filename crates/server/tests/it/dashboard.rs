@@ -1,5 +1,4 @@
-//! The dashboard functions: "dashboard monetary statistics are USD"; "calendar days use the
-//! statistics timezone".
+//! The dashboard functions.
 
 mod answers;
 mod books;
@@ -13,17 +12,17 @@ use serde_json::Value;
 
 use crate::harness::{Reply, TestServer};
 
-/// The sums that say something.
+/// The sums that are not zero.
 const SUMS: &str = include_str!("../../../store/tests/sql/sums.sql");
-/// The names that goods came with.
+/// The names under which goods were reported.
 const NAMES: &str = include_str!("../../../store/tests/sql/names.sql");
 
-/// A call that succeeds.
+/// Sends a call that succeeds.
 async fn ask(server: &TestServer, token: &str, path: &str, body: &Value) -> Reply {
     crate::shop::ask(server, token, path, "", &body.to_string()).await
 }
 
-/// The value of a figure of a summary.
+/// Returns the value of a KPI of a summary.
 fn kpi<'a>(summary: &'a Reply, code: &str) -> &'a str {
     let list = summary.data()["kpiList"].as_array().unwrap();
     list.iter().find(|kpi| kpi["code"] == code).unwrap()["value"].as_str().unwrap()

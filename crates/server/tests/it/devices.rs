@@ -8,8 +8,8 @@ async fn page(server: &TestServer, token: &str, query: &str, body: &str) -> Stri
     whole(&ask(server, token, DEVICES_PATH, query, body).await)
 }
 
-/// "`data` is a paginated result of device records (each has `deviceCode`)"; "Ordered by
-/// `deviceCode`, by code point"; "defaults 1 and 10".
+/// DEV-2, FMT-5: the fields of a device record. DEV-3: by code. PAGE-1: the defaults are 1 and 10.
+/// PAGE-6: a page past the end.
 #[tokio::test]
 async fn a_page_of_devices() {
     let (server, token) = shop::open_to_ops().await;
@@ -20,7 +20,7 @@ async fn a_page_of_devices() {
     insta::assert_snapshot!("a_device_page_past_the_end", past);
 }
 
-/// "An empty result is `total: 0` and `records: []`."
+/// PAGE-5: a page without a match is `total: 0` and `records: []`. DEV-1: the group has no devices.
 #[tokio::test]
 async fn a_group_without_devices_has_an_empty_page() {
     let server = shop::open().await;
@@ -28,8 +28,8 @@ async fn a_group_without_devices_has_an_empty_page() {
     insta::assert_snapshot!("an_empty_device_page", page(&server, &token, "", "{}").await);
 }
 
-/// "A `groupId` filter is supported"; "More filters: `deviceCode` (exact), `deviceName` (contains,
-/// case-sensitive, no wildcards), `isOnline`".
+/// DEV-4: each filter selects devices, and a device must match all that are given. SCOPE-2:
+/// `groupId` is one of them.
 #[tokio::test]
 async fn each_filter_narrows_the_page() {
     let (server, token) = shop::open_to_ops().await;
@@ -56,8 +56,8 @@ async fn each_filter_narrows_the_page() {
     }
 }
 
-/// "Requests for a device or Group outside the account's scope return a business error (code -1)";
-/// unknown and foreign answer alike.
+/// SCOPE-4, DEV-5: a device outside the scope is refused; the answer is not an empty page. REQ-12:
+/// codes are compared exactly.
 #[tokio::test]
 async fn a_device_outside_the_scope_is_refused_and_not_an_empty_page() {
     let (server, token) = shop::open_to_ops().await;
@@ -74,8 +74,8 @@ async fn a_device_outside_the_scope_is_refused_and_not_an_empty_page() {
     }
 }
 
-/// "an optional field null, or `""` in a filter, or an empty list: as if absent"; "unknown body
-/// fields, unknown query keys: ignored"; "`current`, `size`: read from the query string only".
+/// REQ-9: null and `""` count as absent. REQ-10: unknown fields and query keys are ignored. PAGE-1:
+/// `current` and `size` mean nothing in a body. PAGE-2: percent-encoding is allowed.
 #[tokio::test]
 async fn what_says_nothing_changes_nothing() {
     let (server, token) = shop::open_to_ops().await;
@@ -92,12 +92,12 @@ async fn what_says_nothing_changes_nothing() {
     }
 }
 
-/// "A device is online while its last activity is at most `online_window` (default 10 minutes)
-/// old." An order counts as activity at its trade's start.
+/// DEV-6: a device is online while its last activity is at most 10 minutes old. DEV-7: an order
+/// counts at the start of its trade.
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
     let (server, token) = shop::open_to_ops().await;
-    // H-1 sold last at 09:55; it is 10:00.
+    // The last trade of H-1 started at 09:55; the clock shows 10:00.
     for (seconds, online) in [(0, vec!["H-1"]), (300, vec!["H-1"]), (1, vec![])] {
         server.pass(std::time::Duration::from_secs(seconds));
         let reply = ask(&server, &token, DEVICES_PATH, "", r#"{"isOnline":1}"#).await;
@@ -109,8 +109,8 @@ async fn a_device_is_online_for_ten_minutes() {
     }
 }
 
-/// "device pages show present owners only"; "A device that is not enabled leaves device pages and
-/// counts".
+/// DEV-1: a page shows the enabled devices that the group owns now. SCOPE-7: a device that is not
+/// enabled leaves the page, and returns to it.
 #[tokio::test]
 async fn a_page_shows_present_owners_and_what_is_enabled() {
     let (server, token) = shop::open_to_ops().await;

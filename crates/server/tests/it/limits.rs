@@ -1,4 +1,4 @@
-//! "Limits: one table in the code, each a setting", each hit by a test.
+//! Every limit is a setting, and every limit is reached by a test.
 
 mod connections;
 mod dashboards;
@@ -14,7 +14,7 @@ use kiosque_model::Limits;
 use crate::abuse::slow_clients;
 use crate::operator::overload;
 
-/// Each limit, and the test that hits it.
+/// Each limit, and the test that reaches it.
 const HIT_BY: [(&str, fn()); 27] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
@@ -48,7 +48,7 @@ const HIT_BY: [(&str, fn()); 27] = [
     ("ingest_threads", overload::as_many_threads_at_a_time_as_there_may_be),
 ];
 
-/// A limit without a test does not compile: whoever adds one names its test here.
+/// Does not compile when a limit is missing: a new limit must be added here with its test.
 #[test]
 fn every_limit_is_hit_by_a_test() {
     let Limits {
@@ -83,7 +83,7 @@ fn every_limit_is_hit_by_a_test() {
     assert!(HIT_BY.iter().all(|(limit, _)| !limit.is_empty()));
 }
 
-/// The design's section on limits, number by number.
+/// The default of every limit, as the reference states it (LIM-1 to LIM-13).
 #[test]
 fn the_limits_are_what_the_design_says() {
     let seconds = Duration::from_secs;

@@ -4,7 +4,7 @@ use crate::fixture::{Ask, Fingerprint, whole};
 use crate::harness::LOGOUT_PATH;
 use crate::shop;
 
-/// "Log out: `code` 200, `data` null"; "Valid token: No session".
+/// AUTH-21: a log out answers null and ends the session; a second one is refused.
 #[tokio::test]
 async fn a_log_out_ends_the_session() {
     let (server, token) = shop::open_to_ops().await;
@@ -18,8 +18,7 @@ async fn a_log_out_ends_the_session() {
     assert_eq!(server.code_of(&other).await, 200, "another account's session is its own");
 }
 
-/// "Every body is a JSON object, except Log out and Online devices, which take no body"; "a body
-/// where none is allowed (log out, online devices): ignored".
+/// REQ-6: the body of a log out is ignored, whatever it contains.
 #[tokio::test]
 async fn whatever_body_a_log_out_has_is_ignored() {
     let server = shop::open().await;

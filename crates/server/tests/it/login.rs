@@ -8,10 +8,8 @@ use crate::shop;
 
 const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
 
-/// "`code` 200 and non-null `data` containing `accessToken`, `groupId`, `switchableGroups`,
-/// `expiresIn`"; "`switchableGroups` entry: `{groupId, groupName}`; `refreshToken` is not sent";
-/// "default group: the first *active* group in the account's own order; inactive groups are not
-/// switchable".
+/// AUTH-2: the answer of a login. AUTH-3: the token's characters. AUTH-4: the default group is the
+/// first active one. AUTH-5: the groups that can be selected, without inactive ones.
 #[tokio::test]
 async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
     let server = shop::open().await;
@@ -21,8 +19,8 @@ async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
     insta::assert_snapshot!("a_login_in_chinese", whole(&chinese));
 }
 
-/// "content type absent or another: accepted if the body parses"; "unknown body fields, unknown
-/// query keys: ignored"; "No `third-api-token` header".
+/// AUTH-1: a token is ignored. REQ-5: the content type makes no difference. REQ-10: unknown fields
+/// and query keys are ignored. REQ-2: escapes and white space are JSON's.
 #[tokio::test]
 async fn what_a_login_does_not_need_is_ignored() {
     let server = shop::open().await;
@@ -41,7 +39,7 @@ async fn what_a_login_does_not_need_is_ignored() {
     }
 }
 
-/// "Passwords are never trimmed"; "the original password as a JSON string".
+/// AUTH-7: a password is compared exactly.
 #[tokio::test]
 async fn a_password_is_taken_as_it_is() {
     let fleet = r#"
@@ -60,7 +58,7 @@ async fn a_password_is_taken_as_it_is() {
         ("\\u0020s\\u00e9cret\\t", 200),
         ("sécret", -2),
         (" sécret", -2),
-        // The same letters, composed in another way, are another password.
+        // The same letters in another Unicode normalization form are another password.
         (" se\\u0301cret\\t", -2),
     ] {
         let body = format!(r#"{{"username":"spaced","password":"{password}"}}"#);
@@ -68,8 +66,7 @@ async fn a_password_is_taken_as_it_is() {
     }
 }
 
-/// "Log in (same account, any worker): earlier token becomes invalid; default Group selection
-/// applied again".
+/// AUTH-11: a login ends the earlier session, and selects the default group again.
 #[tokio::test]
 async fn a_new_login_replaces_the_session_and_its_group() {
     let server = shop::open().await;
@@ -82,7 +79,7 @@ async fn a_new_login_replaces_the_session_and_its_group() {
     }
 }
 
-/// "A new login replaces the earlier session" of its account, and of no other.
+/// AUTH-12: sessions of different accounts are independent.
 #[tokio::test]
 async fn accounts_do_not_share_sessions() {
     let server = shop::open().await;
@@ -91,8 +88,8 @@ async fn accounts_do_not_share_sessions() {
     assert_eq!(server.code_of(&new.token).await, 200);
 }
 
-/// "`expiresIn` is the absolute expiry in milliseconds"; "Time passes beyond `expiresIn`: requests
-/// return code -4; log in again". Use does not lengthen a session.
+/// AUTH-6, FMT-1: `expiresIn` is a point in time in milliseconds, from which on the token is
+/// refused; using the session does not move it.
 #[tokio::test]
 async fn a_session_lasts_until_the_millisecond_that_it_names() {
     let validity = Duration::from_millis(90_001);
@@ -108,7 +105,7 @@ async fn a_session_lasts_until_the_millisecond_that_it_names() {
     assert_eq!(server.code_of(&again.token).await, 200);
 }
 
-/// "What `apply` takes away ends at once": a login that follows counts what is so then.
+/// AUTH-8, AUTH-9, AUTH-10: a login is judged by what the operator last applied.
 #[tokio::test]
 async fn a_login_follows_the_fleet() {
     let server = shop::open().await;
@@ -131,8 +128,8 @@ async fn a_login_follows_the_fleet() {
     assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
 }
 
-/// "applying the same password again is 'unchanged'": it ends no session, in clear or as a hash.
-/// Another password does.
+/// AUTH-24: applying the same password again, as text or as a hash, ends no session; another
+/// password does.
 #[tokio::test]
 async fn the_same_password_again_ends_no_session() {
     let server = shop::open().await;

@@ -1,4 +1,5 @@
-//! The service from outside: real TLS, real data, one module for each part of the contract.
+//! The service from outside: real TLS, real data, one module for each topic of `docs/interface.md`,
+//! whose rules the comments name by number.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 #![allow(dead_code, reason = "the harness has words that only some suites use")]
 

@@ -1,5 +1,5 @@
-//! The operator's calls: "HTTPS with the same certificate, on its own address, ordinary HTTP
-//! statuses, errors as `application/problem+json`".
+//! The operator's calls: HTTPS with the same certificate at an address of its own, ordinary HTTP
+//! statuses, errors as `application/problem+json`.
 
 mod activity;
 mod calls;
@@ -45,7 +45,7 @@ pub(crate) const FLEET: &str = r#"
     group = "g2"
 "#;
 
-/// A good order of device `D1`, as a line.
+/// Returns a valid order of device `D1` as a line.
 pub(crate) fn line(id: &str, total: i64) -> String {
     format!(
         r#"{{"orderId":"{id}","deviceCode":"D1","currency":"EUR","totalAmount":{total},{}}}"#,
@@ -53,13 +53,13 @@ pub(crate) fn line(id: &str, total: i64) -> String {
     ) + "\n"
 }
 
-/// Lines of orders that are all new.
+/// Returns lines of orders that are all new.
 pub(crate) fn lines(name: &str, count: usize) -> String {
     (0..count).map(|at| line(&format!("{name}{at}"), 100)).collect()
 }
 
-/// Every order of `D1` as the gateway shows it, newest first: read by another connection to the
-/// file than the one that writes.
+/// Returns every order of `D1` as List orders shows it, newest first. They are read by another
+/// connection to the file than the one that writes.
 pub(crate) async fn shown(server: &TestServer, token: &str) -> Vec<Value> {
     let mut caller = server.caller().await;
     let (mut all, mut page) = (Vec::new(), 1);
@@ -73,13 +73,13 @@ pub(crate) async fn shown(server: &TestServer, token: &str) -> Vec<Value> {
         } else if reply.data()["total"] == all.len() {
             return all;
         } else {
-            // What a caller that has gone away left behind was stored meanwhile.
+            // Orders of a caller that has disconnected were stored meanwhile.
             (all, page) = (Vec::new(), 1);
         }
     }
 }
 
-/// The `orderId`s of them, in order.
+/// Returns the `orderId`s of these orders, sorted.
 pub(crate) async fn kept(server: &TestServer, token: &str) -> Vec<String> {
     let shown = shown(server, token).await;
     let ids = shown.iter().map(|order| order["orderId"].as_str().unwrap().to_owned());
@@ -88,7 +88,7 @@ pub(crate) async fn kept(server: &TestServer, token: &str) -> Vec<String> {
     ids
 }
 
-/// A whole answer as text for a snapshot; what chance made is checked and taken out.
+/// Returns a whole answer as text for a snapshot; random parts are checked and removed.
 pub(crate) fn whole(reply: &Reply) -> String {
     let id = &reply.headers["x-request-id"];
     assert_eq!(reply.headers["cache-control"], "no-store");
@@ -109,7 +109,7 @@ pub(crate) fn whole(reply: &Reply) -> String {
     format!("{text}\n{}", body.replace(id.as_str(), "[request id]"))
 }
 
-/// A request whose body is sent a piece at a time.
+/// A request whose body is sent in pieces.
 pub(crate) struct Stream(pub(crate) Wire);
 
 impl Stream {
@@ -134,7 +134,7 @@ impl Stream {
     }
 }
 
-/// The counts of an answer: accepted, updated, unchanged, rejected.
+/// Returns the counts of an answer: accepted, updated, unchanged, rejected.
 #[track_caller]
 pub(crate) fn counts(reply: &Reply) -> [i64; 4] {
     assert_eq!(reply.status, 200, "{reply:?}");

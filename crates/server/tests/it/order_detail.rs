@@ -8,9 +8,9 @@ async fn detail(server: &TestServer, token: &str, body: &str) -> String {
     whole(&ask(server, token, DETAIL_PATH, "", body).await)
 }
 
-/// "Contains `deviceCode`, `detailList` (…, not `detailVOList`), `currency`, amounts, the time
-/// strings above, `cardNumber`, `phone`, and shipment error descriptions (nullable)"; "a `tradeNo`
-/// that several orders of the group carry: the newest; `tradeNoIn` is unique in a group".
+/// ORD-16, ORD-17: the fields of a detail, with `detailList` and `shipmentErrorList`. ORD-19: of
+/// several orders with one `tradeNo` the newest, and one order by its `tradeNoIn`. ORD-15: a blank
+/// number counts as absent. ORD-12: the detail of an unpaid order.
 #[tokio::test]
 async fn an_order_is_shown_by_either_of_its_numbers() {
     let (server, token) = shop::open_to_ops().await;
@@ -32,8 +32,8 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
     insta::assert_snapshot!("a_detail_of_an_unpaid_order", unpaid);
 }
 
-/// "`tradeNo`: becomes `tradeNoOut` in Order detail"; "every list record also carries `tradeNoIn`,
-/// so that its detail can be read".
+/// ORD-15: the detail of a record is found by its numbers. ORD-11: every record has one. ORD-16:
+/// the detail has the values of the record.
 #[tokio::test]
 async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
     let (server, token) = shop::open_to_ops().await;
@@ -57,7 +57,7 @@ async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
     assert_eq!(seen, ["O-3", "O-2", "O-1", "O-4"]);
 }
 
-/// "The same Group must remain selected."
+/// ORD-18: the order must belong to the selected group.
 #[tokio::test]
 async fn a_detail_is_of_the_selected_group() {
     let (server, token) = shop::open_to_ops().await;
@@ -68,8 +68,8 @@ async fn a_detail_is_of_the_selected_group() {
     assert_eq!(other.code(), -1);
 }
 
-/// "Names are as of the sale": they stay when a product is renamed and the order comes again
-/// without them; "an unknown goodsId is kept with the name it came with".
+/// ORD-9: names of products are those of the time of the sale, when a product is renamed and the
+/// order is reported again without names, too. ORD-3: an update keeps the order's place.
 #[tokio::test]
 async fn names_are_as_of_the_sale() {
     let (server, token) = shop::open_to_ops().await;

@@ -12,10 +12,9 @@ async fn page(server: &TestServer, token: &str, query: &str, body: &str) -> Stri
     whole(&ask(server, token, ORDERS_PATH, query, body).await)
 }
 
-/// "`data` is a paginated result; read `data.records`"; "`payEndTime`: null when payment has not
-/// occurred"; "`payEndDate`: `payEndTime`, or the trade's start while unpaid"; "order without
-/// `tradeNo`: `""`; every list record also carries `tradeNoIn`"; "`cardNumber` and `phone` are
-/// masked when stored".
+/// ORD-2: the orders are in `data.records`. ORD-3: newest first. ORD-7, ORD-8: the fields of an
+/// order and of a line. ORD-10: `tradeNo` without a number. ORD-11: `tradeNoIn`. ORD-12:
+/// `payEndDate` while unpaid. FMT-4: masks. PAGE-6: pages past the end.
 #[tokio::test]
 async fn a_page_of_orders_is_newest_first() {
     let (server, token) = shop::open_to_ops().await;
@@ -29,7 +28,7 @@ async fn a_page_of_orders_is_newest_first() {
     insta::assert_snapshot!("an_order_page_far_past_the_end", far);
 }
 
-/// "Empty `records` can mean no matching orders and is not an authentication failure."
+/// ORD-2: a device without orders has an empty page, which is no failure.
 #[tokio::test]
 async fn a_device_that_sold_nothing_has_an_empty_page() {
     let (server, token) = shop::open_to_ops().await;
@@ -37,7 +36,8 @@ async fn a_device_that_sold_nothing_has_an_empty_page() {
     insta::assert_snapshot!("an_empty_order_page", empty);
 }
 
-/// "`includeHistory`: false: current orders; true: also archived historical orders".
+/// ORD-4: archived orders are listed and counted with `includeHistory`. ORD-5: archived is a
+/// beginning of the list in the order of arrival.
 #[tokio::test]
 async fn history_is_listed_when_it_is_asked_for() {
     let (server, token) = shop::open_to_ops().await;
@@ -59,11 +59,11 @@ async fn history_is_listed_when_it_is_asked_for() {
     insta::assert_snapshot!("an_archived_order", last);
 }
 
-/// "More filters: `startTimestamp`, `endTimestamp` (half open, on the trade's start)".
+/// ORD-1, ORD-6: a time span on the start of the trade is half open, and either end may be absent.
 #[tokio::test]
 async fn a_span_is_half_open() {
     let (server, token) = shop::open_to_ops().await;
-    // O-1 at 09:00 and O-2 at 10:00 the day before, O-3 five minutes ago.
+    // O-1 started at 09:00 and O-2 at 10:00 the day before, O-3 five minutes ago.
     let (first, second) = (START_MS - DAY_MS - 3_600_000, START_MS - DAY_MS);
     let third = START_MS - 300_000;
     let both = |start: i64, end: i64| format!(r#","startTimestamp":{start},"endTimestamp":{end}"#);
@@ -93,9 +93,8 @@ async fn a_span_is_half_open() {
     assert_eq!(column(&current, "orderId"), ["O-3", "O-2"], "a span does not bring history back");
 }
 
-/// "For order queries a device is in scope of every group that owns it or ever did, each seeing its
-/// own orders of it"; "A device that is not enabled leaves device pages and counts; its orders
-/// stay".
+/// SCOPE-6: orders stay with the group that owned the device when they were traded, which has the
+/// device in its scope for good. SCOPE-7: the orders of a device that is not enabled stay.
 #[tokio::test]
 async fn orders_stay_with_the_group_that_sold() {
     let (server, token) = shop::open_to_ops().await;
@@ -112,8 +111,8 @@ async fn orders_stay_with_the_group_that_sold() {
     assert_eq!(column(&after, "orderId"), ["O-9"]);
 }
 
-/// "unknown body fields, unknown query keys: ignored"; "`current`, `size`: read from the query
-/// string only".
+/// SCOPE-2, REQ-10: List orders has no `groupId` filter, and ignores unknown fields and query keys.
+/// PAGE-1: `current` and `size` mean nothing in a body.
 #[tokio::test]
 async fn what_means_nothing_is_ignored() {
     let (server, token) = shop::open_to_ops().await;

@@ -1,5 +1,5 @@
-//! "Paging: increment `current` while keeping filters and Group; use `total` to decide whether
-//! more remain; an empty page ends traversal": so walked, every row is seen, and once.
+//! PAGE-7: a client that increments `current` until a page is empty receives every record exactly
+//! once.
 
 mod devices;
 mod orders;
@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, cheap_hash};
 
-/// A page as it was answered, its rows by one of their fields.
+/// A page of an answer, each record represented by one field.
 #[derive(Debug, PartialEq)]
 struct Page {
     total: i64,
     rows: Vec<String>,
 }
 
-/// Walks the pages of one path with one body.
+/// Reads all pages of one path with one body.
 struct Walker {
     caller: Caller,
     token: String,
     path: &'static str,
-    /// The field that tells rows apart.
+    /// The field that identifies a record.
     key: &'static str,
 }
 
@@ -32,7 +32,7 @@ impl Walker {
         Walker { caller, token, path, key }
     }
 
-    /// A page, its numbers given as they stand in the query string.
+    /// Reads a page; `current` and `size` are written into the query string as given.
     async fn page(&mut self, body: &Value, current: &str, size: &str) -> Page {
         let path = format!("{}?current={current}&size={size}", self.path);
         let reply = self.caller.call(&path, Some(&self.token), &body.to_string()).await;
@@ -44,12 +44,13 @@ impl Walker {
         Page { total: data["total"].as_i64().unwrap(), rows }
     }
 
-    /// The code that the first page is answered with.
+    /// Returns the `code` of the first page's answer.
     async fn code_of(&mut self, body: &Value) -> i64 {
         self.caller.call(self.path, Some(&self.token), &body.to_string()).await.code()
     }
 
-    /// Every page in turn until one is empty; each but the last is full, and says the same total.
+    /// Reads page after page until one is empty. Each but the last is full, and all have the same
+    /// total.
     async fn walk(&mut self, body: &Value, size: usize) -> Vec<String> {
         let (size_text, mut all, mut current) = (size.to_string(), Vec::new(), 1);
         loop {
@@ -64,7 +65,8 @@ impl Walker {
         }
     }
 
-    /// Pages far past the end, up to the largest numbers: the true total and no rows.
+    /// PAGE-6: pages far past the end, up to the largest numbers, have the true total and no
+    /// records.
     async fn check_past_the_end(&mut self, body: &Value, total: usize) {
         let nothing = Page { total: i64::try_from(total).unwrap(), rows: Vec::new() };
         let beyond = (total + 1).to_string();
@@ -88,7 +90,7 @@ fn number(text: &str) -> Value {
     json!(text.parse::<i64>().unwrap())
 }
 
-/// A group and its account; kiosks are added as they are needed.
+/// A server with a group and an account; tests add devices as they need them.
 async fn server() -> TestServer {
     let hash = cheap_hash("secret");
     TestServer::with(&format!(

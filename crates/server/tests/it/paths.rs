@@ -1,4 +1,4 @@
-//! Where things are: the gateway's prefix, the service paths and the two versions of HTTP.
+//! Addresses and HTTP: the gateway prefix, the service paths and the two versions of HTTP.
 
 use http::Method;
 use http_body_util::{BodyExt, Full};
@@ -9,7 +9,8 @@ use crate::harness::{
 };
 use crate::shop;
 
-/// "Full URL = {base_url} + `/` + service path + endpoint path"; "All endpoints use POST".
+/// ADDR-1, VER-1: the address of a call is the base URL with `/v8`, a service path and an endpoint.
+/// ADDR-2: every call is a POST.
 #[tokio::test]
 async fn the_paths_are_those_of_the_contract() {
     let server = shop::open().await;
@@ -35,7 +36,7 @@ async fn the_paths_are_those_of_the_contract() {
     }
 }
 
-/// "HTTP/1.1 and HTTP/2": the same answer on both.
+/// ADDR-6: HTTP/1.1 and HTTP/2 give the same answers.
 #[tokio::test]
 async fn both_versions_of_http_say_the_same() {
     let (server, token) = shop::open_to_ops().await;
@@ -63,7 +64,7 @@ async fn both_versions_of_http_say_the_same() {
     }
 }
 
-/// "every response: `x-request-id` (also in the log)": each of its own.
+/// ENV-10: every answer has a request id of its own. ENV-8, ENV-9: its other headers.
 #[tokio::test]
 async fn each_answer_names_its_request() {
     let (server, token) = shop::open_to_ops().await;
@@ -77,7 +78,7 @@ async fn each_answer_names_its_request() {
     assert_eq!(ids.len(), 5);
 }
 
-/// "unknown path or wrong method: HTTP 404"; an answer to HEAD has no body.
+/// ADDR-2: HEAD is answered like an unknown path, without a body.
 #[tokio::test]
 async fn head_is_a_wrong_method_too() {
     let server = shop::open().await;
@@ -85,8 +86,8 @@ async fn head_is_a_wrong_method_too() {
     assert_eq!((reply.status, reply.text.as_str()), (404, ""));
 }
 
-/// "Order of checks: path and method, token, body": who is refused before the body was read still
-/// learns why, however large it is.
+/// REQ-1, REQ-13: a request that is refused for its path or its token still gets its answer after a
+/// large body.
 #[tokio::test]
 async fn a_refusal_before_a_large_body_arrives() {
     let server = shop::open().await;

@@ -1,5 +1,5 @@
-//! Every refusal of the service in one table: the sentence that it holds, the call, and what is
-//! answered to the letter, in each language; and that nothing changed.
+//! Every refusal in one table: the rule that it tests, the call, and the exact answer in each
+//! language (ENV-3); and that nothing was changed by it.
 
 mod accounts;
 mod bodies;
@@ -19,7 +19,7 @@ use world::{Token, World};
 
 /// One refusal.
 struct Row {
-    /// The sentence of the contract or of the table of silent cases, and the case of it.
+    /// The rule, and the case of it; no two rows have the same.
     holds: String,
     token: Token,
     ask: Ask,
@@ -70,7 +70,7 @@ const TOKEN_INVALID: Said = Said {
 const NOT_FOUND: Said = Said { code: 0, en: "Not found", zh: "路径不存在" };
 const UNREADABLE: Said = Said { code: 500, en: "system error", zh: "系统错误" };
 
-/// Every path that needs a token, with a good body.
+/// Every path that needs a token, with a valid body.
 const WITH_TOKEN: [(&str, &str); 12] = [
     (SWITCH_PATH, r#"{"groupId":"south"}"#),
     (LOGOUT_PATH, ""),
@@ -87,7 +87,8 @@ const WITH_TOKEN: [(&str, &str); 12] = [
 ];
 
 impl Row {
-    /// A refusal with HTTP 200 whose `data` repeats the message, of a caller with a live session.
+    /// Returns a refusal with HTTP 200 whose `data` repeats the message, for a caller with a live
+    /// session.
     fn new(holds: impl Into<String>, ask: Ask, said: Said) -> Row {
         let (holds, token) = (holds.into(), Token::Live);
         Row { holds, token, ask, status: 200, said, data: Data::Message }
@@ -101,7 +102,7 @@ impl Row {
         Row { data, ..self }
     }
 
-    /// The body to the letter.
+    /// Returns the exact body.
     fn body(&self, in_english: bool) -> String {
         let Said { code, en, zh } = self.said;
         let msg = if in_english { en } else { zh };
@@ -117,7 +118,7 @@ impl Row {
         format!(r#"{{"code":{code},"msg":{msg},"enMsg":{en},"data":{data}}}"#)
     }
 
-    /// Sends the call in both languages, and says what was not as it should be.
+    /// Sends the call in both languages, and returns the differences from the expected answer.
     async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
         let mut faults = Vec::new();
         let before = Fingerprint::of(&world.server).await;
@@ -142,9 +143,8 @@ impl Row {
     }
 }
 
-/// "HTTP status stays 200 except for rare system exceptions"; "Business or authentication error:
-/// message string or null. Request validation error: array of validation-message strings. Invalid
-/// JSON, system or downstream error: diagnostic string"; "`enMsg`: on failure the English text".
+/// ENV-2, ENV-6, ENV-7: the HTTP status, `enMsg` and the shape of `data` of every refusal. AUTH-13:
+/// no refusal ends a session.
 #[tokio::test]
 async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     let world = World::new().await;
@@ -167,8 +167,8 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     assert_eq!(names.len(), rows.len(), "each row has a name of its own");
 }
 
-/// "`X-Locale`: best match of `en`, `zh-CN`; unknown or absent: the server's default (setting,
-/// `en`)"; "when omitted, `msg` is in the platform default language".
+/// ENV-4, ENV-5: `X-Locale` selects the language of `msg`; without a supported one the default
+/// language applies.
 #[tokio::test]
 async fn the_message_is_in_the_language_that_the_caller_asks_for() {
     const CASES: &[(Option<&[u8]>, Option<&str>)] = &[

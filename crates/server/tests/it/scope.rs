@@ -1,5 +1,4 @@
-//! "All queries are scoped to the account's currently selected Group": nothing of another group
-//! shows, not even that it exists.
+//! SCOPE-1: nothing of another group appears in an answer, and no answer shows that it exists.
 
 mod moves;
 mod requests;
@@ -16,7 +15,7 @@ use crate::harness::{
 };
 use requests::Request;
 
-/// Stands in every value of a group that may be its own.
+/// Part of every value that may be unique to one group.
 const NORTH: &str = "NORTH7";
 const SOUTH: &str = "SOUTH9";
 const OUT_OF_SCOPE: &str = "Requested device/group is not within your permission scope";
@@ -27,7 +26,7 @@ fn device(mark: &str, number: usize) -> String {
     format!("{number}-{mark}")
 }
 
-/// A group, an account for it alone, and kiosks that are called as those of any other group.
+/// A group, an account of its own, and devices with the same names as those of any other group.
 fn fleet_of(mark: &str) -> String {
     let hash = cheap_hash("secret");
     let mut fleet = format!(
@@ -46,7 +45,7 @@ fn fleet_of(mark: &str) -> String {
     fleet
 }
 
-/// The same order ids and trade numbers in every group; some are one group's alone.
+/// Orders with the same ids and trade numbers in every group, and some with values unique to one.
 fn orders_of(mark: &str) -> String {
     let mut orders = String::new();
     for number in 0..ORDERS {
@@ -79,7 +78,7 @@ fn orders_of(mark: &str) -> String {
     orders
 }
 
-/// A house with these groups, and their older orders archived.
+/// A server with these groups, and their older orders archived.
 async fn house_of(marks: &[&str]) -> TestServer {
     let server = TestServer::with("").await;
     for mark in marks {
@@ -110,8 +109,8 @@ impl Worker {
     }
 }
 
-/// Whatever a group asks, it is answered as in a house that has nobody else: so no answer can
-/// carry a byte of another group, and what is foreign looks like what does not exist.
+/// SCOPE-1, SCOPE-4: every answer equals that of a server that has no other group. So no byte of an
+/// answer depends on another group, and its devices and orders look as if they did not exist.
 #[tokio::test]
 async fn every_answer_is_that_of_a_house_without_the_other_group() {
     let (seed, requests) = (chance::seed(), size(600, 20_000));
@@ -137,8 +136,8 @@ async fn every_answer_is_that_of_a_house_without_the_other_group() {
     }
 }
 
-/// One account of two groups sees one at a time; a `groupId` filter shows the other's devices, and
-/// those alone.
+/// SCOPE-1, SCOPE-2: an account with two groups sees the selected one alone; with a `groupId`
+/// filter it sees the devices of the other group alone.
 #[tokio::test]
 async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     let (seed, requests) = (chance::seed(), size(400, 10_000));
@@ -173,7 +172,7 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     }
 }
 
-/// Filters of dashboards, with what is foreign and with what is not there.
+/// Dashboard filters with values of another group, and with values that do not exist.
 fn dashboards() -> [(&'static str, Value, Value, &'static str); 3] {
     let codes = |codes: &[&str]| json!({"deviceCodes": codes});
     [
@@ -188,15 +187,15 @@ fn dashboards() -> [(&'static str, Value, Value, &'static str); 3] {
     ]
 }
 
-/// The headers that do not differ from one request to the next.
+/// Returns the headers that are the same in every answer.
 fn lasting(reply: &Reply) -> BTreeMap<String, String> {
     let mut headers = reply.headers.clone();
     headers.retain(|name, _| name != "x-request-id" && name != "date");
     headers
 }
 
-/// "Requests for a device or Group outside the account's scope return a business error": the same
-/// bytes, whether it exists elsewhere or nowhere.
+/// SCOPE-4, ORD-20: a device, a group or an order of another group is answered with the same bytes
+/// as one that does not exist.
 #[tokio::test]
 async fn foreign_and_unknown_are_answered_alike() {
     let server = house_of(&[NORTH, SOUTH]).await;
@@ -243,7 +242,7 @@ async fn foreign_and_unknown_are_answered_alike() {
         assert_eq!(of_foreign.text, of_unknown.text, "{path} {foreign}");
         assert_eq!(lasting(&of_foreign), lasting(&of_unknown), "{path} {foreign}");
     }
-    // What was foreign to the north is there for the south.
+    // Values of the other group exist for the other group.
     let mut south = Worker::of(&server, SOUTH).await;
     for body in [json!({"tradeNoOut": "T14-SOUTH9"}), json!({"tradeNoIn": "oid:o0-SOUTH9"})] {
         assert_eq!(south.ask(DETAIL_PATH, &body).await.code(), 200, "{body}");

@@ -1,5 +1,5 @@
-//! The session promise: one token stands, however many ask at once, and once an answer is sent no
-//! request that starts later is accepted with an older one.
+//! Sessions under concurrency: one token of an account is valid, however many requests change it at
+//! once, and once an answer is sent no request that starts later is accepted with an older one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 8;
 const ROUNDS: usize = 20;
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
-/// A house with eight groups of a device each, all of them the account's.
+/// A server with eight groups of one device each, all of them assigned to one account.
 async fn server() -> TestServer {
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
@@ -48,7 +48,7 @@ fn switch_to(group: usize) -> String {
     format!(r#"{{"groupId":"g{group}"}}"#)
 }
 
-/// The same call on every connection in the same moment, with a body of its own each.
+/// Sends the same call on every connection at the same moment, each with a body of its own.
 async fn all_at_once(
     callers: &mut Vec<Caller>,
     path: &'static str,
@@ -75,7 +75,8 @@ async fn all_at_once(
     replies
 }
 
-/// "Accounts that share one login share one session": of all who replace it at once, one does.
+/// AUTH-20: of several switches with one token exactly one succeeds. AUTH-12: the account has one
+/// session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
     let server = server().await;
@@ -100,7 +101,7 @@ async fn of_eight_simultaneous_switches_of_one_token_exactly_one_wins() {
     println!("who won: {winners:?}");
 }
 
-/// "A new login replaces the earlier session."
+/// AUTH-20: several logins all succeed, and one of their tokens is valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
     let server = server().await;
@@ -126,7 +127,7 @@ async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
     assert_eq!(living, 1, "of {} tokens", earlier.len());
 }
 
-/// A log out and a switch of the same token at once: one of them finds it gone.
+/// AUTH-20: of a log out and a switch with one token exactly one succeeds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
     let server = server().await;
@@ -148,8 +149,8 @@ async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
     }
 }
 
-/// Others call all the while on connections of their own. A token whose successor (or end) has
-/// been answered before their call starts is -4, without exception.
+/// AUTH-22: other callers keep sending tokens that have ended. A call that starts after the answer
+/// that ended its token is refused with -4, without exception.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token() {
     let server = server().await;
@@ -190,7 +191,7 @@ async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token(
     assert!(tried > rounds);
 }
 
-/// Calls with the token that ended last, mostly as soon as it has.
+/// Calls with the token that ended last, most often immediately after its end.
 async fn try_ended_tokens(
     mut caller: Caller,
     ended: Arc<RwLock<Vec<String>>>,
@@ -210,8 +211,8 @@ async fn try_ended_tokens(
     tried
 }
 
-/// "`expiresIn`: absolute expiry as Unix timestamp in milliseconds"; a restart changes
-/// neither the session nor its end.
+/// AUTH-23: a restart changes neither the session nor its end. AUTH-6: the end is that of
+/// `expiresIn`.
 #[tokio::test]
 async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
     let mut server = server().await;
@@ -235,7 +236,7 @@ async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
     assert_eq!(server.code_of(&session.token).await, -4);
 }
 
-/// Only the digest is kept: whoever reads the data can not log in with what is there.
+/// Only digests are stored: the data contains no token that could be used.
 #[tokio::test]
 async fn no_token_is_kept() {
     let mut server = server().await;
@@ -250,7 +251,8 @@ async fn no_token_is_kept() {
         for token in &tokens {
             assert!(!holds(&server, token).await, "{token} is kept");
         }
-        // The search sees what is there: the write-ahead log before a restart, the file after it.
+        // The search finds text that is there: in the write-ahead log before a restart, in the file
+        // after it.
         assert!(holds(&server, "Group 7").await);
         server.restart().await;
     }

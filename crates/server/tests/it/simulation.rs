@@ -1,9 +1,9 @@
-//! Several workers share accounts while time passes, the server restarts and the operator takes
-//! rights away and gives them back: whatever they do, in whatever order, each answer is the one
-//! that a small model of the contract gives.
+//! Several workers share accounts while time passes, the server restarts, and the operator
+//! withdraws rights and grants them again. Whatever they do, in whatever order, each answer is that
+//! of a small model of the interface.
 //!
 //! `KIOSQUE_SEED=n` runs the histories of seed n, n + 1, … A history that differs prints its own
-//! seed, which repeats it as the first, and what happened in it.
+//! seed, which repeats it as the first, and its steps.
 
 mod history;
 mod meddler;
@@ -20,7 +20,7 @@ use crate::harness::size;
 use history::{Difference, Lane};
 use meddler::Meddler;
 
-/// Houses side by side; each plays one history at a time.
+/// Servers side by side, each for one history at a time.
 const LANES: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

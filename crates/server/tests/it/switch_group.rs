@@ -6,8 +6,8 @@ use crate::fixture::{Ask, whole};
 use crate::harness::{DEVICES_PATH, SWITCH_PATH};
 use crate::shop;
 
-/// "`code` 200; `data.groupId` is the selected Group; `data` carries a new `accessToken` that
-/// replaces the previous one"; "switch group's `expiresIn`: renewed: now + validity".
+/// AUTH-17: a switch answers with the new group, a token that replaces the old one, and a renewed
+/// `expiresIn`. SCOPE-1: the next page is that of the new group.
 #[tokio::test]
 async fn a_switch_answers_a_new_token_for_the_new_group() {
     let (server, token) = shop::open_to_ops().await;
@@ -22,8 +22,7 @@ async fn a_switch_answers_a_new_token_for_the_new_group() {
     assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
 }
 
-/// "`groupId` is one the account may select": the one that is selected already is such a one, and
-/// its token is replaced like any other.
+/// AUTH-18: a switch to the selected group replaces the token as well.
 #[tokio::test]
 async fn a_switch_to_the_selected_group_replaces_the_token() {
     let (server, token) = shop::open_to_ops().await;
@@ -33,7 +32,8 @@ async fn a_switch_to_the_selected_group_replaces_the_token() {
     assert_eq!(server.code_of(&switched.token).await, 200);
 }
 
-/// "the selected group is deactivated or revoked meanwhile: …; switch or log in again".
+/// SCOPE-5: a session whose group was closed ends with no error of the token: a switch leaves the
+/// group.
 #[tokio::test]
 async fn a_closed_group_is_left_by_a_switch() {
     let (server, token) = shop::open_to_ops().await;
@@ -43,12 +43,12 @@ async fn a_closed_group_is_left_by_a_switch() {
     assert_eq!(server.code_of(&switched.token).await, 200);
     server.apply("[[account]]\nlogin_name = \"ops\"\ngroups = []").await.unwrap();
     assert_eq!(server.code_of(&switched.token).await, -1);
-    // What is given back is seen again: the session was never ended.
+    // SCOPE-5: a group that is given back is visible to the same session again.
     server.apply("[[account]]\nlogin_name = \"ops\"\ngroups = [\"station\"]").await.unwrap();
     assert_eq!(server.code_of(&switched.token).await, 200);
 }
 
-/// "the session stays as it was": the group and the expiry, too.
+/// AUTH-19: a refused switch changes neither the group nor the end of the session.
 #[tokio::test]
 async fn a_refused_switch_leaves_the_group_and_the_expiry() {
     let (server, token) = shop::open_to_ops().await;
@@ -63,7 +63,7 @@ async fn a_refused_switch_leaves_the_group_and_the_expiry() {
     assert_eq!(server.code_of(&token).await, -4);
 }
 
-/// "A `groupId` filter on a device query does not change the selected Group."
+/// SCOPE-2: a `groupId` filter does not change the selected group.
 #[tokio::test]
 async fn a_filter_does_not_switch() {
     let (server, token) = shop::open_to_ops().await;

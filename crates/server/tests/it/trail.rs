@@ -1,6 +1,7 @@
-//! The audit trail over HTTP: "`{"entries":[…],"next":cursor}`, newest first, filters `account`,
-//! `sinceTimestamp`, `limit`: who logged in, switched, logged out, was refused, was replaced by
-//! whom (address, time, request id); who applied what".
+//! The audit trail over HTTP: `GET /operator/v1/audit` answers with
+//! `{"entries":[…],"next":cursor}`, newest first, and takes the filters `account`, `sinceTimestamp`
+//! and `limit`. Entries record logins, switches, log outs, refused logins and replaced sessions,
+//! with address, time and request id, and every change of the fleet.
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ const NEAR: &str = "198.51.100.1";
 const FAR: &str = "2001:db8::7";
 const GUESSER: &str = "203.0.113.9";
 
-/// A house behind a proxy whose word counts, its operator's door open.
+/// A server behind a trusted proxy, with a key for the operator's listener.
 struct Watched {
     server: TestServer,
     key: String,
@@ -50,7 +51,7 @@ impl Watched {
         Watched { server, key, requests: Vec::new() }
     }
 
-    /// A call of an integrator, from an address, that is told under a name.
+    /// Sends a call of an integrator from an address, and records its request id under a name.
     async fn call(&mut self, named: &'static str, source: &str, ask: Ask) -> Reply {
         let chain = format!("192.0.2.99, {source}, 127.0.0.2");
         let reply = ask.header("x-forwarded-for", chain).send(&self.server).await;
@@ -73,7 +74,7 @@ impl Watched {
         get(&self.server, query, Some(&self.key)).await
     }
 
-    /// The trail with the names of requests for their ids, which are checked that way.
+    /// Returns the trail with the names of requests instead of their ids, which checks the ids.
     async fn trail(&self, query: &str) -> Value {
         let reply = self.get(query).await;
         assert_eq!(
@@ -99,7 +100,7 @@ async fn get(server: &TestServer, query: &str, key: Option<&str>) -> Reply {
     caller.send(request.body(Full::default()).unwrap()).await
 }
 
-/// A day in the life of an account, whole.
+/// The entries of an account's day, all of them.
 #[tokio::test]
 async fn the_trail_tells_who_did_what_from_where() {
     let mut watched = Watched::open().await;
@@ -126,7 +127,7 @@ async fn the_trail_tells_who_did_what_from_where() {
     let changed = "[[account]]\nlogin_name = \"ops\"\npassword = \"other\"";
     assert_eq!(watched.server.apply(changed).await.unwrap().sessions_ended, 1);
 
-    // The same over the operator's listener, which no proxy stands before.
+    // The same over the operator's listener, which has no proxy in front of it.
     let key = watched.server.key_called("filler", "fleet").await;
     let fleet = r#"{"group":[{"id":"harbour","name":"New harbour"}]}"#;
     let reply = watched.server.operate("/operator/v1/fleet", Some(&key), fleet).await;
@@ -139,7 +140,7 @@ async fn the_trail_tells_who_did_what_from_where() {
     );
 }
 
-/// "too many failed logins": told with the rest, in few entries.
+/// Refused logins, including limited ones, are combined in few entries.
 #[tokio::test]
 async fn an_attack_is_told_in_few_entries() {
     let mut watched = Watched::open().await;
@@ -162,7 +163,7 @@ async fn an_attack_is_told_in_few_entries() {
     assert_eq!(told, [limited, rest, one, one, one]);
 }
 
-/// A cursor leads through the whole trail, each entry once.
+/// Following the cursor returns every entry once.
 #[tokio::test]
 async fn pages_lead_to_the_end() {
     let mut watched = Watched::open().await;
@@ -183,7 +184,8 @@ async fn pages_lead_to_the_end() {
     }
 }
 
-/// "Bad query values: 400 problem+json naming all of them"; and only who may reads.
+/// Invalid query values are answered with 400 and a problem document that lists all of them;
+/// without the right to read the trail the answer is 401 or 403.
 #[tokio::test]
 async fn who_may_not_read_it_or_asks_badly_is_told() {
     let watched = Watched::open().await;
@@ -206,7 +208,8 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
     }
 }
 
-/// Without trust the header says nothing, and the other end of the connection is the source.
+/// LIM-7: unless the operator trusts a proxy, its header is ignored, and the peer of the connection
+/// is the source.
 #[tokio::test]
 async fn nobody_is_trusted_unless_the_operator_says_so() {
     let server = TestServer::with(FLEET).await;
