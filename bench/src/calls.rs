@@ -1,4 +1,4 @@
-//! What is asked in each scenario, as calls with a live session.
+//! The calls of each scenario, with a live session.
 
 use anyhow::{Context, ensure};
 use kiosque_contract::{
@@ -129,7 +129,7 @@ impl Sessions {
         self.workload(drawn.filter_map(Result::transpose))
     }
 
-    /// Asks for one of everything, and holds the answers against what was imported.
+    /// Makes one call of each kind and compares the answers with the imported data.
     ///
     /// # Errors
     /// Says which answer is not as it should be.

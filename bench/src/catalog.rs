@@ -1,4 +1,4 @@
-//! What the kiosks sell and where they stand: names to make a believable fleet from.
+//! Products and locations of the kiosks: names for a realistic fleet.
 
 /// Products: a Chinese or English name, its category and its price in minor units.
 pub(crate) const GOODS: [(&str, &str, i64); 24] = [
@@ -58,7 +58,7 @@ pub(crate) const PLACES: [&str; 12] = [
 /// Models of kiosks.
 pub(crate) const MODELS: [&str; 5] = ["KX-60", "KX-60 Pro", "VM-21C", "SnackCube 3", "冷链柜 L2"];
 
-/// What goes wrong when goods do not come out: the machine's code and its words.
+/// Shipment faults: the machine's code and description.
 pub(crate) const FAULTS: [(i64, &str); 4] = [
     (101, "货道卡货"),
     (102, "Motor timeout"),

@@ -1,4 +1,4 @@
-//! Programs that the bench starts beside itself, ended when they are dropped.
+//! Child processes of the bench, killed when they are dropped.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Child, Command, ExitStatus};
@@ -34,7 +34,7 @@ impl Process {
     /// How it ended, if it did.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// When the operating system does not report it.
     pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -42,7 +42,7 @@ impl Process {
     /// Waits until it has ended by itself.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// When the operating system does not report it.
     pub(crate) fn wait(&mut self) -> anyhow::Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
@@ -71,7 +71,7 @@ impl Drop for Process {
     }
 }
 
-/// An address of this machine on which nobody listens.
+/// An address of this machine without a listener.
 ///
 /// # Errors
 /// When there is none left.

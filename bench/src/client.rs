@@ -95,7 +95,7 @@ impl Client {
     /// Opens a connection.
     ///
     /// # Errors
-    /// When nobody listens, or the handshake fails.
+    /// When the connection or the handshake fails.
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
         let tcp = TcpStream::connect(self.address).await?;
         tcp.set_nodelay(true)?;
@@ -170,7 +170,7 @@ fn says_all_taken(body: &[u8]) -> bool {
     body.windows(needle.len()).any(|part| part == needle)
 }
 
-/// Whether `"code":200` stands in the body, which is its first field.
+/// Returns whether the body begins with `"code":200`, its first field.
 fn says_success(body: &[u8]) -> bool {
     const SUCCESS: &[u8] = b"\"code\":200,";
     body.windows(SUCCESS.len()).take(64).any(|part| part == SUCCESS)

@@ -1,4 +1,4 @@
-//! What the dashboard functions cost, for the month until now.
+//! CPU cost of the dashboard functions, for the current month.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What keeps the data of the program under measurement: a file, or a PostgreSQL of the bench's own
+//! The storage engine of the program under measurement: a file, or a PostgreSQL of the bench's own
 //! with every commit really on disk.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use kiosque_testdb::{Durability, Server};
 pub(crate) enum Store {
     /// The file inside, as the program has it by default.
     Sqlite,
-    /// A PostgreSQL beside it, whose time counts as the server's.
+    /// A PostgreSQL server, whose CPU time counts as the server's.
     Postgres,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Store {
 pub(crate) struct Engine(Option<Arc<Server>>);
 
 impl Engine {
-    /// Starts what is needed.
+    /// Starts the processes that the engine needs.
     ///
     /// # Errors
     /// When PostgreSQL does not start.
@@ -56,7 +56,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Folds what is only logged into the files, and tells the planner what there is.
+    /// Writes a checkpoint and refreshes the planner's statistics.
     ///
     /// # Errors
     /// When the server refuses.
@@ -76,7 +76,7 @@ impl Engine {
         Ok(Some(server.sql(&format!("select pg_database_size('{name}')"))?.trim().parse()?))
     }
 
-    /// What the engine's own processes have used of the processor.
+    /// CPU time of the engine's own processes.
     ///
     /// # Errors
     /// When they are gone.

@@ -1,4 +1,4 @@
-//! The fleet that the bench asks about, and the fleet file that tells it to `kiosque apply`.
+//! The fleet of the bench, and its fleet file for `kiosque apply`.
 
 use std::io::Write;
 

@@ -49,7 +49,7 @@ fn imported(name: &str, size: &Size, took: Duration) -> anyhow::Result<Row> {
 ///
 /// # Errors
 /// When a command fails. A login that fails does not: it is counted, and misses the aim.
-pub(crate) fn beside_logins(
+pub(crate) fn during_logins(
     runtime: &Runtime,
     kiosque: &Kiosque,
     input: &Input,
@@ -63,7 +63,7 @@ pub(crate) fn beside_logins(
     if let Some(call) = first.first() {
         runtime.block_on(server.first_answer(call))?;
     }
-    eprintln!("importing {} orders beside logins", size.orders);
+    eprintln!("importing {} orders during logins", size.orders);
     let started = Instant::now();
     let mut import = kiosque.start_import(&input.orders)?;
     let waiting = std::thread::spawn(move || {
@@ -80,7 +80,7 @@ pub(crate) fn beside_logins(
     kiosque.finish(import, "import")?;
     server.process.stop()?;
     kiosque.clear()?;
-    Ok([imported("import beside logins", size, took)?, logins_row(outcome)])
+    Ok([imported("import during logins", size, took)?, logins_row(outcome)])
 }
 
 async fn a_while(
@@ -96,7 +96,7 @@ fn logins_row(outcome: Outcome) -> Row {
     let failed = Spread::of([crate::measure::count(outcome.failed)]);
     let note = outcome.first_failure.clone().map(|first| format!("the first failure: {first}"));
     let mut answers = [(outcome.rate(), outcome.latencies)];
-    let mut row = Row::new("logins beside import").answers(&mut answers);
+    let mut row = Row::new("logins during import").answers(&mut answers);
     row.figure = Some(Figure::new(failed, " failed", Some(Aim::AtMost(0.0))));
     row.note = note.unwrap_or_default();
     row

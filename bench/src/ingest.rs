@@ -1,5 +1,5 @@
-//! Orders that come in over the operator's listener: how many a second are durable, and what order
-//! pages feel of it.
+//! Orders streamed to the operator's listener: durable orders a second, and the latency of
+//! order pages meanwhile.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -28,14 +28,14 @@ use crate::spread::Spread;
 /// durable.
 const BATCHES: [(usize, usize, usize, f64); 3] =
     [(1, 32, 10_000, 3_000.0), (100, 8, 40_000, 15_000.0), (1_000, 4, 50_000, 25_000.0)];
-/// What should be durable a second in the largest batches on PostgreSQL.
+/// Aim for durable orders a second, largest batches, on PostgreSQL.
 const ON_POSTGRES: f64 = 20_000.0;
-/// What comes in while pages are asked for.
+/// The orders streamed while pages are requested.
 const BESIDE_PAGES: (usize, usize) = (1_000, 4);
 /// More orders than are stored in a second of it.
 const SENT_A_SECOND_MAX: usize = 60_000;
 
-/// Orders that nobody has sent yet.
+/// Orders that have not been sent yet.
 struct Unsent(io::Lines<BufReader<File>>);
 
 impl Unsent {
@@ -58,7 +58,7 @@ impl Unsent {
 /// Measures each size of batch, on data of its own.
 ///
 /// # Errors
-/// When an order is not taken.
+/// When an order is not accepted.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -95,7 +95,7 @@ pub(crate) fn run(
         };
         rows.push(row(batch, at_a_time, &outcomes, aim));
     }
-    rows.extend(beside_pages(runtime, &mut server, &mut unsent, (&key, size, effort))?);
+    rows.extend(during_pages(runtime, &mut server, &mut unsent, (&key, size, effort))?);
     server.process.stop()?;
     kiosque.clear()?;
     Ok(rows)
@@ -147,14 +147,15 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[Outcome], aim: Option<f64>) -
     row
 }
 
-/// A thread for those who send: whoever asks for pages, and takes the time, is another caller.
+/// A thread of its own for the senders: the caller that requests pages and measures latencies is
+/// another one.
 fn senders() -> io::Result<Runtime> {
     let mut thread = runtime::Builder::new_multi_thread();
     thread.worker_threads(1).thread_name("senders").enable_all().build()
 }
 
 /// Order pages at a steady pace, while nothing else happens and while orders come in at full rate.
-fn beside_pages(
+fn during_pages(
     runtime: &Runtime,
     server: &mut Server,
     unsent: &mut Unsent,
@@ -172,37 +173,37 @@ fn beside_pages(
         let calls = unsent.take(key, calls * batch, batch)?;
         let operator = server.operator()?;
         let senders = senders()?;
-        let (idle, beside) = runtime.block_on(async {
+        let (idle, during) = runtime.block_on(async {
             let readers = talked(&client, &pages).await?;
             let (readers, idle) = load::run(readers, &pages, span, pace).await?;
             let sending = senders.spawn(async move {
                 let connections = operator.connect_all(at_a_time).await?;
                 send_on(connections, calls).await
             });
-            let (_, beside) = load::run(readers, &pages, span, pace).await?;
+            let (_, during) = load::run(readers, &pages, span, pace).await?;
             ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
             sending.abort();
-            anyhow::Ok((idle.all_good()?, beside.all_good()?))
+            anyhow::Ok((idle.all_good()?, during.all_good()?))
         })?;
         senders.shutdown_background();
         eprintln!(
-            "round {round}: pages' p99 {} us idle, {} us beside orders",
+            "round {round}: pages' p99 {} us idle, {} us during ingest",
             idle.latencies.clone().percentile(99),
-            beside.latencies.clone().percentile(99)
+            during.latencies.clone().percentile(99)
         );
-        rounds.push((idle, beside));
+        rounds.push((idle, during));
     }
     let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
-    let times = Spread::of(rounds.iter().map(|(idle, beside)| p99(beside) / p99(idle)));
+    let times = Spread::of(rounds.iter().map(|(idle, during)| p99(during) / p99(idle)));
     let answered = |name: &str, pick: fn(&(Outcome, Outcome)) -> &Outcome| {
         let mut answers: Vec<(f64, Latencies)> =
             rounds.iter().map(|r| (pick(r).rate(), pick(r).latencies.clone())).collect();
         Row::new(name).answers(&mut answers)
     };
     let idle = answered("order pages before orders are streamed", |round| &round.0);
-    let mut beside = answered("order pages beside streamed orders", |round| &round.1);
-    beside.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
-    beside.note =
+    let mut during = answered("order pages during streamed orders", |round| &round.1);
+    during.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
+    during.note =
         format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
-    Ok([idle, beside])
+    Ok([idle, during])
 }

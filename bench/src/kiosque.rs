@@ -27,7 +27,7 @@ pub(crate) struct Kiosque {
 }
 
 impl Kiosque {
-    /// The program with the data folder `data`; what it says goes into a log beside that.
+    /// The program with the data folder `data`; its output goes into a log file next to it.
     pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
         let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
         Kiosque {
@@ -110,9 +110,9 @@ impl Kiosque {
     ///
     /// # Errors
     /// When it fails.
-    pub(crate) fn finish(&self, mut process: Process, what: &str) -> anyhow::Result<()> {
+    pub(crate) fn finish(&self, mut process: Process, command: &str) -> anyhow::Result<()> {
         let status = process.wait()?;
-        ensure!(status.success(), "kiosque {what}: {status}; see {}", self.log.display());
+        ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
         Ok(())
     }
 
@@ -207,12 +207,12 @@ impl Server {
     }
 }
 
-/// The program to measure: as told, or the one beside this program.
+/// The program to measure: the option, or the one in the folder of this program.
 ///
 /// # Errors
 /// When it is not there.
-pub(crate) fn find(told: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let path = match told {
+pub(crate) fn find(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let path = match given {
         Some(path) => path.to_owned(),
         None => std::env::current_exe()?.with_file_name("kiosque"),
     };

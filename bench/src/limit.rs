@@ -74,10 +74,10 @@ impl Limit {
 /// Runs the limit server until stdin ends.
 ///
 /// # Errors
-/// When it cannot listen, or its files are not what they should be.
+/// When it cannot listen, or its files are not valid.
 pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
     std::thread::spawn(|| {
-        // Whatever ends the one who started us ends us.
+        // The end of the parent process ends this one.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });

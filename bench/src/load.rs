@@ -10,7 +10,7 @@ use crate::client::{Call, Connection};
 use crate::latency::Latencies;
 use crate::rng::Rng;
 
-/// What each worker asks: one list of calls for each connection, drawn from at random.
+/// The calls of each worker: one list for each connection, drawn from at random.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload(Vec<Arc<[Call]>>);
 
@@ -46,14 +46,14 @@ pub(crate) enum Pace {
     Steady(f64),
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// Of every good answer.
     pub(crate) latencies: Latencies,
     /// Calls that got no good answer.
     pub(crate) failed: usize,
-    /// What went wrong first.
+    /// The first failure.
     pub(crate) first_failure: Option<String>,
     /// From the first call to the last answer.
     pub(crate) took: Duration,
@@ -65,7 +65,7 @@ impl Outcome {
         crate::measure::count(self.latencies.len()) / self.took.as_secs_f64().max(1e-9)
     }
 
-    /// This and what a later run brought.
+    /// Adds the result of a later run.
     pub(crate) fn merge(&mut self, other: Outcome) {
         self.latencies.merge(other.latencies);
         self.failed += other.failed;
@@ -81,7 +81,7 @@ impl Outcome {
         match &self.first_failure {
             None => Ok(self),
             Some(first) => anyhow::bail!(
-                "{} calls failed beside {} good answers; the first: {first}",
+                "{} calls failed, {} succeeded; the first: {first}",
                 self.failed,
                 self.latencies.len()
             ),

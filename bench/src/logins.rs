@@ -1,4 +1,4 @@
-//! Logins: how many there are of those that the hash slots allow, and what order pages feel of it.
+//! Logins: their rate as a share of what the hash slots allow, and the latency of order pages meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -58,12 +58,12 @@ struct Round {
     alone: Outcome,
     /// CPU microseconds of each login.
     login_cpu: f64,
-    pages_beside_idle: Outcome,
-    pages_beside_logins: Outcome,
-    logins_beside_pages: Outcome,
+    pages_idle: Outcome,
+    pages_during_logins: Outcome,
+    logins_during_pages: Outcome,
 }
 
-/// Measures logins alone, order pages beside callers that say nothing, and both together.
+/// Measures logins alone, order pages with silent callers connected, and both together.
 ///
 /// # Errors
 /// When an answer is wrong.
@@ -99,11 +99,11 @@ async fn one_round(
     let callers = talked(subject.client, logins).await?;
     let readers = talked(subject.client, pages).await?;
     // The callers are connected and silent.
-    let (readers, pages_beside_idle) = load::run(readers, pages, span, pace).await?;
+    let (readers, pages_idle) = load::run(readers, pages, span, pace).await?;
     let before = subject.cpu_time()?;
     let (callers, alone) = load::run(callers, logins, span, Pace::Closed).await?;
     let used = subject.cpu_time()?.saturating_sub(before);
-    let (beside, with) = tokio::join!(
+    let (during, with) = tokio::join!(
         load::run(callers, logins, span, Pace::Closed),
         load::run(readers, pages, span, pace)
     );
@@ -112,9 +112,9 @@ async fn one_round(
         hash,
         login_cpu: measure::micros_each(used, alone.latencies.len())?,
         alone,
-        pages_beside_idle: pages_beside_idle.all_good().context("order pages")?,
-        pages_beside_logins: with?.1.all_good().context("order pages beside logins")?,
-        logins_beside_pages: beside?.1.all_good().context("logins beside order pages")?,
+        pages_idle: pages_idle.all_good().context("order pages")?,
+        pages_during_logins: with?.1.all_good().context("order pages during logins")?,
+        logins_during_pages: during?.1.all_good().context("logins during order pages")?,
     })
 }
 
@@ -153,17 +153,17 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
         measure::count(slots) * 1e3 / hash.median,
         slots + SPARE_WORKERS
     );
-    let mut beside = answered("logins beside order pages", rounds, |r| &r.logins_beside_pages);
-    beside.figure = share(|round| &round.logins_beside_pages);
+    let mut during = answered("logins during order pages", rounds, |r| &r.logins_during_pages);
+    during.figure = share(|round| &round.logins_during_pages);
 
-    let mut idle = answered("order pages beside idle callers", rounds, |r| &r.pages_beside_idle);
-    idle.note = "at a steady rate, beside as many connections as log in, which say nothing".into();
-    let mut busy = answered("order pages beside logins", rounds, |r| &r.pages_beside_logins);
+    let mut idle = answered("order pages with idle callers", rounds, |r| &r.pages_idle);
+    idle.note = "at a steady rate, with as many silent connections open as log in otherwise".into();
+    let mut busy = answered("order pages during logins", rounds, |r| &r.pages_during_logins);
     let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
-    let times = rounds.iter().map(|r| p99(&r.pages_beside_logins) / p99(&r.pages_beside_idle));
+    let times = rounds.iter().map(|r| p99(&r.pages_during_logins) / p99(&r.pages_idle));
     let times = Spread::of(times);
     busy.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
-    vec![alone, beside, idle, busy]
+    vec![alone, during, idle, busy]
 }
 
 fn answered(name: &str, rounds: &[Round], pick: fn(&Round) -> &Outcome) -> Row {

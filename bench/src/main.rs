@@ -1,5 +1,5 @@
-//! The bench: builds a fleet and a million orders, serves them, and prints what each request costs
-//! beside a bare server on the same stack. `cargo xtask bench` runs it on release builds.
+//! The bench: builds a fleet and a million orders, serves them, and prints the cost of each request
+//! next to a bare server on the same stack. `cargo xtask bench` runs it on release builds.
 
 mod calls;
 mod catalog;
@@ -32,7 +32,7 @@ use clap::Parser;
 
 use crate::options::{CommandLine, Helper};
 
-/// The limit is a server on the same stack as Kiosque, down to who hands out its memory.
+/// The limit is a server on the same stack as Kiosque, down to the memory allocator.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

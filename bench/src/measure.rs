@@ -1,11 +1,11 @@
-//! What the operating system says about another process: its CPU time and its memory.
+//! CPU time and memory of another process, as the operating system reports them.
 
 use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-/// Length of the tick in which Linux tells CPU time to programs, on every architecture.
+/// Length of the tick in which Linux reports CPU time to programs, on every architecture.
 const TICK: Duration = Duration::from_millis(10);
 
 /// CPU time that a process has used so far: user and system, all its threads.

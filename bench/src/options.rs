@@ -1,4 +1,4 @@
-//! What the bench is told on its command line.
+//! Command line of the bench.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use crate::engine::Store;
 #[derive(Debug, Parser)]
 #[command(
     name = "kiosque-bench",
-    about = "Measures Kiosque beside a bare server on the same stack; the table goes to stdout",
+    about = "Measures Kiosque and a bare server on the same stack; the table goes to stdout",
     args_conflicts_with_subcommands = true
 )]
 pub(crate) struct CommandLine {
     /// The bench itself.
     #[command(flatten)]
     pub(crate) options: Options,
-    /// Programs that the bench starts beside itself.
+    /// Child processes of the bench.
     #[command(subcommand)]
     pub(crate) helper: Option<Helper>,
 }
@@ -53,16 +53,16 @@ pub(crate) struct LimitServer {
 /// Options of the bench.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// What to measure with.
+    /// The data set.
     #[command(flatten)]
     pub(crate) size: Size,
     /// How long and how often.
     #[command(flatten)]
     pub(crate) effort: Effort,
-    /// What keeps the data
+    /// The storage engine
     #[arg(long, value_enum, default_value = "sqlite")]
     pub(crate) store: Store,
-    /// The program to measure [default: `kiosque` beside this program]
+    /// The program to measure [default: `kiosque` in the folder of this program]
     #[arg(long, value_name = "PATH")]
     pub(crate) kiosque: Option<PathBuf>,
     /// Folder for generated files and data [default: `bench` in the target folder]
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     pub(crate) part: Part,
 }
 
-/// What to leave out, and what to make anew.
+/// Parts to leave out or to generate again.
 #[derive(Args, Debug)]
 pub(crate) struct Part {
     /// Generate the input files again, even if they are there
@@ -88,10 +88,10 @@ pub(crate) struct Part {
     /// Serve the data of the last run as it is; no import is measured
     #[arg(long)]
     pub(crate) reuse_data: bool,
-    /// Leave out the second import, with logins beside it
+    /// Leave out the second import, during which accounts log in
     #[arg(long)]
     pub(crate) one_import: bool,
-    /// Measure the dashboards alone, and the limit beside them
+    /// Measure the dashboards and the limit only
     #[arg(long)]
     pub(crate) dashboards_only: bool,
     /// Measure orders that come in over the operator's listener alone
@@ -102,7 +102,7 @@ pub(crate) struct Part {
     pub(crate) limit_only: bool,
 }
 
-/// How much there is to ask about; the input files follow from this alone.
+/// Size of the data set; determines the input files.
 #[derive(Args, Clone, Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Size {
@@ -189,7 +189,7 @@ impl Effort {
     /// Refuses an effort that measures nothing.
     ///
     /// # Errors
-    /// Says what is too little.
+    /// Names the option that is too small.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.rounds >= 1, "--rounds: at least 1");
         ensure!(self.connections >= 1, "--connections: at least 1");

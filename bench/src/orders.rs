@@ -247,16 +247,20 @@ fn phone(rng: &mut Rng) -> String {
     format!("+86 138 {:04} {:04}", rng.below(10_000), rng.below(10_000))
 }
 
-/// Writes all orders, one JSON object a line, oldest first; `told` hears of progress.
+/// Writes all orders, one JSON object a line, oldest first; calls `progress` with the number written.
 ///
 /// # Errors
 /// When they cannot be written.
-pub(crate) fn write(size: &Size, mut out: impl Write, told: impl Fn(u64)) -> anyhow::Result<()> {
+pub(crate) fn write(
+    size: &Size,
+    mut out: impl Write,
+    progress: impl Fn(u64),
+) -> anyhow::Result<()> {
     for number in 0..size.orders {
         serde_json::to_writer(&mut out, &order(number, size)?)?;
         out.write_all(b"\n")?;
         if number % 100_000 == 99_999 {
-            told(number + 1);
+            progress(number + 1);
         }
     }
     out.flush()?;

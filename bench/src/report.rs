@@ -1,4 +1,4 @@
-//! The table of what was measured, for people (Markdown) and for programs (JSON).
+//! The table of measurements, for people (Markdown) and for programs (JSON).
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::latency::Latencies;
 use crate::options::{Effort, Size};
 use crate::spread::Spread;
 
-/// What a figure should be.
+/// The aim of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Aim {
@@ -32,11 +32,11 @@ impl Aim {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Figure {
-    /// What was measured: the median of its rounds.
+    /// The measured value: the median of its rounds.
     pub(crate) value: Spread,
     /// Its unit, written behind it.
     pub(crate) unit: &'static str,
-    /// What it should be, if that was ever said.
+    /// Its aim, if it has one.
     pub(crate) aim: Option<Aim>,
     /// Whether it is.
     pub(crate) met: Option<bool>,
@@ -49,11 +49,11 @@ impl Figure {
     }
 }
 
-/// One scenario of the table. What a scenario has no figure of stays empty.
+/// One scenario of the table. Columns without a figure stay empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
-    /// What was done.
+    /// The scenario's name.
     pub(crate) scenario: String,
     /// CPU time of the server for each request, in microseconds.
     pub(crate) cpu_micros: Option<Spread>,
@@ -67,7 +67,7 @@ pub(crate) struct Row {
     pub(crate) times_limit: Option<Spread>,
     /// The figure that the row is about.
     pub(crate) figure: Option<Figure>,
-    /// What else to know.
+    /// A remark below the table.
     pub(crate) note: String,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The table, in Markdown, with what else to know below it.
+    /// Returns the table in Markdown, with the remarks below it.
     pub(crate) fn table(&self) -> String {
         let rows: Vec<_> = self.rows.iter().map(Row::cells).collect();
         let mut widths = HEADS.map(width);

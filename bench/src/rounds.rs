@@ -1,4 +1,4 @@
-//! What each read costs: scenario after scenario, each beside the limit, in rounds.
+//! CPU cost of each read: scenario after scenario, each next to the limit, in rounds.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct Sample {
     pub(crate) latencies: Latencies,
 }
 
-/// Loads a server in a closed loop and reads what that cost it.
+/// Loads a server in a closed loop and measures its CPU time.
 ///
 /// # Errors
 /// When a call fails: figures of wrong answers are worth nothing.
@@ -53,7 +53,7 @@ pub(crate) async fn sample(
     })
 }
 
-/// What a scenario's CPU time is held against.
+/// The reference that a scenario's CPU time is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
     /// The limit, at most this many times.
@@ -77,7 +77,7 @@ impl Scenario {
     }
 }
 
-/// What the contract's own lists and details cost.
+/// Costs of the lists and details.
 ///
 /// # Errors
 /// When a call cannot travel.
@@ -118,12 +118,12 @@ pub(crate) struct Subject<'a> {
     pub(crate) client: &'a Client,
     /// Its process.
     pub(crate) pid: u32,
-    /// What it works with, if that has processes of its own.
+    /// The storage engine, if it has processes of its own.
     pub(crate) engine: Option<&'a Engine>,
 }
 
 impl Subject<'_> {
-    /// What it has used of the processor, its engine included.
+    /// CPU time of the server, its engine included.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         let engine = self.engine.map_or(Ok(Duration::ZERO), Engine::cpu_time)?;
         Ok(measure::cpu_time(self.pid)? + engine)

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::report::{Aim, Figure, Report, Row};
 use crate::spread::Spread;
 
-/// What counts as not growing.
+/// The slope up to which a cost counts as constant.
 const AIM: f64 = 0.05;
 
 /// Adds a row for each cost that the run of `earlier` has, too.

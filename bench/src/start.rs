@@ -1,4 +1,4 @@
-//! How long a server takes from its start to its first answer, and what memory it then needs.
+//! How long a server takes from its start to its first answer, and the memory it then needs.
 
 use tokio::runtime::Runtime;
 
@@ -53,9 +53,9 @@ pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(60.0);
 ///
 /// # Errors
 /// When it is gone.
-pub(crate) fn memory(server: &Server, what: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
+pub(crate) fn memory(server: &Server, serving: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
     let memory = measure::memory(server.process.pid())?;
-    let mut row = Row::new(format!("memory while serving {what}"));
+    let mut row = Row::new(format!("memory while serving {serving}"));
     row.figure = Some(Figure::new(Spread::of([memory.current]), " MiB", aim));
     row.note = format!("resident after the reads above; the peak was {:.1} MiB", memory.peak);
     Ok(row)

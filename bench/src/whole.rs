@@ -19,7 +19,7 @@ use crate::report::{Report, Row};
 use crate::rounds::{self, Subject};
 use crate::{dashboards, disk, imports, ingest, logins, slope, start};
 
-/// Runs what the options ask for.
+/// Runs the parts that the options select.
 ///
 /// # Errors
 /// When something cannot be run or is answered wrongly; never because it is slow.
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Where generated files go: as told, or beside the folder of this program's profile.
+/// Where generated files go: the option, or a folder next to that of this program's profile.
 fn folder(options: &Options) -> anyhow::Result<PathBuf> {
     match &options.dir {
         Some(dir) => Ok(dir.clone()),
@@ -51,7 +51,7 @@ fn folder(options: &Options) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The limit server with a page that nobody measured.
+/// The limit server with a page of made-up size.
 fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> {
     let page = format!("{{\"code\":200,\"data\":\"{}\"}}", "x".repeat(8_476));
     let limit = Limit::start(&folder(options)?, page.as_bytes())?;
@@ -112,7 +112,7 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     Ok(rows)
 }
 
-/// What reads cost, and what the server holds in memory after the lists, and after the dashboards.
+/// The cost of reads, and the server's memory after the lists and after the dashboards.
 fn reads(
     runtime: &Runtime,
     subject: &Subject<'_>,
@@ -151,8 +151,8 @@ fn imports(
     }
     let mut rows = vec![imports::alone(kiosque, input, &options.size)?];
     if !options.part.one_import {
-        let second = Kiosque::new(program, input.dir.join("data-beside-logins"), engine);
-        rows.extend(imports::beside_logins(runtime, &second, input, (&options.size, cores))?);
+        let second = Kiosque::new(program, input.dir.join("data-during-logins"), engine);
+        rows.extend(imports::during_logins(runtime, &second, input, (&options.size, cores))?);
     }
     Ok(rows)
 }
