@@ -1,4 +1,5 @@
-//! Logins: their rate as a share of what the hash slots allow, and the latency of order pages meanwhile.
+//! Logins: their rate as a share of the hash slots' capacity, and the latency of order pages
+//! meanwhile.
 
 use std::time::{Duration, Instant};
 

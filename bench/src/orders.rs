@@ -247,7 +247,8 @@ fn phone(rng: &mut Rng) -> String {
     format!("+86 138 {:04} {:04}", rng.below(10_000), rng.below(10_000))
 }
 
-/// Writes all orders, one JSON object a line, oldest first; calls `progress` with the number written.
+/// Writes all orders, one JSON object a line, oldest first; reports the number written to
+/// `progress`.
 ///
 /// # Errors
 /// When they cannot be written.
