@@ -10,16 +10,16 @@ use crate::harness::{
 };
 use crate::shop;
 
-/// The house of all snapshots, a caller in `harbour`, and a rate for euros, but none for krónur.
+/// The server of all snapshots, with a session in `harbour`, and a rate for euros but none for
+/// krónur.
 async fn open() -> (TestServer, String) {
     let (server, token) = shop::open_to_ops().await;
     server.rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
     (server, token)
 }
 
-/// "`{startTimestamp, endTimestamp, timeZone, currency:"USD", kpiList:[{code, name, value, type}],
-/// unconvertedOrders}`"; "`value` a formatted string"; "default range: first day of this month,
-/// midnight, until now".
+/// DASH-14: the fields of a summary. DASH-15, DASH-16: its KPIs and their formats. DASH-2: the
+/// default range.
 #[tokio::test]
 async fn a_summary() {
     let (server, token) = open().await;
@@ -29,8 +29,7 @@ async fn a_summary() {
     insta::assert_snapshot!("a_summary_in_chinese", whole(&chinese));
 }
 
-/// "`{goodsId, goodsName, price, defaultPrice, averagePrice, salesCount, salesAmount, deviceCount,
-/// rankList:[…the same, at most 10]}`, ranked by salesCount, then salesAmount, then goodsId".
+/// DASH-17: the fields and the ranking. DASH-18: prices. FMT-5: null where there is no rate.
 #[tokio::test]
 async fn a_best_selling_product() {
     let (server, token) = open().await;
@@ -38,8 +37,7 @@ async fn a_best_selling_product() {
     insta::assert_snapshot!("a_best_selling_product", best);
 }
 
-/// "`[{deviceCode, deviceName, orderCount, salesCount, salesAmount}]`, devices with a sale in the
-/// range, by amount descending, then deviceCode".
+/// DASH-20: the fields and the order. DASH-12: a device whose sales have no rate.
 #[tokio::test]
 async fn sales_by_device() {
     let (server, token) = open().await;
@@ -47,8 +45,7 @@ async fn sales_by_device() {
     insta::assert_snapshot!("sales_by_device", by_device);
 }
 
-/// "`[{label:"yyyy-MM-dd", amount, orderCount}]`, a row for every day that the range touches";
-/// "fills days without sales with zero".
+/// DASH-21: a row for every day that the range touches, with zeros where there are no sales.
 #[tokio::test]
 async fn a_sales_trend() {
     let (server, token) = open().await;
@@ -57,7 +54,8 @@ async fn a_sales_trend() {
     insta::assert_snapshot!("a_sales_trend", trend);
 }
 
-/// "Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
+/// DASH-22: devices, cabinets, layers and aisles in their order. DASH-23: prices in minor units of
+/// the product's currency.
 #[tokio::test]
 async fn a_device_aisle_hierarchy() {
     let (server, token) = open().await;
@@ -112,20 +110,19 @@ const HIERARCHY: &str = r#"
     cabinet = "B"
 "#;
 
-/// "`{list:[device record]}`".
+/// DASH-24: the device records of all devices.
 #[tokio::test]
 async fn a_device_profile() {
     let (server, token) = open().await;
     let profile = whole(&ask(&server, &token, PROFILE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_profile", profile);
-    // "[device record]": to the letter those of the device page.
+    // They equal those of List devices.
     let page = shop::ask(&server, &token, crate::harness::DEVICES_PATH, "", "{}").await;
     let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
     assert_eq!(profile.data()["list"], page.data()["records"]);
 }
 
-/// "`{totalCount, onlineCount, offlineCount, list:[{deviceCode, deviceName, isOnline,
-/// lastActiveTimestamp}]}`".
+/// DASH-25: the counts and the list.
 #[tokio::test]
 async fn online_devices() {
     let (server, token) = open().await;
@@ -133,8 +130,8 @@ async fn online_devices() {
     insta::assert_snapshot!("online_devices", online);
 }
 
-/// "Best-selling product with no sales or no visible devices: null. Sales by device, or device
-/// aisle hierarchy, with no results: `[]`. Device profile with no results: object with `list: []`."
+/// DASH-19, DASH-20, DASH-22, DASH-24, DASH-25: the shapes without results. DASH-16: KPIs of
+/// nothing.
 #[tokio::test]
 async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
     let (server, _) = open().await;
@@ -148,7 +145,7 @@ async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
     insta::assert_snapshot!("the_empty_shapes", answers.join("\n\n"));
 }
 
-/// The same shapes where there are devices, and no sales in the range.
+/// DASH-19, DASH-20, DASH-16: the same shapes when there are devices and no sales in the range.
 #[tokio::test]
 async fn a_range_without_sales_has_the_empty_shapes() {
     let (server, token) = open().await;

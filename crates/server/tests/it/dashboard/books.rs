@@ -1,5 +1,5 @@
-//! What dashboards must tell, worked out order by order: by a calendar and arithmetic that are not
-//! the server's.
+//! The expected values of dashboards, computed order by order, with a calendar and arithmetic other
+//! than the server's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-/// A line: the product, how many, and what was paid for them.
+/// A line: the product, the count, and the amount paid.
 pub(super) type Line = (String, i64, i64);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ fn timestamp(ms: i64) -> Timestamp {
 }
 
 impl Order {
-    /// As a line of an order file.
+    /// Returns it as a line of an order file.
     pub(super) fn json(&self) -> String {
         let lines = self.lines.iter().map(|(goods_id, count, amount)| {
             json!({"goodsId": goods_id, "count": count, "payAmount": amount})
@@ -51,13 +51,13 @@ impl Order {
         order.to_string()
     }
 
-    /// "A sale is an order with a `payEndTime` and `payStatus` 1, 3 or 4."
+    /// DASH-10: a sale is an order with a `payEndTime` and a `payStatus` of 1, 3 or 4 (ORD-13).
     pub(super) fn sold_at(&self) -> Option<i64> {
         self.paid.filter(|_| [1, 3, 4].contains(&self.status))
     }
 }
 
-/// What is asked of a dashboard.
+/// The filters of a dashboard.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) group: usize,
@@ -67,20 +67,20 @@ pub(super) struct Ask {
     pub(super) end: i64,
 }
 
-/// The orders that were told, each with its group, and the rates.
+/// The orders that were imported, each with its group, and the rates.
 pub(super) struct Books {
     pub(super) zone: TimeZone,
     pub(super) orders: BTreeMap<String, (usize, Order)>,
-    /// By currency and date: dollars for a unit, in millionths of a millionth.
+    /// By currency and date: dollars per unit, times 10^12.
     pub(super) rates: BTreeMap<(&'static str, String), i128>,
 }
 
-/// A sum of one kind of sales.
+/// A sum of sales of one kind.
 #[derive(Default)]
 struct Sum {
     orders: i64,
     items: i64,
-    /// Dollars, in parts of 10^16.
+    /// Dollars, times 10^16.
     dollars: i128,
     refund: i128,
     unconverted: i64,
@@ -90,7 +90,7 @@ struct Sum {
     devices: BTreeSet<usize>,
 }
 
-/// The cents of a share of dollars, half-even.
+/// Returns the cents of a share of dollars, rounded half to even.
 fn cents(dollars: i128, among: i64) -> i64 {
     let unit = 100_000_000_000_000 * i128::from(among.max(1));
     let (size, sign) = (dollars.abs(), if dollars < 0 { -1 } else { 1 });
@@ -153,7 +153,7 @@ impl Books {
         }
     }
 
-    /// The figures of a summary that are of sales, by their codes.
+    /// Returns the KPIs of a summary that depend on sales, by their codes.
     pub(super) fn summary(&self, ask: &Ask) -> BTreeMap<&'static str, String> {
         let mut sum = Sum::default();
         for (order, date) in self.sales(ask) {
@@ -161,7 +161,7 @@ impl Books {
         }
         let converted = sum.orders - sum.unconverted;
         let average = if converted > 0 { cents(sum.dollars, converted) } else { 0 };
-        // Tenths of a percent, half-even.
+        // Tenths of a percent, rounded half to even.
         let tenths = match sum.tried {
             0 => 0,
             tried => cents(i128::from(sum.shipped) * 100_000_000_000_000_000, tried),
@@ -213,7 +213,7 @@ impl Books {
         devices.into_iter().map(row).collect()
     }
 
-    /// The ranking, without names and prices.
+    /// Returns the ranking, without names and prices.
     pub(super) fn best(&self, ask: &Ask) -> Value {
         let mut products: BTreeMap<&str, Sum> = BTreeMap::new();
         for (order, date) in self.sales(ask) {
@@ -245,7 +245,7 @@ impl Books {
         products.into_iter().map(row).collect()
     }
 
-    /// What the kept sums are, those that say something, a line each.
+    /// Returns the stored sums that are not zero, a line each.
     pub(super) fn sums(&self) -> Vec<String> {
         let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         let mut add = |key: String, figures: &[i64]| {

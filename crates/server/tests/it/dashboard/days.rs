@@ -1,5 +1,4 @@
-//! "Calendar days use the statistics timezone": days and months of zones, around clock changes and
-//! the ends of months and years.
+//! DASH-8: days and months of time zones, around clock changes and the ends of months and years.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::harness::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestSe
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// A kiosk, and an account that sees it.
+/// A device, and an account that sees it.
 fn fleet() -> String {
     let hash = cheap_hash("secret");
     format!(
@@ -23,7 +22,7 @@ fn ms(time: &str) -> i64 {
     kiosque_model::Zone::utc().parse(time).unwrap().0
 }
 
-/// Sales of a dollar for one item each, paid at these times.
+/// Imports sales of one item and one dollar each, paid at these times.
 async fn sell(server: &TestServer, paid: &[String]) {
     let mut file = String::new();
     for (at, paid) in paid.iter().enumerate() {
@@ -91,7 +90,7 @@ const DAYS: &[ZoneDay] = &[
         ["2018-11-03", "2018-11-05"],
     ),
     (
-        // 00:00 to 01:00 happens twice.
+        // The clock shows 00:00 to 01:00 twice.
         "America/Havana",
         "2025-11-02",
         "2025-11-02T04:00:00Z",
@@ -100,7 +99,7 @@ const DAYS: &[ZoneDay] = &[
         ["2025-11-01", "2025-11-03"],
     ),
     (
-        // The day before it was left out.
+        // The zone skipped the day before it.
         "Pacific/Apia",
         "2011-12-31",
         "2011-12-30T10:00:00Z",
@@ -118,8 +117,8 @@ const DAYS: &[ZoneDay] = &[
     ),
 ];
 
-/// "Sales trend returns daily labels in `yyyy-MM-dd` format": a day has the sales from its first
-/// instant to its last, however many hours it has.
+/// DASH-8, DASH-21: a day has the sales from its first instant to its last, however many hours it
+/// has.
 #[tokio::test]
 async fn a_day_has_the_sales_of_all_its_hours() {
     for (zone, day, begins, ends, hours, [before, after]) in DAYS {
@@ -143,7 +142,7 @@ async fn a_day_has_the_sales_of_all_its_hours() {
         };
         assert_eq!(*trend.data(), json!([row(before, 1), row(day, 4), row(after, 1)]), "{zone}");
 
-        // The same when the range cuts the day, and its orders have to be looked at.
+        // The same when the range cuts the day, so that its orders must be read.
         for (from, until, rows) in [
             (start, end, vec![row(day, 4)]),
             (start + 1, end, vec![row(day, 3)]),
@@ -167,7 +166,7 @@ async fn a_day_has_the_sales_of_all_its_hours() {
     }
 }
 
-/// "Default range: first day of the current month at midnight through now."
+/// DASH-2: the default range begins with the first midnight of the month in the zone.
 #[tokio::test]
 async fn a_month_begins_at_its_first_midnight_in_the_zone() {
     for (zone, now, begins, days) in [
@@ -206,7 +205,8 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
     }
 }
 
-/// "At most 3,660 days", by the calendar, too: they may have an hour more or less.
+/// DASH-6: the most days are counted by the calendar, too, where they may have an hour more or
+/// less.
 #[tokio::test]
 async fn a_range_of_the_most_days_may_hold_a_clock_change() {
     let server = TestServer::in_zone("Europe/Paris", &fleet()).await;
@@ -222,7 +222,7 @@ async fn a_range_of_the_most_days_may_hold_a_clock_change() {
     assert_eq!(call(start, end).await.data().as_array().unwrap().len(), 3_660);
     assert_eq!(call(start - 1, end).await.code(), -1);
     assert_eq!(call(start, end + 1).await.code(), -1);
-    // By the clock alone: it touches a day more.
+    // By elapsed time alone: it touches a day more.
     let noon = start + 13 * HOUR_MS;
     assert_eq!(
         call(noon, noon + 3_660 * 24 * HOUR_MS).await.data().as_array().unwrap().len(),

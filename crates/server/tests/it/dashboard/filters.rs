@@ -1,5 +1,4 @@
-//! "Filters `startTimestamp, endTimestamp` (half open), `groupId`, `deviceCodes[]`"; and which
-//! devices are there.
+//! The filters of the dashboard functions (DASH-1), and the devices that they include.
 
 use kiosque_model::UnixMs;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use crate::shop;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A sale of today, of one item.
+/// Returns a sale of today, of one item.
 fn seven_dollars(device: &str, time: &str) -> String {
     let time = format!("2026-03-02 {time}");
     let order = json!({
@@ -29,7 +28,7 @@ fn codes(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|entry| entry["deviceCode"].as_str().unwrap()).collect()
 }
 
-/// Device codes of the functions that list devices: sales, aisles, profile, online.
+/// Returns the device codes of the functions that list devices: sales, aisles and profile.
 async fn listed(server: &TestServer, token: &str, body: &Value) -> [Vec<String>; 3] {
     let mut all = Vec::new();
     for path in [BY_DEVICE_PATH, AISLE_PATH, PROFILE_PATH] {
@@ -40,7 +39,7 @@ async fn listed(server: &TestServer, token: &str, body: &Value) -> [Vec<String>;
     all.try_into().unwrap()
 }
 
-/// "A `groupId` filter … does not change the selected Group."
+/// SCOPE-2: a `groupId` filter answers for another group and does not change the selected one.
 #[tokio::test]
 async fn a_group_filter_shows_another_group_and_does_not_switch() {
     let (server, token) = shop::open_to_ops().await;
@@ -54,7 +53,7 @@ async fn a_group_filter_shows_another_group_and_does_not_switch() {
     assert_eq!(trend.data()[1], json!({"label": "2026-03-02", "amount": 7.0, "orderCount": 1}));
     let best = ask(&server, &token, BEST_PATH, &station).await;
     assert_eq!((&best.data()["goodsId"], &best.data()["salesCount"]), (&json!("P-1"), &json!(1)));
-    // The selected group is still the other one, for all that follows.
+    // The first group is still selected for all that follows.
     let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
     assert_eq!(kpi(&summary, "orderCount"), "3");
     let page = shop::ask(&server, &token, DEVICES_PATH, "", "{}").await;
@@ -63,7 +62,7 @@ async fn a_group_filter_shows_another_group_and_does_not_switch() {
     assert_eq!(own.data()["kpiList"], summary.data()["kpiList"]);
 }
 
-/// "`deviceCodes[]`": only these, each once.
+/// DASH-7: `deviceCodes` selects devices, each once.
 #[tokio::test]
 async fn a_device_filter_counts_each_of_its_devices_once() {
     let (server, token) = shop::open_to_ops().await;
@@ -72,7 +71,7 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
         (json!(["H-1", "H-1", "H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
         (json!(["H-2"]), "0", "1", vec![], vec!["H-2"]),
         (json!(["H-3", "H-1", "H-3"]), "3", "2", vec!["H-1", "H-3"], vec!["H-1", "H-3"]),
-        // Not enabled: in scope, and in no list.
+        // SCOPE-7: not enabled: in the scope, and in no list.
         (json!(["H-4"]), "0", "0", vec![], vec![]),
         (json!([]), "3", "3", vec!["H-1", "H-3"], vec!["H-1", "H-2", "H-3"]),
     ] {
@@ -95,8 +94,8 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
     assert_eq!(best.data()["goodsId"], "P-1");
 }
 
-/// "A device is in scope of every group that owns it or ever did, each seeing its own orders of
-/// it"; "device pages show present owners only".
+/// SCOPE-6: a device that moved counts for each group with the sales of that group. DEV-1: device
+/// lists show the present owner's.
 #[tokio::test]
 async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
     let (server, token) = shop::open_to_ops().await;
@@ -120,12 +119,13 @@ async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
         let listed = codes(&profile.data()["list"]).len();
         assert_eq!(listed.to_string(), devices, "{group}");
     }
-    // Its past is no secret of the group that has it: without a filter, too.
+    // DASH-20: its earlier sales count without a filter, too.
     let sold = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
     assert_eq!(codes(sold.data()), ["H-1", "H-3"]);
 }
 
-/// "A device that is not enabled leaves device pages and counts; its orders stay."
+/// SCOPE-7, DASH-15: a device that is not enabled leaves lists and counts, and its sales stay.
+/// DASH-20: they are listed.
 #[tokio::test]
 async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     let (server, token) = shop::open_to_ops().await;
@@ -149,7 +149,7 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     }
     let [_, aisles, profile] = listed(&server, &token, &json!({})).await;
     assert_eq!([aisles, profile], [["H-2", "H-3"], ["H-2", "H-3"]]);
-    // Nobody asks its prices any more.
+    // DASH-18: its prices no longer count.
     server.rates(&[("EUR", "2026-01-01", "1")]).await;
     let dearer = "[[device]]\ncode = \"H-2\"\n\
                   aisle = [{code = \"1\", product = \"P-1\", price = 300}]\n";
@@ -158,8 +158,7 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     assert_eq!((&best.data()["price"], &best.data()["defaultPrice"]), (&json!(3.0), &json!(2.5)));
 }
 
-/// "Half open"; either end may be left out: "default range: first day of this month, midnight,
-/// until now".
+/// DASH-2, DASH-3, DASH-4: the range is half open, and either end may be absent.
 #[tokio::test]
 async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
     let (server, token) = shop::open_to_ops().await;
@@ -188,7 +187,7 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
         (None, Some(third + 1), "3", (month, third + 1)),
         (None, Some(now + 40 * DAY_MS), "3", (month, now + 40 * DAY_MS)),
         (None, Some(month), "0", (month, month)),
-        // An end that is told alone and lies before this month has its own month before it.
+        // An end that is given alone and lies before this month: the range begins with its month.
         (None, Some(month - 1), "0", (february, month - 1)),
         (None, Some(february), "0", (february - 31 * DAY_MS, february)),
         (Some(first), Some(second), "1", (first, second)),
@@ -206,7 +205,7 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
         assert_eq!(data["endTimestamp"], range.1, "{body}");
         assert_eq!(kpi(&summary, "orderCount"), orders, "{body}");
     }
-    // Ends beyond all time are ends, too.
+    // Ends beyond the calendar are ends, too.
     let far = body(None, Some(i64::MIN));
     let data = ask(&server, &token, SUMMARY_PATH, &far).await;
     assert_eq!(data.data()["startTimestamp"], i64::MIN);
@@ -220,8 +219,8 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
     assert_eq!(labels, ["1969-12-31", "1970-01-01"]);
 }
 
-/// "An optional field null, or `""` in a filter, or an empty list: as if absent"; "unknown body
-/// fields, unknown query keys: ignored".
+/// REQ-9: null, `""` and an empty list count as absent. REQ-10: unknown fields and query keys are
+/// ignored.
 #[tokio::test]
 async fn what_says_nothing_changes_nothing() {
     let (server, token) = shop::open_to_ops().await;
@@ -243,7 +242,7 @@ async fn what_says_nothing_changes_nothing() {
     }
 }
 
-/// "Log out and Online devices, which take no body"; "a body where none is allowed: ignored".
+/// REQ-6, DASH-25: Online devices ignores any body, and answers for the selected group.
 #[tokio::test]
 async fn online_devices_ignores_any_body() {
     let (server, token) = shop::open_to_ops().await;
@@ -267,12 +266,12 @@ async fn online_devices_ignores_any_body() {
     assert_eq!(broken.send(&server).await.text, plain.text);
 }
 
-/// "A device is online while its last activity is at most `online_window` (default 10 minutes)
-/// old."
+/// DEV-6, DASH-15, DASH-25: a device is online while its last activity is at most 10 minutes old,
+/// in every function.
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
     let (server, token) = shop::open_to_ops().await;
-    // H-1 sold last at 09:55; it is 10:00.
+    // The last trade of H-1 started at 09:55; the clock shows 10:00.
     for (seconds, count, rate) in [(0, 1, "33.3%"), (300, 1, "33.3%"), (1, 0, "0.0%")] {
         server.pass(std::time::Duration::from_secs(seconds));
         let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;

@@ -43,8 +43,8 @@ const FLEET: &str = r#"
     group = "h"
 "#;
 
-/// Paid, unpaid, cancelled, refunding, refunded; one of each hour that clocks showed twice; goods
-/// with a name of their own, with several, and with none.
+/// Paid, unpaid, cancelled, refunding and refunded orders; one in each of the two hours that a
+/// clock showed alike; goods with a name of their own, with several, and with none.
 fn orders() -> String {
     let lines = |goods_id: &str, name: Option<&str>| {
         let known = json!({"goodsId": "p", "salePrice": 200});
@@ -73,14 +73,14 @@ fn orders() -> String {
     .join("\n")
 }
 
-/// The data as a program of the first layout left it.
+/// Writes the data as a program of the first layout left it.
 fn as_it_was(new: &Path, old: &Path) {
     let connection = Connection::open(old).unwrap();
     connection.execute_batch(&FIRST.replace("bigint primary key", "integer primary key")).unwrap();
     connection.execute_batch(&TAKE_OVER.replace("NEW", new.to_str().unwrap())).unwrap();
 }
 
-/// What is told, and what is kept.
+/// Returns the answers, and the stored rows.
 async fn told(server: &TestServer) -> Vec<String> {
     let mut token = server.log_in("ops").await.token;
     let mut told = Vec::new();
@@ -110,7 +110,7 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     server.apply(FLEET).await.unwrap();
     server.orders(orders()).await;
     server.rates(&[("EUR", "2025-01-01", "1.1")]).await;
-    // Of two instants that clocks showed alike, only the record's text was kept: the first counts.
+    // Of two instants that a clock showed alike, only the text was stored: the first counts.
     let first = |line: &str| line.replace("o7|1761442200000", "o7|1761438600000");
     let expected: Vec<String> = told(&server).await.iter().map(|line| first(line)).collect();
     assert!(expected.contains(&"o7|1761438600000".to_owned()), "{expected:#?}");
@@ -123,7 +123,7 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     assert_eq!(told(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
 
-    // Once counted, never again; and what changes moves them from here.
+    // They are counted once; later changes move them from there.
     opened.restart().await;
     assert_eq!(told(&opened).await, expected);
     opened.orders(orders().replace("\"totalAmount\":300", "\"totalAmount\":301")).await;

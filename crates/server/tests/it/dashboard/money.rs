@@ -1,6 +1,5 @@
-//! "USD by a dated rate table that the operator loads (the latest rate on or before the day); sales
-//! with no rate are left out of dollar sums and counted in `unconvertedOrders`, never added at
-//! 1:1"; "decimals throughout, rounded half-even once at the end".
+//! Dollars (DASH-9): rates by day (DASH-11), sales without a rate (DASH-12), and one rounding
+//! (DASH-13).
 
 use serde_json::{Value, json};
 
@@ -36,7 +35,7 @@ struct Sale {
     day: &'static str,
 }
 
-/// A kiosk of each currency sells its product.
+/// A device for each currency sells its product.
 async fn sell(server: &TestServer, sales: &[Sale]) {
     let mut file = String::new();
     for Sale { id, currency, amount, day } in sales {
@@ -56,8 +55,8 @@ async fn open() -> (TestServer, String) {
     (server, token)
 }
 
-/// A currency, amounts in its minor units, a rate, what they come to in dollars, as a number and
-/// as a figure, and on average.
+/// A currency, amounts in its minor units (FMT-3), a rate, and their value in dollars: as a number,
+/// as a KPI, and on average.
 type Worth = (&'static str, &'static [i64], &'static str, f64, &'static str, f64);
 
 /// Currencies with 0, 2 and 3 decimals.
@@ -65,7 +64,7 @@ const WORTH: &[Worth] = &[
     ("USD", &[350], "1", 3.5, "3.50", 3.5),
     ("USD", &[123_456, 1], "1", 1_234.57, "1,234.57", 617.28),
     ("JPY", &[1_000], "0.0067", 6.7, "6.70", 6.7),
-    // Half a cent goes to the even one.
+    // DASH-13: half a cent is rounded to even.
     ("JPY", &[1], "0.005", 0.0, "0.00", 0.0),
     ("JPY", &[1], "0.015", 0.02, "0.02", 0.02),
     ("JPY", &[1], "0.025", 0.02, "0.02", 0.02),
@@ -112,8 +111,8 @@ async fn amounts_of_each_currency_come_to_dollars() {
         let best = ask(&server, &token, BEST_PATH, &json!({})).await;
         assert_eq!(best.data()["salesAmount"], dollars, "{what}");
         assert_eq!(best.data()["averagePrice"], average, "{what}");
-        // The same when the day is cut in two, and its orders are added up one by one: its bounds
-        // were widened by a sale that was none in the end.
+        // The same when the range cuts the day, so that its orders are added up one by one: its
+        // bounds were widened by a sale that later was none.
         for status in [1, 2] {
             let late = json!({
                 "orderId": "late", "deviceCode": currency, "currency": currency,
@@ -132,7 +131,8 @@ fn euros(id: usize, amount: i64, day: &'static str) -> Sale {
     Sale { id: format!("e{id}"), currency: "EUR", amount, day }
 }
 
-/// "The latest rate on or before the day"; a refund counts "on the sale's day", and at its rate.
+/// DASH-11: the latest rate on or before the day of the sale. DASH-10: a refund counts on the day
+/// of the sale, at its rate.
 #[tokio::test]
 async fn the_rate_is_that_of_the_sales_day() {
     let (server, token) = open().await;
@@ -158,14 +158,14 @@ async fn the_rate_is_that_of_the_sales_day() {
     assert_eq!(amounts, [0.0, 0.0, 2.0, 2.0, 3.0, 3.0, 5.0, 0.0]);
     let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
     assert_eq!(kpi(&summary, "salesAmount"), "15.00");
-    // Of those that have a rate.
+    // Of the sales that have a rate.
     assert_eq!(kpi(&summary, "averageOrderAmount"), "3.00");
     assert_eq!(
         (kpi(&summary, "orderCount"), &summary.data()["unconvertedOrders"]),
         ("6", &json!(1))
     );
 
-    // Refunded days later, at another rate.
+    // Refunded days later, when the rate is another.
     let refunded = json!({
         "orderId": "e1", "deviceCode": "EUR", "currency": "EUR", "totalAmount": 100,
         "tradeStartTime": "2026-02-25 12:00:00", "payEndTime": "2026-02-25 12:00:00",
@@ -179,7 +179,8 @@ async fn the_rate_is_that_of_the_sales_day() {
     assert_eq!(kpi(&ask(&server, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
 }
 
-/// Dollars, the average and unconverted orders of a summary; and device by device.
+/// Returns the dollars, the average and the unconverted orders of a summary, and those of each
+/// device.
 async fn sold(server: &TestServer, token: &str) -> String {
     let summary = ask(server, token, SUMMARY_PATH, &json!({})).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));
@@ -197,8 +198,8 @@ async fn sold(server: &TestServer, token: &str) -> String {
     )
 }
 
-/// "Sales with no rate are left out of dollar sums and counted in `unconvertedOrders`"; rates that
-/// are loaded late count, and a corrected one counts instead.
+/// DASH-12: sales without a rate are in no sum of dollars. DASH-11: rates that are loaded late
+/// count, and a corrected rate replaces the old one.
 #[tokio::test]
 async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
     let (server, token) = open().await;
@@ -221,7 +222,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
     let mut told = Vec::new();
     for rates in [
         vec![],
-        // Of a later day, and so of no use yet.
+        // Of a later day, so of no use yet.
         vec![("EUR", "2026-03-02", "1.5")],
         vec![("EUR", "2025-12-31", "1.2")],
         vec![("JPY", "2026-03-01", "0.01")],
@@ -242,8 +243,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
     );
 }
 
-/// "Sales trend amount, `averagePrice`, `defaultPrice` and product price are in dollars.
-/// Device-aisle `price` and `showPrice` are integer minor units in the product's currency."
+/// DASH-9, DASH-18: prices of products are dollars. DASH-23: prices of aisles are minor units.
 #[tokio::test]
 async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     let (server, token) = open().await;
@@ -274,7 +274,7 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
             row("p-EUR", json!(2.75), json!(3.3), 3.3),
             row("p-USD", json!(1.99), json!(3.0), 3.0),
             row("p-JPY", json!(1.04), json!(2.01), 2.01),
-            // What cannot be told in dollars is null, and no amount of minor units.
+            // Null where there is no rate, never an amount in minor units.
             row("p-KWD", json!(null), json!(null), 0.0),
         ]
     );
@@ -292,8 +292,8 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     }
 }
 
-/// "By amount descending, then deviceCode"; "then salesAmount, then goodsId": what is told alike is
-/// the same, whatever is left of it below a cent.
+/// DASH-17, DASH-20: amounts that are equal in cents rank alike, whatever they were before
+/// rounding.
 #[tokio::test]
 async fn amounts_that_are_told_alike_rank_alike() {
     let (server, token) = open().await;

@@ -1,6 +1,6 @@
-//! "In the transaction of the order that moves them, by difference when an order changes, and
-//! always equal to a recount": orders come, change, come again and wander between groups by chance,
-//! in several zones, and all that sums tell is what books kept by other code come to.
+//! Sums are updated in the transaction of the order that changes them, by difference, and always
+//! equal a recount: orders arrive, change, arrive again and move between groups at random, in
+//! several zones, and all values equal those of an independent computation.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::harness::{
     BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash, size,
 };
 
-/// The sale times that each day is said to span.
+/// The range of sale times stored for each day.
 const BOUNDS: &str = include_str!("../../../../store/tests/sql/bounds.sql");
 
 const GROUPS: usize = 2;
 const DEVICES: usize = 4;
 const DAY_MS: i64 = 86_400_000;
-/// Orders are traded on so many days, in so many rounds.
+/// Days and rounds in which orders are traded.
 const DAYS: i64 = 5;
 const ROUNDS: i64 = 5;
 const CURRENCIES: [&str; 4] = ["USD", "EUR", "JPY", "KWD"];
 
-/// Zones, and a day after which something happens to the clock, the month or the year.
+/// Zones, and a day after which the clock, the month or the year changes.
 const ZONES: [(&str, &str); 6] = [
     ("America/New_York", "2022-11-04"),
     ("Europe/Paris", "2024-03-29"),
@@ -55,12 +55,12 @@ fn fleet() -> String {
     fleet
 }
 
-/// A house that trades, and its books.
+/// A server that trades, and the independent computation.
 struct Trade {
     server: TestServer,
     token: String,
     books: Books,
-    /// Of each device: its owners, from when on.
+    /// The owners of each device, each with the start of its ownership.
     owners: [Vec<(usize, i64)>; DEVICES],
     begins: i64,
     /// Trades start before it.
@@ -135,7 +135,7 @@ impl Trade {
         }
     }
 
-    /// When an order was paid: often at an edge of a day.
+    /// Returns the time at which an order was paid: often at an edge of a day.
     fn some_time(&self, chance: &mut Chance, start: i64) -> i64 {
         let at = start + chance.within(0..2 * DAY_MS);
         match chance.below(4) {
@@ -145,7 +145,8 @@ impl Trade {
         }
     }
 
-    /// The first instant of the day of an instant, by the calendar that the books use.
+    /// Returns the first instant of the day of an instant, by the calendar of the independent
+    /// computation.
     fn midnight(&self, at: i64) -> i64 {
         let at = jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(self.books.zone.clone());
         at.start_of_day().unwrap().timestamp().as_millisecond()
@@ -154,7 +155,7 @@ impl Trade {
     async fn load_rates(&mut self, chance: &mut Chance) {
         let currency = *chance.pick(&CURRENCIES[1..]);
         let day = self.books.date(chance.within(self.begins - DAY_MS..self.until));
-        // Often with few digits, so that half cents come up.
+        // Often with few digits, so that half cents occur.
         let parts = match chance.below(3) {
             0 => chance.within(1..2_000_000_000_000),
             _ => chance.within(1..400) * 5_000_000_000,
@@ -164,7 +165,7 @@ impl Trade {
         self.books.rates.insert((currency, day), i128::from(parts));
     }
 
-    /// A device goes to the other group, after all its trades so far.
+    /// Moves a device to the other group, after all its trades so far.
     async fn move_one(&mut self, chance: &mut Chance) {
         let device = chance.below(DEVICES);
         let group = 1 - self.owners[device].last().unwrap().0;
@@ -244,7 +245,7 @@ impl Trade {
         }
     }
 
-    /// The orders on pages that are sales add up to what the dashboard tells.
+    /// The orders on pages that are sales add up to the values of the dashboard.
     async fn check_pages(self) {
         let mut token = self.token;
         for group in 0..GROUPS {
@@ -282,7 +283,7 @@ fn lines(chance: &mut Chance) -> Vec<Line> {
     (0..chance.below(4)).map(|_| line(chance)).collect()
 }
 
-/// The order as it is told again: in one thing, or several, it is another.
+/// Returns the order as it is reported again, with one change or several.
 fn changed(order: Order, chance: &mut Chance) -> Order {
     let later = order.start + chance.within(0..2 * DAY_MS);
     let order = match chance.below(9) {
@@ -307,7 +308,7 @@ async fn sums_tell_what_histories_of_orders_come_to() {
         let seed = seed.wrapping_add(history);
         let mut chance = Chance::seeded(seed);
         let zone = ZONES[usize::try_from(seed % 6).unwrap()];
-        // A history that fails is repeated as the first by its own seed.
+        // A history that fails is repeated as the first one by its own seed.
         println!("KIOSQUE_SEED={seed} {zone:?}");
         let mut trade = Trade::open(zone).await;
         for _ in 0..ROUNDS {
@@ -318,7 +319,7 @@ async fn sums_tell_what_histories_of_orders_come_to() {
     }
 }
 
-/// A set of orders comes to the same in whatever order it is imported, and in whatever parts.
+/// The sums of a set of orders do not depend on the order or the portions in which it is imported.
 #[tokio::test]
 async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
     let seed = chance::seed();

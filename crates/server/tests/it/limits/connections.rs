@@ -1,4 +1,4 @@
-//! How many connections and streams there may be at a time.
+//! Numbers of connections and streams.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::abuse::http2::{self, DATA, RST_STREAM, SETTINGS, await_frame};
 use crate::abuse::wire::{Audience, post};
 use crate::harness::{DEVICES_PATH, TestServer};
 
-/// "Connections at a time; more wait in the listener's backlog."
+/// LIM-4: one connection over the limit waits until another is closed.
 #[tokio::test]
 pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     let server = TestServer::set(FLEET, |settings| settings.limits.connections_max = 3).await;
     let token = server.log_in("ops").await.token;
     let door = Audience::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
-    // Whatever a connection does, it takes a place: silent, resting or asking.
+    // A connection takes a permit whatever it does: silent, idle or active.
     let silent = door.tcp().await;
     let mut resting = door.open().await;
     assert_eq!(resting.ask(&ask).await.code(), 200);
@@ -32,15 +32,15 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     assert_eq!(asking.ask(&ask).await.code(), 200, "the third goes on meanwhile");
     drop(silent);
     assert_eq!(timeout(Duration::from_secs(10), patient).await.unwrap().unwrap(), 200);
-    // Its place is free again, and so is each that is left.
+    // Its permit is free again, and so is that of each connection that is closed.
     for _ in 0..10 {
         assert_eq!(door.open().await.ask(&ask).await.code(), 200);
     }
     assert_eq!(resting.ask(&ask).await.code(), 200);
 }
 
-/// "HTTP/2 streams a connection": the caller is told how many, and one more is refused in a way
-/// that lets it try again.
+/// LIM-5: the server announces the number of streams, and refuses one more in a way that allows
+/// another attempt.
 #[tokio::test]
 pub(super) async fn one_stream_too_many_is_refused() {
     let server = TestServer::set(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
@@ -62,7 +62,7 @@ pub(super) async fn one_stream_too_many_is_refused() {
         let data = await_frame(&mut wire, DATA, stream).await;
         assert!(data.starts_with(b"{\"code\":200,"), "{data:?}");
     }
-    // There is room again.
+    // There is capacity again.
     wire.say(http2::begun(7, &path, &[("third-api-token", &token)])).await;
     wire.say(http2::frame(DATA, 1, 7, b"{}")).await;
     await_frame(&mut wire, DATA, 7).await;

@@ -1,4 +1,4 @@
-//! The limits of a dashboard's filters.
+//! The limits of dashboard filters.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::shop;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// "Half open; at most 3,660 days."
+/// DASH-6: a range at the limit, and one millisecond longer.
 #[tokio::test]
 pub(super) async fn a_range_is_as_long_as_its_limit() {
     let server =
@@ -25,7 +25,7 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
     assert_eq!(reply.data(), &json!([said]));
 }
 
-/// "`deviceCodes[]` (at most 1,000)."
+/// DASH-7: as many device codes as the limit, and one more.
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
     let server =

@@ -1,6 +1,4 @@
-//! Failed logins: how many there may be, and who is never held to that. "too many failed logins
-//! from this source: -1 with a text of its own and `Retry-After`; at least 10 failures are free,
-//! sources that logged in before are exempt, the live session is never touched".
+//! Failed logins: how many are free, and which sources are exempt (LIM-7 to LIM-10).
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,7 +11,8 @@ use crate::harness::{Reply, TOKEN_PATH, TestServer, cheap_hash};
 pub(crate) const LIMITED_EN: &str = "Too many failed logins. Please try again later.";
 const LIMITED_ZH: &str = "登录失败次数过多，请稍后再试。";
 
-/// A house behind a proxy, whose word for the source counts; its hashes are cheap.
+/// A server behind a proxy that it trusts for the source of a request; its password hashes are
+/// cheap.
 pub(crate) async fn server(change: impl FnOnce(&mut Limits)) -> TestServer {
     let hash = cheap_hash("secret");
     let fleet = format!(
@@ -37,7 +36,8 @@ pub(crate) async fn log_in(server: &TestServer, source: &str, name: &str, passwo
     Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", source).send(server).await
 }
 
-/// Wrong passwords until one is no longer looked at: how many were, and what was answered then.
+/// Sends wrong passwords until one is no longer compared: returns how many were, and the answer
+/// then.
 async fn failures(server: &TestServer, source: &str, name: &str) -> (usize, Reply) {
     for count in 0.. {
         let reply = log_in(server, source, name, "wrong").await;
@@ -69,8 +69,9 @@ async fn the_refusal_is_said_in_both_languages() {
     );
 }
 
-/// Also with the right password: it is not looked at. Whether the account exists makes no
-/// difference.
+/// LIM-7: beyond the free failures no password is compared, not even the right one; one more
+/// failure is free after each interval. LIM-10: whether the account exists makes no difference.
+/// ENV-12: `Retry-After`.
 #[tokio::test]
 pub(super) async fn a_source_may_fail_so_often_and_then_waits() {
     let server = server(|limits| {
@@ -84,14 +85,14 @@ pub(super) async fn a_source_may_fail_so_often_and_then_waits() {
         assert_limited(&limited, "31");
         assert_limited(&log_in(&server, &source(1), name, "secret").await, "31");
     }
-    // Others are not held to it.
+    // Other sources are not limited.
     let session = log_in(&server, &source(2), "ops", "secret").await;
     assert_eq!(session.code(), 200);
     server.pass(Duration::from_millis(30_000));
     assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "1");
     server.pass(Duration::from_millis(1));
     assert_eq!(log_in(&server, &source(1), "ops", "secret").await.code(), 200);
-    // From now on it is known, and may fail as it likes.
+    // LIM-9: the source is known now, and exempt.
     for _ in 0..20 {
         assert_eq!(log_in(&server, &source(1), "ops", "wrong").await.code(), -2);
     }
@@ -116,7 +117,7 @@ pub(super) async fn all_strangers_together_may_fail_so_often() {
         assert_eq!(counts, [10, 10, 5, 0], "{name}");
     }
     assert_limited(&log_in(&server, &source(9), "ops", "secret").await, "7");
-    // Who logged in before goes on, and nobody's guesses have touched the session.
+    // LIM-9, LIM-10: the known source is exempt, and the session is not touched.
     assert_eq!(server.code_of(&token).await, 200);
     assert_eq!(log_in(&server, &source(0), "ops", "secret").await.code(), 200);
     server.pass(Duration::from_secs(7));
@@ -133,8 +134,8 @@ pub(super) async fn more_names_than_are_kept_free_no_name() {
     assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "60");
 }
 
-/// "gives it back on success": workers that all begin at once in a new place, each with the right
-/// password, are not told of failures that there were not.
+/// LIM-10: workers that all log in at once from a new source with the right password are not
+/// limited.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_first_logins_at_once_all_succeed() {
     let server = server(|limits| limits.login_failures_free = 2).await;

@@ -1,12 +1,13 @@
-//! Logins: how many are hashed, how many wait, and for how long; and what else goes on meanwhile.
+//! Logins: how many passwords are compared at a time, how many logins wait and for how long, and
+//! that other requests are answered meanwhile.
 
 use std::time::{Duration, Instant};
 
 use crate::abuse::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
 
-/// An account whose hash is so costly that a login holds its slot for the rest of a test's steps;
-/// and one that never logged in from anywhere.
+/// An account whose hash is so costly that a login occupies its slot for the rest of a test's
+/// steps, and one that never logged in from anywhere.
 const COSTLY: &str = "
     [[account]]
     login_name = 'fresh'
@@ -35,18 +36,18 @@ async fn server(slots: usize, queue: usize, wait: Duration) -> TestServer {
     .await
 }
 
-/// A login that goes on beside the test.
+/// Starts a login that runs in parallel to the test.
 async fn begin(server: &TestServer, name: &str) -> tokio::task::JoinHandle<Reply> {
     let mut caller = server.caller().await;
     let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
     let login = tokio::spawn(async move { caller.call(TOKEN_PATH, None, &body).await });
-    // Time enough to reach its place.
+    // Long enough for the login to reach its place.
     tokio::time::sleep(Duration::from_millis(80)).await;
     login
 }
 
-/// "Login queue full: HTTP 500, code 500, Retry-After where it helps, data a short diagnostic with
-/// the request id."
+/// LIM-11, ENV-11, ENV-12: a busy server answers with HTTP 500, `Retry-After` and a diagnostic with
+/// the request id.
 #[track_caller]
 fn assert_busy(reply: &Reply, said: &str) {
     assert_envelope(reply);
@@ -71,7 +72,7 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
     let second = begin(&server, "costly").await;
     assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
     assert_busy(&begin(&server, "fresh").await.await.unwrap(), TOO_MANY);
-    // A refused login ends no session, and nobody else waits.
+    // AUTH-13: a refused login ends no session, and other requests do not wait.
     assert_serves(&server, &token).await;
     assert!(!first.is_finished() && !second.is_finished(), "the costly hash is too cheap");
     for costly in [first, second] {
@@ -80,8 +81,8 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
     server.log_in("ops").await;
 }
 
-/// "sources that logged in before have hash slots and a queue of their own, so that guessers cannot
-/// take theirs".
+/// LIM-11: sources that are known to the account have hash slots and a queue of their own, which
+/// guessers cannot occupy.
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_take_no_slot_of_those_who_logged_in_before() {
     let server = server(1, 0, FAR).await;
@@ -91,7 +92,7 @@ async fn strangers_take_no_slot_of_those_who_logged_in_before() {
     server.log_in("ops").await;
     assert!(!guess.is_finished(), "the costly hash is too cheap");
     assert_eq!(guess.await.unwrap().code(), -2);
-    // Nor the other way round: whoever is known may not keep others from becoming so.
+    // Nor the other way round: logins of known sources do not keep others from their first login.
     server.apply(&COSTLY.replace(HASH, &cheap_hash("secret"))).await.unwrap();
     server.log_in("costly").await;
     server.apply(COSTLY).await.unwrap();
@@ -130,12 +131,13 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
     assert!(start.elapsed() >= wait, "refused after {:?}", start.elapsed());
     assert!(!costly.is_finished(), "refused while the slot was still taken");
     assert_serves(&server, &token).await;
-    // Who has waited in vain has left no place taken.
+    // A login that waited in vain occupies no place.
     assert_eq!(costly.await.unwrap().code(), -2);
     server.log_in("ops").await;
 }
 
-/// "How long a request waits for the store": also when many wait at once. Pages are read meanwhile.
+/// LIM-12: a request waits for the database up to the limit, also when many wait at once. Pages are
+/// read meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
@@ -159,16 +161,16 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
         assert_serves(&server, &token).await;
         while let Some(reply) = logins.try_join_next() {
             assert_busy(&reply.unwrap(), "the store is busy; try again");
-            // A server keeps a little of the time for its answer.
+            // The server reserves a little of the time for its answer.
             let waited = start.elapsed() + Duration::from_millis(100);
             assert!(waited >= wait, "refused after {:?}", start.elapsed());
         }
     }
     assert_busy(&switching.await.unwrap(), "the store is busy; try again");
-    // Each waited beside the others, not after them.
+    // They waited at the same time, not one after the other.
     assert!(start.elapsed() < wait * 7, "the last was refused after {:?}", start.elapsed());
 
-    // What was refused has changed nothing, and a short wait ends well.
+    // The refused requests have changed nothing, and a short wait succeeds.
     drop(held);
     assert_serves(&server, &token).await;
     let held = server.hold_writes().await;

@@ -1,4 +1,4 @@
-//! How large a request may be, and what it may ask for.
+//! The size of a request.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::abuse::wire::{Audience, Wire, post};
 use crate::abuse::{FLEET, assert_envelope, assert_serves, assert_unreadable, http2};
 use crate::harness::{self, DEVICES_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 
-/// A JSON object of exactly so many bytes.
+/// Returns a JSON object of exactly so many bytes.
 fn body_of(length: usize) -> String {
     let body = format!(r#"{{"x":"{}"}}"#, "x".repeat(length - 8));
     assert_eq!(body.len(), length);
@@ -23,7 +23,8 @@ async fn over_http2(server: &TestServer, token: &str, body: String) -> Reply {
     Reply::of(sender.send_request(request.body(body).unwrap()).await.unwrap()).await
 }
 
-/// "Over the body limit: code 500, system error, a diagnostic string that says what is wrong."
+/// LIM-1: a body at the limit is read; a larger one is answered with a diagnostic that names the
+/// limit.
 #[tokio::test]
 pub(super) async fn a_body_is_taken_up_to_its_limit() {
     let server = TestServer::set(FLEET, |settings| settings.limits.body_max_bytes = 1_000).await;
@@ -33,7 +34,7 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
 
     let mut wire = Wire::open(&server).await;
     assert_eq!(wire.ask(post(DEVICES_PATH, &headers, &body_of(1_000))).await.code(), 200);
-    // Up to eight times the limit is heard out, so that the caller hears why it was in vain.
+    // Up to eight times the limit is read, so that the caller receives the answer.
     for length in [1_001, 8_000] {
         let request = post(DEVICES_PATH, &headers, &body_of(length));
         let (most, last) = request.split_at(request.len() - 1);
@@ -45,7 +46,7 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
     for (length, code) in [(1_000, 200), (1_001, 500)] {
         assert_eq!(over_http2(&server, &token, body_of(length)).await.code(), code);
     }
-    // In chunks, whose number and size mean nothing.
+    // In chunks, whose number and size make no difference.
     for (length, code) in [(1_000, 200), (1_001, 500)] {
         let chunks: String = body_of(length).chars().map(|c| format!("1\r\n{c}\r\n")).collect();
         let head = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");
@@ -54,12 +55,12 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
         assert_eq!(reply.code(), code, "{reply:?}");
     }
 
-    // Who sends still more is told without being heard out, and the connection ends.
+    // Beyond that the answer is sent at once, and the connection closes.
     let endless = post(DEVICES_PATH, &headers, &body_of(50_000));
     wire.say(&endless[..20_000]).await;
     assert_unreadable(&wire.answer().await.expect("an answer"), too_large);
     assert!(wire.is_closed().await);
-    // So is who does that without a token, or elsewhere.
+    // So it does without a token, and on other paths.
     for (path, code) in [(DEVICES_PATH, -4), ("nowhere", 0), (TOKEN_PATH, 500)] {
         let mut wire = Wire::open(&server).await;
         wire.say(&post(path, &[], &body_of(50_000))[..20_000]).await;
@@ -82,7 +83,7 @@ pub(super) async fn json_nests_up_to_its_limit() {
     }
 }
 
-/// "`size` over the limit is a violation that names the limit."
+/// PAGE-4: `size` over its limit is a violation that names the limit.
 #[tokio::test]
 pub(super) async fn a_page_is_as_large_as_its_limit() {
     let server = TestServer::set(FLEET, |settings| settings.limits.page_size_max = 7).await;
@@ -99,14 +100,15 @@ pub(super) async fn a_page_is_as_large_as_its_limit() {
     }
 }
 
-/// The bytes of a request whose headers take exactly so many, its request line included.
+/// Returns a request whose headers, including the request line, have exactly so many bytes.
 fn headers_of(length: usize, token: &str) -> Vec<u8> {
     let bare = post(DEVICES_PATH, &[("third-api-token", token), ("x", "")], "{}");
     let padding = "x".repeat(length + 2 - bare.len());
     post(DEVICES_PATH, &[("third-api-token", token), ("x", &padding)], "{}")
 }
 
-/// "Header block 32 KiB (431, closed)."
+/// LIM-3: headers at the limit are read; larger ones are answered with HTTP 431, and the connection
+/// closes.
 #[tokio::test]
 pub(super) async fn headers_are_taken_up_to_their_limit() {
     let server = TestServer::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
@@ -117,7 +119,7 @@ pub(super) async fn headers_are_taken_up_to_their_limit() {
     assert_eq!((refused.status, refused.text.as_str()), (431, ""));
     assert!(wire.is_closed().await);
 
-    // Headers without an end need not come to one, and a path is a part of them.
+    // The headers need not end, and the path is a part of them.
     let endless = |start: &str| format!("{start}{}", "x".repeat(3_000));
     for start in ["POST /v8/a HTTP/1.1\r\nx: ", "POST /v8/", "POST"] {
         let mut wire = Wire::open(&server).await;
@@ -134,7 +136,7 @@ async fn headers_are_a_hundred_at_most() {
     let server = TestServer::with(FLEET).await;
     let token = server.log_in("ops").await.token;
     for (count, status) in [(100, 200), (101, 431), (5_000, 431)] {
-        // Host, the token and the length are three of them.
+        // `Host`, the token and the length are three of them.
         let mut headers = vec![("x", "y"); count - 3];
         headers.push(("third-api-token", &token));
         let reply = Wire::open(&server).await.ask(post(DEVICES_PATH, &headers, "{}")).await;
@@ -142,8 +144,8 @@ async fn headers_are_a_hundred_at_most() {
     }
 }
 
-/// HTTP/2 counts a header's name, its value and 32 bytes; a stream that goes over is refused, and
-/// the connection ends with one that goes far over.
+/// LIM-3: HTTP/2 counts the name and the value of a header and 32 bytes. A stream over the limit is
+/// refused, and the connection ends with one that is far over it.
 #[tokio::test]
 async fn headers_of_http2_are_taken_up_to_their_limit() {
     let server = TestServer::set(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
@@ -160,7 +162,7 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
     let refused = ask(2_000).await;
     assert!(refused.as_ref().map_or(true, |status| *status == 431), "{refused:?}");
 
-    // Headers that go on and on, each frame within the rules.
+    // Headers without end, each frame within the rules.
     let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(http2::preface(&[])).await;
     let field = http2::field("x", &"x".repeat(15_000));
@@ -172,7 +174,7 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
     assert_serves(&server, &token).await;
 }
 
-/// No limit is one that a good request meets by chance.
+/// A valid request with large values is within every limit.
 #[tokio::test]
 async fn a_long_login_is_within_every_limit() {
     let server = TestServer::with(FLEET).await;

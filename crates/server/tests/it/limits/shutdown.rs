@@ -1,4 +1,4 @@
-//! "Graceful shutdown: what is under way is answered", for as long as the limits allow.
+//! LIM-13: a stop answers the requests under way, for as long as its limit allows.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::harness::{DEVICES_PATH, TestServer};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
-/// Longer than anything that is done at once takes on a busy machine.
+/// Longer than any immediate action takes on a busy machine.
 const SOON: Duration = Duration::from_secs(5);
 
 async fn server(shutdown_deadline: Duration) -> TestServer {
@@ -27,7 +27,8 @@ async fn server(shutdown_deadline: Duration) -> TestServer {
     .await
 }
 
-/// A connection with a request whose body has begun and not ended, and the rest of that body.
+/// Opens a connection with a request whose body has begun and not ended, and returns the rest of
+/// that body.
 async fn begun(door: &Audience, token: &str) -> (Wire, &'static [u8]) {
     let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
     let mut wire = door.open().await;
@@ -36,7 +37,7 @@ async fn begun(door: &Audience, token: &str) -> (Wire, &'static [u8]) {
     (wire, b"}")
 }
 
-/// Tells the server to stop; says when it has.
+/// Stops the server; the task ends when it has stopped.
 fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
     tokio::spawn(async move {
         server.stop().await;
@@ -62,7 +63,7 @@ async fn a_stop_answers_what_is_under_way() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 
     let stopping = stop(server);
-    // Who rests, has said nothing, or is not even in, has nothing to wait for.
+    // An idle connection, one without a request and one without a handshake are closed.
     assert!(timeout(SOON, resting.is_closed()).await.expect("a resting connection is closed"));
     assert!(timeout(SOON, silent.is_closed()).await.expect("a silent connection is closed"));
     let greeted = timeout(SOON, greeting.read_u8()).await.expect("a handshake is broken off");
@@ -77,7 +78,7 @@ async fn a_stop_answers_what_is_under_way() {
     assert!(slow.is_closed().await);
 
     crowd.say(http2::frame(0, 1, 1, b"{}")).await;
-    // An answer to the server's ping, which asks whether all that was sent has come.
+    // An answer to the server's ping, which asks whether all that was sent has arrived.
     while !crowd.seen.windows(12).any(|part| part == b"{\"code\":200,") {
         assert!(crowd.more().await, "closed before the answer");
         acknowledge_ping(&mut crowd).await;
@@ -88,7 +89,7 @@ async fn a_stop_answers_what_is_under_way() {
     timeout(SOON, stopping).await.expect("it stops when all are answered").unwrap();
 }
 
-/// Sends the last ping that came back, as every library does.
+/// Acknowledges the last ping, as every library does.
 async fn acknowledge_ping(wire: &mut Wire) {
     const PING: [u8; 9] = [0, 0, 8, 6, 0, 0, 0, 0, 0];
     let Some(at) = wire.seen.windows(9).rposition(|head| head == PING) else { return };
@@ -108,7 +109,7 @@ pub(super) async fn a_stop_waits_up_to_its_limit() {
     assert!(start.elapsed() >= deadline, "stopped after {:?}", start.elapsed());
 }
 
-/// A server that nobody is connected to stops at once, and its data can be served again.
+/// LIM-13: a server without connections stops at once, and its data can be served again.
 #[tokio::test]
 async fn a_stop_without_callers_is_immediate() {
     let mut server = server(FAR).await;

@@ -1,4 +1,4 @@
-//! Device pages, in the order of code points, with every filter.
+//! Pages of devices: the order by code point, with every filter.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::harness::{DEVICES_PATH, START_MS, TestServer, size};
 
 const ONLINE_MS: i64 = 600_000;
 
-/// A kiosk as far as pages are concerned.
+/// A device, as far as pages depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kiosk {
     code: String,
@@ -18,8 +18,8 @@ struct Kiosk {
     last_active: Option<i64>,
 }
 
-/// Codes of many scripts: ASCII, accents, CJK, and beyond the first 65,536 characters, which come
-/// before the last of the first 65,536 in UTF-16 and after them by code point.
+/// Returns codes of many scripts: ASCII, accents, CJK, and characters beyond the Basic Multilingual
+/// Plane, which UTF-16 sorts before U+FFFF and code point order after it.
 fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
     const PARTS: [&str; 16] = [
         "a",
@@ -47,7 +47,8 @@ fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
     codes.into_iter().collect()
 }
 
-/// Makes the kiosks in any order; some are not enabled, some are another group's, some have sold.
+/// Creates the devices in any order. Some are not enabled, some belong to another group, and some
+/// have sold.
 async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
     let mut codes = codes(chance, count);
     let (mut kiosks, mut fleet, mut orders) = (Vec::new(), String::new(), String::new());
@@ -77,7 +78,7 @@ async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kio
     }
     server.apply(&fleet).await.unwrap();
     server.orders(orders).await;
-    // By code point, which is what the order of Rust's strings is.
+    // Rust sorts strings by code point.
     kiosks.sort();
     kiosks
 }
@@ -133,7 +134,7 @@ async fn check(
     }
 }
 
-/// "Text with a NUL exists nowhere", not even beside the oddest of texts that do.
+/// REQ-12: text with a NUL matches nothing, next to the most unusual texts that exist.
 #[tokio::test]
 async fn a_filter_with_a_nul_finds_nothing() {
     let server = server().await;

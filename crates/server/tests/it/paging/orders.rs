@@ -1,4 +1,4 @@
-//! Order pages, while orders arrive and are archived.
+//! Pages of orders while orders arrive and are archived.
 
 use kiosque_model::{UnixMs, Zone};
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use crate::harness::{ORDERS_PATH, START_MS, TestServer, size};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The orders of a kiosk as they are to be listed.
+/// The orders of a device as they must be listed.
 struct Kiosk {
     code: String,
-    /// In the order of their sequence, with their trades' start.
+    /// In the order of their sequence numbers, with the start of their trades.
     orders: Vec<(String, i64)>,
-    /// How many of them are history.
+    /// The number of archived ones.
     archived: usize,
 }
 
@@ -25,14 +25,16 @@ impl Kiosk {
         Kiosk { code, orders: Vec::new(), archived: 0 }
     }
 
-    /// The lines of new orders that started at these seconds before the house's start.
+    /// Returns the lines of new orders whose trades started so many seconds before the server's
+    /// start.
     fn lines_of(&mut self, ago_seconds: &[i64]) -> String {
         let mut arriving = Vec::new();
         for (number, ago) in (self.orders.len()..).zip(ago_seconds) {
             arriving.push((format!("{}-{number}", self.code), START_MS - ago * 1_000));
         }
         let lines = arriving.iter().map(|(id, start)| line(&self.code, id, *start)).collect();
-        // "An import numbers each device's new orders by trade start"; of one start, by line.
+        // ORD-3: an import numbers the new orders of a device by the start of their trades, and
+        // those of one start by line.
         arriving.sort_by_key(|(_, start)| *start);
         self.orders.append(&mut arriving);
         lines
@@ -42,7 +44,8 @@ impl Kiosk {
         server.orders(self.lines_of(ago_seconds)).await;
     }
 
-    /// The mark moves up to the first order that is not older; late arrivals behind it wait.
+    /// ORD-5: the archive mark advances to the first order that is recent enough; late arrivals
+    /// behind that order stay current.
     fn archive(&mut self, before: i64) {
         let older = |order: &&(String, i64)| order.1 < before;
         self.archived += self.orders[self.archived..].iter().take_while(older).count();
@@ -102,11 +105,11 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
     }
 }
 
-/// A span is half open, on the trade's start; either end may be left out.
+/// ORD-6: a span is half open on the start of the trade, and either end may be absent.
 async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, size: usize) {
     for history in [true, false] {
         let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
-        // Ends that orders have, where a span that is not half open would show.
+        // Ends at which orders start, where a span that is not half open would show.
         let mut end_of_one = || match kiosk.orders.as_slice() {
             [] => START_MS - DAY_MS,
             orders => chance.pick(orders).1,
@@ -127,8 +130,8 @@ async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, si
     }
 }
 
-/// "Results may change between requests": what arrives pushes older rows to later pages, so that
-/// a walk sees some of them again, and misses none that was there when it began.
+/// PAGE-8: orders that arrive move older ones to later pages. A client receives some of them again,
+/// and misses none that was there when it began.
 #[tokio::test]
 async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive() {
     let (seed, walks) = (chance::seed(), size(25, 400));
@@ -154,7 +157,7 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
             }
             seen.extend(page.rows);
             current += 1;
-            // Fewer than a page, or the walk would never end. Some are of a time long past.
+            // Fewer than a page, or the traversal would never end. Some started long ago.
             kiosk.receive(&server, &some_starts(&mut chance, size - 1)).await;
             if chance.once_in(4) {
                 let before = START_MS - chance.within(0..5 * DAY_MS);
@@ -173,8 +176,9 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
     assert!(seen_again > 0, "nothing arrived during a walk");
 }
 
-/// An order id says who an order is in its group: the same one in another group, or in the same
-/// file twice, moves no other order from its place.
+/// ORD-3: orders imported together are numbered by the start of their trades. An `orderId`
+/// identifies an order in its group: the same one in another group, or twice in one file, moves no
+/// other order.
 #[tokio::test]
 async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_file() {
     let server = server().await;
@@ -190,7 +194,7 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     for (id, minutes) in ids.iter().zip([1, 4, 0, 3, 2]) {
         file += &line("A", id, START_MS - 7_200_000 + minutes * 60_000);
     }
-    // Told again with another start: an update, which keeps its place.
+    // The same order with another start: an update, which keeps its place.
     file += &line("B", "o3", START_MS);
     server.orders(file).await;
     let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"other\"]\n";
@@ -203,7 +207,7 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     }
 }
 
-/// Filters tell times by the millisecond, records by the second: an update within a second counts.
+/// Filters compare milliseconds and records show seconds: an update within a second counts.
 #[tokio::test]
 async fn an_update_moves_an_order_by_less_than_a_second() {
     let server = server().await;

@@ -1,5 +1,4 @@
-//! Logins that are refused: "unknown login name, wrong password, disabled account: -2, same text,
-//! same work done; refusals of -1 only after the right password. Passwords are never trimmed".
+//! Refused logins (AUTH-7 to AUTH-10, LIM-7, LIM-10).
 
 use super::world::Token;
 use super::{Row, Said};

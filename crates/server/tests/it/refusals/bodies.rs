@@ -1,4 +1,4 @@
-//! Bodies that cannot be read, on every path that takes one; and paths that are none.
+//! Bodies that cannot be read, on every path that takes one, and unknown paths.
 
 use http::Method;
 
@@ -14,8 +14,7 @@ const EMPTY: &str = "the body is empty; send a JSON object such as {}";
 const NULL: &str = "the body is null; send a JSON object such as {}";
 const NO_OBJECT: &str = "the body is no JSON object; send one such as {}";
 
-/// What is wrong with a body, the body, and "a diagnostic string that says what is wrong and
-/// where".
+/// The fault, the body, and the diagnostic that names the fault and its position (REQ-3, REQ-4).
 const BODIES: &[(&str, &[u8], &str)] = &[
     ("empty body", b"", EMPTY),
     ("JSON null", b"null", NULL),
@@ -59,7 +58,7 @@ const BODIES: &[(&str, &[u8], &str)] = &[
     ),
 ];
 
-/// Bodies over a limit.
+/// Bodies over a limit (LIM-1, LIM-2).
 fn beyond() -> [(&'static str, Vec<u8>, &'static str); 4] {
     let arrays = format!("{{\"a\":{}{}}}", "[".repeat(32), "]".repeat(32));
     let objects = format!("{}1{}", "{\"a\":".repeat(33), "}".repeat(33));
@@ -96,8 +95,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// "unknown path or wrong method: HTTP 404, `code` 0, JSON; nothing outside `/v8` exists on this
-/// listener".
+/// ADDR-2, ADDR-3, ADDR-4: other methods, other spellings of a path, and paths of other listeners.
 fn not_found() -> Vec<Row> {
     let mut asks = Vec::new();
     let others =

@@ -1,5 +1,4 @@
-//! Fields that are missing or wrong: "`code` -1, `msg` says that the request is not valid, `data` =
-//! **all** violations at once, one localized string each, naming the field".
+//! Fields that are missing or wrong (REQ-7, REQ-8, REQ-11): every violation, in each language.
 
 use super::world::Token;
 use super::{Data, INVALID, Row};
@@ -29,17 +28,18 @@ const TOO_LONG: Fault = (
     "{} 距 endTimestamp 不能超过 3660 天",
 );
 
-/// JSON of every type but a string.
+/// JSON values of every type but a string.
 const NO_TEXT: &[&str] = &["1", "1.5", "true", "[\"N-1\"]", "{}"];
 const NO_FLAG: &[&str] = &["\"true\"", "1", "0", "[]", "{}"];
 const NO_INTEGER: &[&str] = &["\"1\"", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"];
 const NO_ZERO_OR_ONE: &[&str] = &["2", "-1", "1.0", "0.5", "true", "\"1\"", "[]", "{}"];
 const NO_TEXTS: &[&str] =
     &["1", "true", "\"N-1\"", "{}", "[1]", "[null]", "[\"N-1\",1]", "[[\"N-1\"]]", "[\"N-1\",{}]"];
-/// What a required field may not be, beside a wrong type; the empty one is left out.
+/// Values that a required field may not have, apart from those of a wrong type; for the empty one
+/// the field is left out.
 const BLANKS: &[&str] = &["", "null", "\"\"", "\" \\t\\u3000\""];
 
-/// A field, the rest of a good body with it, what it may not be, and what is said of that.
+/// A path, a field, the rest of a valid body, invalid values of the field, and the violation.
 const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
     (TOKEN_PATH, "username", r#""password":"secret""#, BLANKS, BLANK),
     (TOKEN_PATH, "username", r#""password":"secret""#, NO_TEXT, NOT_TEXT),
@@ -63,7 +63,7 @@ const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
     (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":"  ""#, BLANKS, NO_NUMBER),
 ];
 
-/// Values of `current` and `size` that are no positive integer in ASCII digits.
+/// Values of `current` and `size` that are not positive integers in ASCII digits (PAGE-2).
 const NO_POSITIVE: &[&str] = &[
     "",
     "0",
@@ -121,8 +121,8 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// "`current`, `size`: ASCII digits of a positive integer up to 2^63-1, else a violation; given
-/// twice: a violation; `size` over the limit is a violation that names the limit".
+/// PAGE-2, PAGE-3, PAGE-4: the values of `current` and `size`, keys given twice, and `size` over
+/// its limit.
 fn pages() -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#)] {
@@ -150,14 +150,14 @@ fn pages() -> Vec<Row> {
     rows
 }
 
-/// What is wrong, fields, and what is said of them.
+/// A case, the fields of its body, and the violations.
 type Violating<'a> = (&'a str, String, &'a [(&'a str, Fault)]);
 
-/// "Explicit start and end timestamps (start not after end)"; "half open; at most 3,660 days";
-/// "`deviceCodes[]` (at most 1,000)".
+/// DASH-5: a start after the end or after now. DASH-6: a range that is too long. DASH-7: too many
+/// devices. REQ-1: fields are checked before the group and the scope.
 fn dashboards(path: &str) -> Vec<Row> {
     const DAY_MS: i64 = 86_400_000;
-    // The house's clock stands two hours later.
+    // The server's clock is two hours later.
     let now = START_MS + 7_200_000;
     let long = 3_660 * DAY_MS + 1;
     let many = format!("[{}\"N-1\"]", "\"N-1\",".repeat(1_000));
@@ -216,7 +216,7 @@ fn dashboards(path: &str) -> Vec<Row> {
     rows
 }
 
-/// "`data` = all violations at once"; "start after end".
+/// REQ-7: all violations of a request come in one answer, in the order of the fields.
 fn all_at_once() -> Vec<Row> {
     let page = [("current", NOT_POSITIVE), ("size", OVER_MAXIMUM)];
     let ask = |path: &str, body: &str| Ask::to(path).query("size=1001&current=0").body(body);

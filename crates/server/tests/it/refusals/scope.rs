@@ -1,4 +1,4 @@
-//! What lies outside of the caller's scope: "the same for both: existence is not revealed".
+//! Devices, groups and orders outside the scope, which look like such that do not exist (SCOPE-4).
 
 use super::{GROUP_CLOSED, ORDER_UNKNOWN, OUT_OF_SCOPE, Row};
 use crate::fixture::Ask;
@@ -16,8 +16,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// "switch to a group that is unknown, inactive or not assigned: -1 'Group does not exist or has
-/// been deactivated'; the session stays as it was".
+/// AUTH-19: groups that cannot be selected; the session stays as it was.
 fn switches() -> Vec<Row> {
     let groups = [
         ("unknown", "nowhere"),
@@ -39,7 +38,7 @@ fn switches() -> Vec<Row> {
     groups.into_iter().map(row).collect()
 }
 
-/// "`groupId` filter: any active group of the account, else -1 scope; does not switch".
+/// SCOPE-3, REQ-12: values of a `groupId` filter that are no active group of the account.
 const FOREIGN_GROUPS: [(&str, &str); 7] = [
     ("unknown", "nowhere"),
     ("foreign", "foreign"),
@@ -50,8 +49,7 @@ const FOREIGN_GROUPS: [(&str, &str); 7] = [
     ("in other letters", "North"),
 ];
 
-/// "`deviceCode` unknown, or of another group only, or any of `deviceCodes`: -1 scope, the same for
-/// both: existence is not revealed. Text with a NUL exists nowhere".
+/// SCOPE-4, REQ-12: values of `deviceCode`, or of one of `deviceCodes`, outside the scope.
 const FOREIGN_DEVICES: [(&str, &str); 10] = [
     ("unknown", "X-1"),
     ("of another account's group", "F-1"),
@@ -111,8 +109,7 @@ fn dashboards() -> Vec<Row> {
     asks.collect()
 }
 
-/// "An unknown trade number is a business error, not a successful null"; "trade number unknown, or
-/// of another group, or the two numbers name different orders: -1 'Order does not exist'".
+/// ORD-18, ORD-19, ORD-20: trade numbers that name no order of the group, or different orders.
 fn trade_numbers() -> Vec<Row> {
     let bodies = [
         ("unknown outer", r#"{"tradeNoOut":"T-9"}"#),

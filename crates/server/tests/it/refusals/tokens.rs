@@ -1,4 +1,5 @@
-//! Tokens that are not good, on every path that needs one; and the order of the checks.
+//! Tokens that are not valid, on every path that needs one (AUTH-14, AUTH-15, AUTH-16), and the
+//! order of the checks.
 
 use super::world::Token;
 use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, WITH_TOKEN};
@@ -50,7 +51,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// "Order of checks: path and method, token, body, fields (all at once), scope."
+/// REQ-1: the token is checked before the body, the fields and the scope.
 fn token_before_body() -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, _) in WITH_TOKEN.into_iter().filter(|(path, _)| *path != LOGOUT_PATH) {
@@ -74,8 +75,8 @@ fn token_before_body() -> Vec<Row> {
     rows
 }
 
-/// "the selected group is deactivated or revoked meanwhile: -1 with the same text on business
-/// paths; switch or log in again".
+/// SCOPE-5: the selected group was deactivated, or taken from the account; filters for another
+/// group make no difference.
 fn closed_meanwhile() -> Vec<Row> {
     let mut rows = Vec::new();
     for (token, how) in [

@@ -1,4 +1,4 @@
-//! The house that every refusal is tried in, and a token of every kind.
+//! The server that every refusal is tested on, with a token of every kind.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ pub(super) const FLEET: &str = r#"
     group = "foreign"
 "#;
 
-/// What was taken away after the sessions that lost it were opened.
+/// Rights that are withdrawn after the sessions that lose them were opened.
 const LATER: &str = r#"
     [[group]]
     id = "closing"
@@ -115,34 +115,34 @@ const LATER: &str = r#"
     groups = ["north"]
 "#;
 
-/// Which token a call brings.
+/// The token that a call sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// Of a live session of `ops` in the group `north`.
     Live,
     Missing,
     Empty,
-    /// Well formed, and of no session that ever was.
+    /// Well formed, and never issued.
     Unknown,
     ReplacedByLogin,
     ReplacedBySwitch,
     LoggedOut,
-    /// Its session ends at this very millisecond.
+    /// Its session ends at the present millisecond (AUTH-6).
     ExpiredNow,
     /// With its last character changed.
     Altered,
-    /// With the number of another account.
+    /// With the number of another account in it.
     OfAnotherAccount,
     LowerCase,
     Truncated,
     Padded,
     Bearer,
     Quoted,
-    /// The good one, twice.
+    /// The valid one, twice.
     Twice,
-    /// The good one, then one that is not.
+    /// The valid one, then an invalid one.
     GoodThenBad,
-    /// The good one twice in one header, as a gateway may join two.
+    /// The valid one twice in one header, as a gateway may join two.
     Joined,
     Garbage,
     NotAscii,
@@ -186,13 +186,13 @@ impl World {
         World { server, live, known }
     }
 
-    /// Whether the live session does.
+    /// Returns whether the live session is still live.
     pub(super) async fn stands(&self, line: &mut Line) -> bool {
         let ask = Ask::to(DEVICES_PATH).token(&self.live);
         ask.send_on(line, &self.server).await.data()["total"] == 2
     }
 
-    /// The values of the header.
+    /// Returns the values of the header.
     pub(super) fn values(&self, token: Token) -> Vec<Vec<u8>> {
         let live = self.live.clone();
         let value = match token {

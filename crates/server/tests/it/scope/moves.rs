@@ -1,5 +1,5 @@
-//! "An order belongs to the group that owned its device when it was traded": what happens when a
-//! device moves, case by case.
+//! SCOPE-6: an order belongs to the group that owned its device when it was traded. The cases of a
+//! device that moves, one by one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Worker;
 use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Reply, TestServer, cheap_hash};
 
-/// Two groups with an account each, and a kiosk that is the old one's.
+/// Two groups with an account each, and a device of the old one.
 async fn server() -> TestServer {
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
@@ -67,7 +67,8 @@ async fn a_device_that_moves_leaves_its_past_with_its_group() {
 
     server.apply(&give_to_new("")).await.unwrap();
     server.pass(Duration::from_secs(60));
-    // One of its new owner's, and one of its past that arrives late.
+    // One order for the new owner, and one of the old owner's time that arrives late. DEV-5, below:
+    // the code is in the old group's scope, and its page is empty.
     server.orders(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00")).await;
 
     assert_eq!(listed(&mut old).await, Ok(vec!["late".into(), "o2".into(), "o1".into()]));
@@ -82,7 +83,8 @@ async fn a_device_that_moves_leaves_its_past_with_its_group() {
     assert_eq!(server.store.verify().await.unwrap().differences, Vec::<String>::new());
 }
 
-/// The owner sees the detail by each number; to the other it is an order that does not exist.
+/// ORD-19, ORD-20: the owner sees the detail by each number; for the other group the order does not
+/// exist.
 async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
     let nowhere = detail(other, json!({"tradeNoOut": "nowhere"})).await;
     for body in [
@@ -97,7 +99,7 @@ async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
     }
 }
 
-/// Whether a kiosk is online, and since when it was last heard of, is its owner's alone.
+/// DEV-7: the new owner sees no activity of the time before it.
 #[tokio::test]
 async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
     let server = server().await;
@@ -142,7 +144,7 @@ async fn a_move_that_is_to_come_changes_nothing_until_then() {
     for wait in [0, 3_599_999] {
         server.pass(Duration::from_millis(wait));
         for ((path, body), (of_old, of_new)) in requests.iter().zip(&before) {
-            // The clock shows in nothing but whether the device is online.
+            // The time changes nothing but whether the device is online.
             let online = of_old.replace("\"isOnline\":1", "\"isOnline\":0");
             let now = old.ask(path, body).await.text.replace("\"isOnline\":1", "\"isOnline\":0");
             assert_eq!(now, online, "{path} {body}");

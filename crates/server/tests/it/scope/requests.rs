@@ -1,5 +1,5 @@
-//! Requests by chance: lists, details and filters, with one's own values, another group's, and
-//! such as are nobody's.
+//! Random requests: lists, details and filters, with values of the group itself, of another group,
+//! and of none.
 
 use serde_json::{Value, json};
 

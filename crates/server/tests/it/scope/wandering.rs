@@ -1,5 +1,6 @@
-//! A kiosk wanders between groups by chance, now, later and after the fact, while its orders arrive
-//! in time and late: each group sees what was traded while it owned the kiosk, and that alone.
+//! A device moves between groups at random, now, later and retroactively, while its orders arrive
+//! in time and late. Each group sees the orders traded while it owned the device, and no others
+//! (SCOPE-6).
 
 use std::time::Duration;
 
@@ -16,12 +17,12 @@ use crate::harness::{
 const GROUPS: usize = 3;
 const ONLINE_MS: i64 = 600_000;
 
-/// What is true of the kiosk.
+/// The state that the answers must show.
 struct Model {
     now: i64,
-    /// Who owns it from when on.
+    /// The owners, each with the start of its ownership.
     periods: Vec<(usize, i64)>,
-    /// Of each group: its orders in the order of their arrival, with their trades' start.
+    /// For each group: its orders in the order of their arrival, with the start of their trades.
     orders: [Vec<(String, i64)>; GROUPS],
 }
 
@@ -30,7 +31,7 @@ impl Model {
         self.periods.iter().rev().find(|(_, since)| *since <= at).unwrap().0
     }
 
-    /// Whether the move is possible, after which it has been made.
+    /// Makes the move if it is possible, and returns whether it was.
     fn give(&mut self, group: usize, since: Option<i64>) -> bool {
         let (owner, owner_since) = *self.periods.last().unwrap();
         if owner == group {
@@ -45,7 +46,7 @@ impl Model {
         possible
     }
 
-    /// The group's orders, newest first, if it owns the kiosk or ever did.
+    /// Returns the group's orders, newest first, if it owns the device or ever did.
     fn listed(&self, group: usize) -> Option<Vec<&str>> {
         self.periods.iter().find(|(owner, since)| *owner == group && *since <= self.now)?;
         Some(self.orders[group].iter().rev().map(|(id, _)| id.as_str()).collect())
@@ -81,7 +82,7 @@ impl Walk {
             1 => Some(now - chance.within(0..30 * 60_000)),
             _ => None,
         };
-        // Fleet files tell times by the second.
+        // Fleet files have times in seconds.
         let since = since.map(|since| since / 1_000 * 1_000);
         let mut fleet = format!("[[device]]\ncode = \"{}\"\ngroup = \"g{group}\"\n", self.code);
         if let Some(since) = since {
@@ -125,7 +126,7 @@ impl Walk {
             });
             assert_eq!(ids, self.model.listed(group), "group {group}: {reply:?}");
 
-            // Of a kiosk that the group once owned, the sales are its own alone.
+            // Of a device that the group once owned, it sees its own sales alone.
             let body = json!({"deviceCodes": [self.code], "startTimestamp": START_MS - 86_400_000});
             let sold = worker.ask(BY_DEVICE_PATH, &body).await;
             let want = self.model.listed(group).map(|orders| match orders.len() {
@@ -139,7 +140,7 @@ impl Walk {
 
             let page = worker.ask(DEVICES_PATH, &json!({"deviceCode": self.code})).await;
             let owns = self.model.owner_at(self.model.now) == group;
-            // To whoever never owned it there is no such kiosk.
+            // For a group that never owned it, the device does not exist.
             let total = self.model.listed(group).map(|_| i64::from(owns));
             assert_eq!(page.data()["total"].as_i64(), total, "group {group}: {page:?}");
             if owns {
@@ -171,7 +172,7 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
         let code = format!("K{kiosk}");
         let fleet =
             fleet.clone() + &format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g0\"");
-        // Sessions outlast the walk.
+        // Sessions must outlast the run.
         let a_day = |settings: &mut Settings| {
             settings.token_validity = Duration::from_secs(86_400);
         };
