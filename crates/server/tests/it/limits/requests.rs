@@ -70,6 +70,7 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
     assert_serves(&server, &token).await;
 }
 
+/// LIM-2: JSON nests up to the limit; empty objects and arrays are levels, too.
 #[tokio::test]
 pub(super) async fn json_nests_up_to_its_limit() {
     let server = TestServer::set(FLEET, |settings| settings.limits.json_max_depth = 3).await;
@@ -131,6 +132,7 @@ pub(super) async fn headers_are_taken_up_to_their_limit() {
     assert_serves(&server, &token).await;
 }
 
+/// LIM-3: a request has at most 100 headers.
 #[tokio::test]
 async fn headers_are_a_hundred_at_most() {
     let server = TestServer::with(FLEET).await;

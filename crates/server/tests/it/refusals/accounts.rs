@@ -26,36 +26,36 @@ const TOO_MANY_FAILURES: Said = Said {
 };
 
 const CASES: &[(&str, &str, &str, Said)] = &[
-    ("unknown login name", "nobody", "secret", CREDENTIALS),
-    ("wrong password", "ops", "Secret", CREDENTIALS),
-    ("a password with a space before", "ops", " secret", CREDENTIALS),
-    ("a password with a space behind", "ops", "secret ", CREDENTIALS),
-    ("a password cut at a NUL", "ops", "secret\\u0000", CREDENTIALS),
-    ("a password that is hashed before", "ops", "5ebe2294ecd0e0f08eab7690d2a6ee69", CREDENTIALS),
-    ("its Login Name, not its display name", "Operations", "secret", CREDENTIALS),
-    ("a login name in other letters", "OPS", "secret", CREDENTIALS),
-    ("a login name with a space", "ops ", "secret", CREDENTIALS),
-    ("a login name with a NUL", "ops\\u0000", "secret", CREDENTIALS),
-    ("a login name of a NUL alone", "\\u0000", "secret", CREDENTIALS),
+    ("AUTH-8: unknown login name", "nobody", "secret", CREDENTIALS),
+    ("AUTH-8: wrong password", "ops", "Secret", CREDENTIALS),
+    ("AUTH-7: a password with a space before", "ops", " secret", CREDENTIALS),
+    ("AUTH-7: a password with a space behind", "ops", "secret ", CREDENTIALS),
+    ("AUTH-7: a password with a NUL behind", "ops", "secret\\u0000", CREDENTIALS),
+    ("AUTH-7: a hash of the password", "ops", "5ebe2294ecd0e0f08eab7690d2a6ee69", CREDENTIALS),
+    ("AUTH-7: the display name", "Operations", "secret", CREDENTIALS),
+    ("REQ-12: a login name in other letters", "OPS", "secret", CREDENTIALS),
+    ("REQ-12: a login name with a space", "ops ", "secret", CREDENTIALS),
+    ("REQ-12: a login name with a NUL", "ops\\u0000", "secret", CREDENTIALS),
+    ("REQ-12: a login name of a NUL alone", "\\u0000", "secret", CREDENTIALS),
     (
-        "a login name longer than any",
+        "REQ-12: a login name longer than any",
         "ooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooops",
         "secret",
         CREDENTIALS,
     ),
-    ("disabled account, right password", "disabled", "secret", CREDENTIALS),
-    ("disabled account, wrong password", "disabled", "wrong", CREDENTIALS),
-    ("disabled account without API access", "no-api-disabled", "secret", CREDENTIALS),
-    ("API access not enabled for the account", "no-api", "secret", API_NOT_ENABLED),
-    ("API access before groups", "no-api-no-group", "secret", API_NOT_ENABLED),
-    ("-1 only after the right password: API", "no-api", "wrong", CREDENTIALS),
-    ("No Group assigned to the account", "no-group", "secret", NO_GROUP),
-    ("no active group assigned to the account", "only-shut", "secret", NO_GROUP),
-    ("-1 only after the right password: group", "no-group", "wrong", CREDENTIALS),
-    ("-1 only after the right password: inactive", "only-shut", "wrong", CREDENTIALS),
-    ("too many failed logins, wrong password", "guessed", "wrong", TOO_MANY_FAILURES),
-    ("too many failed logins, right password", "guessed", "secret", TOO_MANY_FAILURES),
-    ("too many failed logins, no such account", "guessed nobody", "x", TOO_MANY_FAILURES),
+    ("AUTH-8: disabled account, right password", "disabled", "secret", CREDENTIALS),
+    ("AUTH-8: disabled account, wrong password", "disabled", "wrong", CREDENTIALS),
+    ("AUTH-8: disabled account without API access", "no-api-disabled", "secret", CREDENTIALS),
+    ("AUTH-9: no API access", "no-api", "secret", API_NOT_ENABLED),
+    ("AUTH-9: API access before groups", "no-api-no-group", "secret", API_NOT_ENABLED),
+    ("AUTH-9: no API access, wrong password", "no-api", "wrong", CREDENTIALS),
+    ("AUTH-10: no group", "no-group", "secret", NO_GROUP),
+    ("AUTH-10: no active group", "only-shut", "secret", NO_GROUP),
+    ("AUTH-10: no group, wrong password", "no-group", "wrong", CREDENTIALS),
+    ("AUTH-10: no active group, wrong password", "only-shut", "wrong", CREDENTIALS),
+    ("LIM-7: too many failed logins, wrong password", "guessed", "wrong", TOO_MANY_FAILURES),
+    ("LIM-7: too many failed logins, right password", "guessed", "secret", TOO_MANY_FAILURES),
+    ("LIM-10: too many failed logins, no such account", "guessed nobody", "x", TOO_MANY_FAILURES),
 ];
 
 pub(super) fn rows() -> Vec<Row> {
@@ -63,12 +63,11 @@ pub(super) fn rows() -> Vec<Row> {
     for (what, username, password, said) in CASES {
         let body = format!("{{\"username\":\"{username}\",\"password\":\"{password}\"}}");
         let ask = Ask::to(TOKEN_PATH).body(body);
-        let holds = format!("Log in: {what}");
-        rows.push(Row::new(holds, ask, *said).with(Token::Missing));
+        rows.push(Row::new(*what, ask, *said).with(Token::Missing));
     }
     let ask = Ask::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
     for token in [Token::Live, Token::Garbage, Token::Twice] {
-        let holds = format!("Log in has no third-api-token header; one is ignored: {token:?}");
+        let holds = format!("AUTH-1: a token is ignored: {token:?}");
         rows.push(Row::new(holds, ask.clone(), CREDENTIALS).with(token));
     }
     rows

@@ -16,43 +16,47 @@ const NO_OBJECT: &str = "the body is no JSON object; send one such as {}";
 
 /// The fault, the body, and the diagnostic that names the fault and its position (REQ-3, REQ-4).
 const BODIES: &[(&str, &[u8], &str)] = &[
-    ("empty body", b"", EMPTY),
-    ("JSON null", b"null", NULL),
-    ("no object: an array", b"[{}]", NO_OBJECT),
-    ("no object: a string", b"\"{}\"", NO_OBJECT),
-    ("no object: a number", b"7", NO_OBJECT),
-    ("no object: a truth value", b"true", NO_OBJECT),
-    ("invalid JSON: cut off", b"{", "EOF while parsing an object at line 1 column 1"),
-    ("invalid JSON: blank", b" \n", "EOF while parsing a value at line 2 column 0"),
-    ("invalid JSON: a comma", b"{\"a\":1,}", "trailing comma at line 1 column 8"),
-    ("invalid JSON: a form", b"a=1&b=2", "expected value at line 1 column 1"),
-    ("invalid JSON: two of them", b"{} {}", "trailing characters at line 1 column 4"),
-    ("invalid JSON: no number", b"{\"a\":NaN}", "expected value at line 1 column 6"),
-    ("invalid JSON: beyond all", b"{\"a\":\n1e999}", "number out of range at line 2 column 5"),
+    ("REQ-3: empty body", b"", EMPTY),
+    ("REQ-3: JSON null", b"null", NULL),
+    ("REQ-4: no object: an array", b"[{}]", NO_OBJECT),
+    ("REQ-4: no object: a string", b"\"{}\"", NO_OBJECT),
+    ("REQ-4: no object: a number", b"7", NO_OBJECT),
+    ("REQ-4: no object: a truth value", b"true", NO_OBJECT),
+    ("REQ-4: invalid JSON: cut off", b"{", "EOF while parsing an object at line 1 column 1"),
+    ("REQ-4: invalid JSON: blank", b" \n", "EOF while parsing a value at line 2 column 0"),
+    ("REQ-4: invalid JSON: a comma", b"{\"a\":1,}", "trailing comma at line 1 column 8"),
+    ("REQ-4: invalid JSON: a form", b"a=1&b=2", "expected value at line 1 column 1"),
+    ("REQ-4: invalid JSON: two of them", b"{} {}", "trailing characters at line 1 column 4"),
+    ("REQ-4: invalid JSON: no number", b"{\"a\":NaN}", "expected value at line 1 column 6"),
     (
-        "invalid JSON: a raw NUL",
+        "REQ-4: invalid JSON: beyond all",
+        b"{\"a\":\n1e999}",
+        "number out of range at line 2 column 5",
+    ),
+    (
+        "REQ-4: invalid JSON: a raw NUL",
         b"{\"a\":\"\0\"}",
         "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 7",
     ),
     (
-        "invalid JSON: half a character",
+        "REQ-4: invalid JSON: half a character",
         br#"{"a":"\ud800"}"#,
         "unexpected end of hex escape at line 1 column 13",
     ),
-    ("invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not UTF-8 at byte 6"),
-    ("invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not UTF-8 at byte 0"),
+    ("REQ-4: invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not UTF-8 at byte 6"),
+    ("REQ-4: invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not UTF-8 at byte 0"),
     (
-        "duplicate keys",
+        "REQ-4: duplicate keys",
         br#"{"deviceCode":"N-1","deviceCode":"N-1"}"#,
         "field \"deviceCode\" stands twice at line 1 column 32",
     ),
     (
-        "duplicate keys: one of them escaped",
+        "REQ-4: duplicate keys: one of them escaped",
         br#"{"groupId":"north","group\u0049d":"south"}"#,
         "field \"groupId\" stands twice at line 1 column 33",
     ),
     (
-        "duplicate keys: in a field that means nothing",
+        "REQ-4: duplicate keys: in an unknown field",
         br#"{"x":{"a":1,"a":2}}"#,
         "field \"a\" stands twice at line 1 column 15",
     ),
@@ -65,10 +69,14 @@ fn beyond() -> [(&'static str, Vec<u8>, &'static str); 4] {
     let empty = format!("{}{{}}{}", "{\"a\":".repeat(32), "}".repeat(32));
     let huge = format!("{{\"a\":\"{}\"}}", "x".repeat((1 << 20) - 7));
     [
-        ("too deep: arrays", arrays, "nested deeper than 32 levels at line 1 column 38"),
-        ("too deep: objects", objects, "nested deeper than 32 levels at line 1 column 161"),
-        ("too deep: the last is empty", empty, "nested deeper than 32 levels at line 1 column 162"),
-        ("over the body limit", huge, "the body is larger than 1048576 bytes"),
+        ("LIM-2: too deep: arrays", arrays, "nested deeper than 32 levels at line 1 column 38"),
+        ("LIM-2: too deep: objects", objects, "nested deeper than 32 levels at line 1 column 161"),
+        (
+            "LIM-2: too deep: the last is empty",
+            empty,
+            "nested deeper than 32 levels at line 1 column 162",
+        ),
+        ("LIM-1: over the body limit", huge, "the body is larger than 1048576 bytes"),
     ]
     .map(|(what, body, said)| (what, body.into_bytes(), said))
 }
@@ -80,13 +88,13 @@ pub(super) fn rows() -> Vec<Row> {
     for (what, body, said) in bodies.chain(beyond()) {
         for path in paths.into_iter().chain(DASHBOARD_PATHS) {
             let ask = Ask::to(path).query("current=0").body(body.clone());
-            let holds = format!("{what}: code 500, a diagnostic string — {path}");
+            let holds = format!("{what} — {path}");
             let data = Data::Diagnostic(said.to_owned());
             rows.push(Row::new(holds, ask, UNREADABLE).data(data));
         }
     }
     for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH].into_iter().chain(DASHBOARD_PATHS) {
-        let holds = format!("body before scope: the selected group is closed — {path}");
+        let holds = format!("REQ-1: body before scope: the selected group is closed — {path}");
         let data = Data::Diagnostic(NULL.to_owned());
         let ask = Ask::to(path).body("null");
         rows.push(Row::new(holds, ask, UNREADABLE).data(data).with(Token::GroupRevoked));
@@ -121,13 +129,13 @@ fn not_found() -> Vec<Row> {
         asks.push(Ask::to(path));
     }
     let row = |ask: Ask| {
-        let holds = format!("unknown path or wrong method — {} {}", ask.method, ask.path);
+        let holds = format!("ADDR-2, ADDR-3, ADDR-4: {} {}", ask.method, ask.path);
         let row = Row::new(holds, ask, NOT_FOUND).data(Data::Null);
         Row { status: 404, ..row }
     };
     let mut rows: Vec<Row> = asks.into_iter().map(row).collect();
     let ask = Ask::to("third-center-web/openapi/v1/kioskDevice/nothing").body("{nonsense");
-    let before = Row { holds: "path before token and body".to_owned(), ..row(ask) };
+    let before = Row { holds: "REQ-1: path before token and body".to_owned(), ..row(ask) };
     rows.push(before.with(Token::Missing));
     rows
 }

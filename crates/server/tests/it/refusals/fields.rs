@@ -95,7 +95,7 @@ pub(super) fn rows() -> Vec<Row> {
             };
             let ask = Ask::to(path).body(body.as_str());
             rows.push(row(
-                &format!("a field missing or wrong — {path} {body}"),
+                &format!("REQ-8: a field missing or wrong — {path} {body}"),
                 ask,
                 &[(field, *fault)],
             ));
@@ -110,7 +110,7 @@ pub(super) fn rows() -> Vec<Row> {
         ] {
             for value in values {
                 let ask = Ask::to(path).body(format!("{{\"x\":1,\"{field}\":{value}}}"));
-                let holds = format!("a field wrong — {path} {field} {value}");
+                let holds = format!("REQ-8: a field wrong — {path} {field} {value}");
                 rows.push(row(&holds, ask, &[(field, fault)]));
             }
         }
@@ -129,7 +129,7 @@ fn pages() -> Vec<Row> {
         let mut add = |query: String, field, fault| {
             let ask = Ask::to(path).query(&query).body(body);
             rows.push(row(
-                &format!("bad current or size — {path} {query}"),
+                &format!("PAGE-2, PAGE-3, PAGE-4: {path} {query}"),
                 ask,
                 &[(field, fault)],
             ));
@@ -163,36 +163,48 @@ fn dashboards(path: &str) -> Vec<Row> {
     let many = format!("[{}\"N-1\"]", "\"N-1\",".repeat(1_000));
     let start = "startTimestamp";
     let cases: [Violating<'_>; 9] = [
-        ("start after end", r#""startTimestamp":2,"endTimestamp":1"#.into(), &[(start, AFTER_END)]),
-        ("start after now", format!(r#""startTimestamp":{}"#, now + 1), &[(start, AFTER_END)]),
         (
-            "a range of more than 3,660 days",
+            "DASH-5: start after end",
+            r#""startTimestamp":2,"endTimestamp":1"#.into(),
+            &[(start, AFTER_END)],
+        ),
+        (
+            "DASH-5: start after now",
+            format!(r#""startTimestamp":{}"#, now + 1),
+            &[(start, AFTER_END)],
+        ),
+        (
+            "DASH-6: a range of more than 3,660 days",
             format!(r#""startTimestamp":0,"endTimestamp":{long}"#),
             &[(start, TOO_LONG)],
         ),
         (
-            "more than 3,660 days until now",
+            "DASH-6: more than 3,660 days until now",
             format!(r#""startTimestamp":{}"#, now - long),
             &[(start, TOO_LONG)],
         ),
         (
-            "from the beginning of time to its end",
+            "DASH-6: from the smallest time to the largest",
             r#""startTimestamp":-9223372036854775808,"endTimestamp":9223372036854775807"#.into(),
             &[(start, TOO_LONG)],
         ),
-        ("too many devices", format!(r#""deviceCodes":{many}"#), &[("deviceCodes", TOO_MANY)]),
         (
-            "an end that cannot be read is not held against the start",
+            "DASH-7: too many devices",
+            format!(r#""deviceCodes":{many}"#),
+            &[("deviceCodes", TOO_MANY)],
+        ),
+        (
+            "REQ-7: an end that cannot be read is no violation of the start",
             format!(r#""startTimestamp":{},"endTimestamp":"x""#, now + 1),
             &[("endTimestamp", NOT_INTEGER)],
         ),
         (
-            "nor against one long ago",
+            "REQ-7: nor of a start long ago",
             r#""startTimestamp":0,"endTimestamp":1.5"#.into(),
             &[("endTimestamp", NOT_INTEGER)],
         ),
         (
-            "all violations at once",
+            "REQ-7: all violations at once",
             r#""deviceCodes":{},"groupId":[],"endTimestamp":true,"startTimestamp":"0""#.into(),
             &[
                 (start, NOT_INTEGER),
@@ -210,8 +222,8 @@ fn dashboards(path: &str) -> Vec<Row> {
     let body = r#"{"startTimestamp":2,"endTimestamp":1,"groupId":"foreign","deviceCodes":[7]}"#;
     let ask = Ask::to(path).body(body);
     let violations = [(start, AFTER_END), ("deviceCodes", NOT_TEXTS)];
-    rows.push(row(&format!("fields before scope — {path}"), ask.clone(), &violations));
-    let holds = format!("fields before scope: the selected group is closed — {path}");
+    rows.push(row(&format!("REQ-1: fields before scope — {path}"), ask.clone(), &violations));
+    let holds = format!("REQ-1: fields before scope: the selected group is closed — {path}");
     rows.push(row(&holds, ask, &violations).with(Token::GroupRevoked));
     rows
 }
@@ -227,7 +239,7 @@ fn all_at_once() -> Vec<Row> {
     let after = ("startTimestamp", AFTER_END);
     let mut rows = vec![
         row(
-            "all violations at once — List orders",
+            "REQ-7: all violations at once — List orders",
             ask(ORDERS_PATH, orders),
             &[
                 page[0],
@@ -239,7 +251,7 @@ fn all_at_once() -> Vec<Row> {
             ],
         ),
         row(
-            "all violations at once — List devices",
+            "REQ-7: all violations at once — List devices",
             ask(DEVICES_PATH, devices),
             &[
                 page[0],
@@ -251,27 +263,27 @@ fn all_at_once() -> Vec<Row> {
             ],
         ),
         row(
-            "all violations at once — Log in",
+            "REQ-7: all violations at once — Log in",
             Ask::to(TOKEN_PATH),
             &[("username", BLANK), ("password", BLANK)],
         ),
         row(
-            "all violations at once — Order detail",
+            "REQ-7: all violations at once — Order detail",
             Ask::to(DETAIL_PATH).body(numbers),
             &[("tradeNoOut", NOT_TEXT), ("tradeNoIn", NOT_TEXT)],
         ),
-        row("start after end", Ask::to(ORDERS_PATH).body(backwards), &[after]),
+        row("ORD-6: start after end", Ask::to(ORDERS_PATH).body(backwards), &[after]),
         row(
-            "start after end, and all the rest",
+            "REQ-7: start after end, and all the rest",
             ask(ORDERS_PATH, &backwards.replace("\"F-1\"", "null")),
             &[page[0], page[1], ("deviceCode", BLANK), after],
         ),
-        row("at least one must be non-empty", Ask::to(DETAIL_PATH), &[("tradeNoOut", NO_NUMBER)]),
+        row("ORD-15: no trade number", Ask::to(DETAIL_PATH), &[("tradeNoOut", NO_NUMBER)]),
     ];
     for token in [Token::Live, Token::GroupRevoked, Token::GroupDeactivated] {
         let body = r#"{"groupId":"foreign","deviceCode":"F-1","isOnline":7}"#;
         let ask = Ask::to(DEVICES_PATH).body(body);
-        let holds = format!("fields before scope: {token:?}");
+        let holds = format!("REQ-1: fields before scope: {token:?}");
         rows.push(row(&holds, ask, &[("isOnline", NOT_ZERO_OR_ONE)]).with(token));
     }
     rows

@@ -33,7 +33,7 @@ fn switches() -> Vec<Row> {
     ];
     let row = |(what, group): (&str, &str)| {
         let ask = Ask::to(SWITCH_PATH).body(format!("{{\"groupId\":\"{group}\"}}"));
-        Row::new(format!("switch to a group that is {what}"), ask, GROUP_CLOSED)
+        Row::new(format!("AUTH-19: a group that is {what}"), ask, GROUP_CLOSED)
     };
     groups.into_iter().map(row).collect()
 }
@@ -69,7 +69,7 @@ fn group_filters() -> Vec<Row> {
         for rest in ["", r#","deviceCode":"F-1""#, r#","deviceName":"o","isOnline":0"#] {
             let body = format!("{{\"groupId\":\"{group}\"{rest}}}");
             let ask = Ask::to(DEVICES_PATH).body(body.as_str());
-            rows.push(Row::new(format!("groupId filter: {what} — {body}"), ask, OUT_OF_SCOPE));
+            rows.push(Row::new(format!("SCOPE-3: {what} — {body}"), ask, OUT_OF_SCOPE));
         }
     }
     rows
@@ -82,7 +82,7 @@ fn devices() -> Vec<Row> {
         for rest in rests {
             let body = format!("{{\"deviceCode\":\"{code}\"{rest}}}");
             let ask = Ask::to(ORDERS_PATH).query("current=9&size=1000").body(body.as_str());
-            rows.push(Row::new(format!("deviceCode {what} — {body}"), ask, OUT_OF_SCOPE));
+            rows.push(Row::new(format!("SCOPE-4: {what} — {body}"), ask, OUT_OF_SCOPE));
         }
     }
     rows
@@ -103,7 +103,7 @@ fn dashboards() -> Vec<Row> {
     let asks = DASHBOARD_PATHS.into_iter().flat_map(|path| {
         bodies.iter().map(move |(what, body)| {
             let ask = Ask::to(path).body(body.as_str());
-            Row::new(format!("dashboard filter {what} — {path} {body}"), ask, OUT_OF_SCOPE)
+            Row::new(format!("SCOPE-3, SCOPE-4: {what} — {path} {body}"), ask, OUT_OF_SCOPE)
         })
     });
     asks.collect()
@@ -139,7 +139,7 @@ fn trade_numbers() -> Vec<Row> {
     ];
     let row = |(what, body): (&str, &str)| {
         let ask = Ask::to(DETAIL_PATH).body(body);
-        Row::new(format!("trade number: {what}"), ask, ORDER_UNKNOWN)
+        Row::new(format!("ORD-20: {what}"), ask, ORDER_UNKNOWN)
     };
     let mut rows: Vec<Row> = bodies.into_iter().map(row).collect();
     let long = format!("{{\"tradeNoOut\":\"{LONG}\"}}");

@@ -9,23 +9,23 @@ use crate::harness::{
 };
 
 const FAULTS: &[(Token, &str)] = &[
-    (Token::Unknown, "every other token fault: unknown"),
-    (Token::ReplacedByLogin, "Log in: earlier token becomes invalid"),
-    (Token::ReplacedBySwitch, "Switch group: the new token must replace the old one"),
-    (Token::LoggedOut, "Log out: no session"),
-    (Token::ExpiredNow, "Time passes beyond expiresIn: requests return code -4"),
-    (Token::Altered, "every other token fault: altered"),
-    (Token::OfAnotherAccount, "every other token fault: altered, the account's number"),
-    (Token::LowerCase, "every other token fault: altered, lower case"),
-    (Token::Truncated, "keep complete"),
-    (Token::Padded, "every other token fault: altered, padded"),
-    (Token::Bearer, "the raw accessToken value, with no Bearer prefix"),
-    (Token::Quoted, "the raw accessToken value, quoted"),
-    (Token::Twice, "every other token fault: sent twice"),
-    (Token::GoodThenBad, "every other token fault: sent twice, the first good"),
-    (Token::Joined, "every other token fault: sent twice in one header"),
-    (Token::Garbage, "every other token fault: garbage"),
-    (Token::NotAscii, "every other token fault: bytes that are not ASCII"),
+    (Token::Unknown, "AUTH-16: unknown"),
+    (Token::ReplacedByLogin, "AUTH-11: replaced by a login"),
+    (Token::ReplacedBySwitch, "AUTH-17: replaced by a switch"),
+    (Token::LoggedOut, "AUTH-21: logged out"),
+    (Token::ExpiredNow, "AUTH-6: expired"),
+    (Token::Altered, "AUTH-16: altered"),
+    (Token::OfAnotherAccount, "AUTH-16: altered, the account's number"),
+    (Token::LowerCase, "AUTH-16: altered, lower case"),
+    (Token::Truncated, "AUTH-3: cut short"),
+    (Token::Padded, "AUTH-16: altered, padded"),
+    (Token::Bearer, "AUTH-14: with Bearer"),
+    (Token::Quoted, "AUTH-14: quoted"),
+    (Token::Twice, "AUTH-16: sent twice"),
+    (Token::GoodThenBad, "AUTH-16: sent twice, the first valid"),
+    (Token::Joined, "AUTH-16: sent twice in one header"),
+    (Token::Garbage, "AUTH-16: garbage"),
+    (Token::NotAscii, "AUTH-16: bytes that are not ASCII"),
 ];
 
 pub(super) fn rows() -> Vec<Row> {
@@ -34,10 +34,9 @@ pub(super) fn rows() -> Vec<Row> {
         let ask = Ask::to(path).body(body);
         let on_auth_path = [SWITCH_PATH, LOGOUT_PATH].contains(&path);
         let when_missing = if on_auth_path { TOKEN_MISSING } else { TOKEN_INVALID };
-        for (token, holds) in [
-            (Token::Missing, "no token on switch group / log out: -3; on business paths: -4"),
-            (Token::Empty, "no token on switch group / log out: -3; -4: an empty one"),
-        ] {
+        for (token, holds) in
+            [(Token::Missing, "AUTH-15: no token"), (Token::Empty, "AUTH-15: an empty token")]
+        {
             let holds = format!("{holds} — {path}");
             rows.push(Row::new(holds, ask.clone(), when_missing).with(token));
         }
@@ -67,8 +66,11 @@ fn token_before_body() -> Vec<Row> {
         ] {
             let ask = Ask::to(path).query("current=0&size=x").body(body);
             let holds = format!("token before {what} — {path}");
-            rows.push(Row::new(&holds, ask.clone(), TOKEN_INVALID).with(Token::Altered));
-            let holds = format!("a missing {holds}");
+            rows.push(
+                Row::new(format!("REQ-1: a wrong {holds}"), ask.clone(), TOKEN_INVALID)
+                    .with(Token::Altered),
+            );
+            let holds = format!("REQ-1: a missing {holds}");
             rows.push(Row::new(holds, ask, when_missing).with(Token::Missing));
         }
     }
@@ -80,8 +82,8 @@ fn token_before_body() -> Vec<Row> {
 fn closed_meanwhile() -> Vec<Row> {
     let mut rows = Vec::new();
     for (token, how) in [
-        (Token::GroupDeactivated, "the selected group is deactivated meanwhile"),
-        (Token::GroupRevoked, "the selected group is revoked meanwhile"),
+        (Token::GroupDeactivated, "SCOPE-5: deactivated"),
+        (Token::GroupRevoked, "SCOPE-5: taken from the account"),
     ] {
         for (path, body) in [
             (DEVICES_PATH, "{}"),
