@@ -1,4 +1,4 @@
-//! Bodies that are meant to hurt.
+//! Hostile bodies.
 
 use http_body_util::Full;
 
@@ -6,15 +6,15 @@ use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
 use crate::harness::{self, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 
-/// What a body is answered with.
+/// The expected answer to a body.
 enum Want {
-    /// Code 500 and a diagnostic that says this.
+    /// `code` 500 and a diagnostic that contains this.
     Unreadable(&'static str),
-    /// Code -1 and exactly these violations.
+    /// `code` -1 and exactly these violations.
     Invalid(&'static [&'static str]),
-    /// Code -1 "not within your permission scope".
+    /// `code` -1 with the message of the permission scope.
     OutOfScope,
-    /// Code 200.
+    /// `code` 200.
     Success,
 }
 
@@ -45,7 +45,8 @@ async fn ask(server: &TestServer, token: &str, body: Vec<u8>) -> Reply {
     server.caller().await.send(request).await
 }
 
-/// "A body is a JSON object": whatever else comes, and however deep, is told and does no harm.
+/// REQ-2, REQ-4, LIM-2: anything but a JSON object of bounded depth is answered with a diagnostic,
+/// and does no harm. REQ-11: integers have no fraction, no exponent and 64 bits.
 #[tokio::test]
 async fn hostile_json_gets_an_envelope() {
     let server = TestServer::with(FLEET).await;
@@ -104,7 +105,7 @@ async fn hostile_json_gets_an_envelope() {
     assert_serves(&server, &token).await;
 }
 
-/// Bytes that are no UTF-8 are told with their place; other encodings are no JSON here.
+/// REQ-4: bytes that are not UTF-8 are reported with their position; other encodings are not JSON.
 #[tokio::test]
 async fn other_encodings_are_told() {
     let server = TestServer::with(FLEET).await;
@@ -126,7 +127,7 @@ async fn other_encodings_are_told() {
     }
 }
 
-/// Without a live session nobody is told what is wrong with a body, however wrong it is.
+/// REQ-1: without a live session the answer reveals nothing about the body.
 #[tokio::test]
 async fn a_hostile_body_without_a_session_is_a_refused_token() {
     let server = TestServer::with(FLEET).await;
@@ -139,7 +140,7 @@ async fn a_hostile_body_without_a_session_is_a_refused_token() {
     }
 }
 
-/// "A body where none is allowed is ignored", and the connection goes on after it.
+/// REQ-6: a body where none is expected is ignored, and the connection continues after it.
 #[tokio::test]
 async fn a_body_that_nobody_asked_for_is_ignored() {
     let server = TestServer::with(FLEET).await;
@@ -152,7 +153,7 @@ async fn a_body_that_nobody_asked_for_is_ignored() {
     }
 }
 
-/// Names and passwords that are meant to be something else are just wrong.
+/// REQ-12, AUTH-7: hostile names and passwords are wrong names and passwords.
 #[tokio::test]
 async fn hostile_credentials_are_wrong_ones() {
     let server = TestServer::with(FLEET).await;
@@ -171,7 +172,7 @@ async fn hostile_credentials_are_wrong_ones() {
     }
 }
 
-/// "Content type absent or another: accepted if the body parses."
+/// REQ-5: the content type makes no difference.
 #[tokio::test]
 async fn the_content_type_decides_nothing() {
     let server = TestServer::with(FLEET).await;

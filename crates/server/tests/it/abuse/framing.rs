@@ -1,4 +1,4 @@
-//! How requests and bodies follow one another on a connection.
+//! How requests and bodies follow one another on a connection (ADDR-7).
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
 use crate::harness::{DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestServer};
 
-/// Requests that are sent before the answers to earlier ones are answered in their order.
+/// ADDR-7: requests that are sent before the answers to earlier ones are answered in their order.
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
     let server = TestServer::with(FLEET).await;
@@ -30,7 +30,7 @@ async fn pipelined_requests_are_answered_in_order() {
     }
 }
 
-/// A body may come in chunks, of any size, with extensions and trailers.
+/// ADDR-7: a body may be chunked, in any sizes, with extensions and trailers.
 #[tokio::test]
 async fn chunked_bodies_are_bodies() {
     let server = TestServer::with(FLEET).await;
@@ -53,7 +53,7 @@ async fn chunked_bodies_are_bodies() {
         assert_eq!(reply.code(), 200, "{reply:?}");
     }
     assert_unreadable(&wire.ask(format!("{head}0\r\n\r\n")).await, "the body is empty");
-    // Where chunks break off, so does the body, and with it the connection.
+    // Where the chunks are malformed the body ends, and the connection with it.
     for broken in ["xyz\r\n", "ffffffffffffffffff\r\n", "2\r\n{}{}\r\n0\r\n\r\n"] {
         let mut wire = Wire::open(&server).await;
         assert_unreadable(&wire.ask(format!("{head}{broken}")).await, "the body broke off");
@@ -61,7 +61,7 @@ async fn chunked_bodies_are_bodies() {
     }
 }
 
-/// A caller that waits to be told to send its body is told.
+/// ADDR-7: `Expect: 100-continue` is answered before the body is sent.
 #[tokio::test]
 async fn expect_100_continue_is_answered() {
     let server = TestServer::with(FLEET).await;
@@ -80,8 +80,8 @@ async fn expect_100_continue_is_answered() {
     }
 }
 
-/// Whatever the answer is, it comes after the body has been taken in: a connection that ended
-/// before would take the answer with it, and the next request needs another handshake.
+/// REQ-13: the answer is sent after the body has arrived, whatever it is. A connection that ended
+/// before would lose the answer, and the next request would need another handshake.
 #[tokio::test]
 async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
     let server = TestServer::with(FLEET).await;
@@ -114,7 +114,8 @@ async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
     }
 }
 
-/// A caller that hangs up in the middle harms nobody; what it had begun is not done.
+/// A caller that disconnects in the middle of a request harms no other, and its request is not
+/// executed.
 #[tokio::test]
 async fn a_caller_that_hangs_up_in_the_middle_harms_nobody() {
     let server = TestServer::with(FLEET).await;

@@ -1,10 +1,10 @@
-//! Headers that come twice, wrongly, or not at all.
+//! Headers that occur twice, are malformed, or are missing.
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{DEVICES_PATH, SWITCH_PATH, TestServer};
 
-/// "Every other token fault (unknown, replaced, expired, altered, Bearer …, sent twice): -4."
+/// AUTH-14, AUTH-15, AUTH-16: the token is sent exactly once and unchanged.
 #[tokio::test]
 async fn a_token_is_sent_once_and_exactly() {
     let server = TestServer::with(FLEET).await;
@@ -36,7 +36,7 @@ async fn a_token_is_sent_once_and_exactly() {
         assert_envelope(&reply);
         assert_eq!(reply.code(), code, "{tokens:?}");
     }
-    // White space around a header's value is HTTP's, not the token's.
+    // White space around the value of a header is part of HTTP, not of the token.
     let spaced = format!("  {token}\t");
     let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", &spaced)], "{}")).await;
     assert_eq!(reply.code(), 200);
@@ -45,7 +45,8 @@ async fn a_token_is_sent_once_and_exactly() {
     assert_serves(&server, &token).await;
 }
 
-/// "X-Locale: best match; unknown or absent: the server's default."
+/// ENV-4, ENV-5: an `X-Locale` that names no supported language means the default; of several
+/// headers the first counts.
 #[tokio::test]
 async fn languages_that_make_no_sense_are_the_default() {
     let server = TestServer::with(FLEET).await;
@@ -73,7 +74,8 @@ async fn languages_that_make_no_sense_are_the_default() {
     }
 }
 
-/// What HTTP itself forbids is refused before it is a request, and the connection ends.
+/// ADDR-8: a message that is not valid HTTP is refused before it is a request, and the connection
+/// closes.
 #[tokio::test]
 async fn what_is_no_http_is_refused_by_http() {
     let server = TestServer::with(FLEET).await;

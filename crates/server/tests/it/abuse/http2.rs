@@ -1,5 +1,5 @@
-//! HTTP/2, frame by frame where a well-behaved library would not say what is said here; and the
-//! same answers as over HTTP/1.1.
+//! HTTP/2: frame by frame where a library would not send such frames, and the same answers as over
+//! HTTP/1.1.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::wire::{Audience, Wire};
 use super::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{self, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
-/// What a connection begins with: the magic words and the settings.
+/// Returns the start of a connection: the preface and the settings.
 pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
     let mut payload = Vec::new();
     for (name, value) in settings {
@@ -19,7 +19,7 @@ pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// A frame of this kind.
+/// Returns a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut bytes = vec![length[1], length[2], length[3], kind, flags];
@@ -28,7 +28,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// A header field, literal and not to be remembered.
+/// Returns a header field, literal and not indexed.
 pub(crate) fn field(name: &str, value: &str) -> Vec<u8> {
     let mut bytes = vec![0];
     for text in [name, value] {
@@ -38,7 +38,7 @@ pub(crate) fn field(name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-/// A length with a prefix of seven bits, as HPACK writes numbers.
+/// Appends a length with a prefix of seven bits, as HPACK encodes integers.
 fn length(bytes: &mut Vec<u8>, length: usize) {
     let Some(mut rest) = length.checked_sub(127) else {
         bytes.push(u8::try_from(length).unwrap());
@@ -60,24 +60,24 @@ const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// The headers of a POST.
+/// Returns the header fields of a POST.
 fn head(path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     let fields =
         [(":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
     fields.iter().chain(more).flat_map(|(name, value)| field(name, value)).collect()
 }
 
-/// A whole POST without a body.
+/// Returns a whole POST without a body.
 pub(crate) fn request(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     frame(1, END_HEADERS | END_STREAM, stream, &head(path, more))
 }
 
-/// The headers of a POST whose body is to follow.
+/// Returns the headers of a POST whose body follows.
 pub(crate) fn begun(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     frame(1, END_HEADERS, stream, &head(path, more))
 }
 
-/// The frames that came: kind, stream and payload.
+/// Returns the frames in `bytes`: kind, stream and payload.
 fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
     let mut frames = Vec::new();
     while let Some((head, rest)) = bytes.split_at_checked(9) {
@@ -92,7 +92,7 @@ fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
     frames
 }
 
-/// Reads until a frame comes of this kind on this stream.
+/// Reads until a frame of this kind arrives on this stream.
 pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u8> {
     loop {
         let found = frames(&wire.seen).into_iter().find(|(k, s, _)| (*k, *s) == (kind, stream));
@@ -114,7 +114,7 @@ async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: 
     Reply::of(response).await
 }
 
-/// Every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
+/// ADDR-6: every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
     let server = TestServer::with(FLEET).await;
@@ -144,7 +144,7 @@ async fn http2_gives_the_same_answers() {
     }
 }
 
-/// Frames that no library would send end their connection, or are ignored; never more.
+/// ADDR-8: frames that no library would send end their connection, or are ignored.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
     let server = TestServer::with(FLEET).await;
@@ -173,7 +173,8 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
     }
 }
 
-/// A body that dribbles in is told of at its deadline; the other streams go on.
+/// LIM-6: a body that misses its deadline is answered with a diagnostic; the other streams
+/// continue.
 #[tokio::test]
 async fn a_slow_body_of_http2_ends_its_own_stream() {
     let deadline = Duration::from_millis(500);
@@ -202,7 +203,7 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
     await_frame(&mut wire, DATA, 5).await;
 }
 
-/// Requests that are taken back as soon as they are made cost their caller the connection.
+/// Requests that are cancelled as soon as they are made end their connection.
 #[tokio::test]
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
     let server = TestServer::with(FLEET).await;

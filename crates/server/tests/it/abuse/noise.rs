@@ -1,5 +1,5 @@
-//! Random bytes over the wire: requests that were good before something fell on them. The seed is
-//! printed; each round can be run again by it.
+//! Random bytes over the wire: valid requests that were corrupted. The seed is printed, and each
+//! round can be repeated with it.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::harness::{
     DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestServer, size,
 };
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and the same on every platform.
 struct Chance(u64);
 
 impl Chance {
@@ -28,7 +28,7 @@ impl Chance {
     }
 
     fn byte(&mut self) -> u8 {
-        // Half of them mean something to HTTP or JSON.
+        // Half of the bytes have a meaning in HTTP or JSON.
         const TELLING: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
         if self.below(2) == 0 {
             TELLING[self.below(TELLING.len())]
@@ -37,7 +37,7 @@ impl Chance {
         }
     }
 
-    /// Lets something fall on `bytes`.
+    /// Corrupts `bytes`.
     fn spoil(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..1 + self.below(4) {
             let at = self.below(bytes.len());
@@ -65,7 +65,7 @@ impl Chance {
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts panics from now on, those of other tests too: any is one too many.
+/// Counts panics from now on, those of other tests included: none is expected.
 fn count_panics() -> usize {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -78,14 +78,15 @@ fn count_panics() -> usize {
     PANICS.load(Ordering::SeqCst)
 }
 
-/// What an answer to noise may be: an envelope, or HTTP's own refusal without a body.
+/// Checks the answers to corrupted requests: envelopes, or refusals of the HTTP layer without a
+/// body.
 fn check(mut heard: &[u8], seed: u64) -> usize {
     let mut answers = 0;
     while let Some((reply, length)) = parsed(heard, "POST") {
         match reply.status {
             100 => {}
             400 | 414 | 431 | 501 | 505 => assert_eq!(reply.text, "", "seed {seed}"),
-            // A spoiled method may have become HEAD, whose answers have no body.
+            // A corrupted method may have become HEAD, whose answers have no body.
             404 if heard.len() == length - reply.text.len() => {}
             _ => assert_envelope(&reply),
         }
@@ -96,7 +97,7 @@ fn check(mut heard: &[u8], seed: u64) -> usize {
     answers
 }
 
-/// A process that has had enough of a request ends it; this caller hangs up after what it said.
+/// Sends the bytes and ends its side of the connection; returns all that the server sent.
 async fn outcome(door: &Audience, bytes: &[u8]) -> Vec<u8> {
     let mut wire = door.open().await;
     wire.say(bytes).await;
@@ -173,7 +174,7 @@ async fn spoiled_handshakes_end_their_connection() {
         let _ = stream.shutdown().await;
         let mut heard = Vec::new();
         let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut heard).await;
-        // An alert (21), or the server's side of a handshake (22) that goes no further.
+        // An alert (21), or the server's part of a handshake (22) that goes no further.
         assert!(heard.is_empty() || [21, 22].contains(&heard[0]), "seed {seed}: {heard:?}");
     }
     assert_serves(&server, &token).await;

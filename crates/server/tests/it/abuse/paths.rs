@@ -1,4 +1,4 @@
-//! Everything that is no path of the contract: "unknown path or wrong method: HTTP 404, code 0".
+//! Unknown paths and wrong methods (ADDR-2, ADDR-3, ADDR-4).
 
 use super::wire::{Wire, post};
 use super::{FLEET, assert_envelope, assert_serves};
@@ -11,7 +11,7 @@ fn assert_not_found(reply: &Reply, what: &str) {
     assert_eq!(reply.data(), &serde_json::Value::Null, "{what}");
 }
 
-/// A request line, and as few headers as may be.
+/// Returns a request line with as few headers as possible.
 fn request(line: &str, token: &str) -> String {
     format!(
         "{line}\r\nHost: localhost\r\nthird-api-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}"
@@ -28,7 +28,7 @@ async fn other_methods_are_not_found() {
         let line = format!("{method} /v8/{DEVICES_PATH} HTTP/1.1");
         assert_not_found(&wire.ask(request(&line, &token)).await, method);
     }
-    // A HEAD is answered without the body that says so.
+    // ADDR-2: HEAD is answered without a body.
     let line = format!("HEAD /v8/{DEVICES_PATH} HTTP/1.1");
     wire.say(request(&line, &token)).await;
     let reply = wire.answer_to("HEAD").await.unwrap();
@@ -37,13 +37,13 @@ async fn other_methods_are_not_found() {
     // The next one shows that nothing was left over.
     assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
     assert_serves(&server, &token).await;
-    // A tunnel is refused; what follows it would be the tunnel's.
+    // A tunnel is refused; bytes after it would belong to the tunnel.
     let mut wire = Wire::open(&server).await;
     wire.say("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n").await;
     assert_eq!(wire.answer().await.unwrap().status, 404);
 }
 
-/// "The prefix appears exactly once, with no trailing slash."
+/// ADDR-3: paths are compared byte by byte, with the prefix exactly once and no trailing slash.
 #[tokio::test]
 async fn paths_are_taken_as_they_are_written() {
     let server = TestServer::with(FLEET).await;
@@ -79,7 +79,7 @@ async fn paths_are_taken_as_they_are_written() {
     assert_serves(&server, &token).await;
 }
 
-/// The same request in the other forms that HTTP knows is the same request.
+/// ADDR-6: HTTP/1.0, the absolute form and an empty query string make no difference.
 #[tokio::test]
 async fn other_forms_of_the_same_request_are_answered_alike() {
     let server = TestServer::with(FLEET).await;
@@ -97,18 +97,18 @@ async fn other_forms_of_the_same_request_are_answered_alike() {
         assert_envelope(&reply);
         assert_eq!(reply.text, plain.text, "{line}");
     }
-    // HTTP/1.0 knows no keep-alive unless it is asked for.
+    // HTTP/1.0 has no keep-alive unless it is requested.
     let old = format!("POST /v8/{DEVICES_PATH} HTTP/1.0");
     let reply = wire.ask(request(&old, &token)).await;
     assert_eq!(reply.text, plain.text);
     assert!(wire.is_closed().await);
-    // Neither does it know of a host.
+    // Nor does it require a `Host`.
     let mut wire = Wire::open(&server).await;
     let hostless = format!("{old}\r\nthird-api-token: {token}\r\nContent-Length: 2\r\n\r\n{{}}");
     assert_eq!(wire.ask(hostless).await.text, plain.text);
 }
 
-/// `Connection: close` closes after the answer.
+/// ADDR-7: `Connection: close` closes after the answer.
 #[tokio::test]
 async fn a_caller_may_ask_for_the_end() {
     let server = TestServer::with(FLEET).await;

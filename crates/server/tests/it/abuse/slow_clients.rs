@@ -1,5 +1,5 @@
-//! Slow and silent callers: each phase of a connection has a deadline of its own, and good callers
-//! are served all along. A hundred callers of each kind; a thousand under the soak switch.
+//! LIM-6: each phase of a connection has a deadline of its own, and well-behaved callers are served
+//! throughout. A hundred slow callers of each kind; a thousand under the soak switch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,14 +14,14 @@ use super::wire::{Audience, Wire, parsed, post};
 use super::{FLEET, assert_unreadable, http2};
 use crate::harness::{DEVICES_PATH, TestServer, size};
 
-/// The deadline that a test is about.
+/// The deadline under test.
 const DEADLINE: Duration = Duration::from_millis(1_000);
-/// Every other one: nothing in these tests lasts so long.
+/// Every other deadline: nothing in these tests lasts so long.
 const FAR: Duration = Duration::from_secs(300);
-/// Between two bytes of a caller that dribbles.
+/// Between two bytes of a slow caller.
 const DRIP: Duration = Duration::from_millis(100);
 
-/// A house in which one deadline is short and all others are far.
+/// A server with one short deadline; all others are far away.
 async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     let wanted = 8_000;
     let files = rlimit::increase_nofile_limit(wanted).unwrap();
@@ -38,8 +38,8 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     .await
 }
 
-/// Sends many slow callers at once. Each says how long it was suffered; none may be cut off before
-/// the deadline, or kept much longer, or keep good callers waiting.
+/// Starts many slow callers at once, each of which returns how long it was served. None may be
+/// disconnected before the deadline or long after it, or make well-behaved callers wait.
 async fn suffer<S, F>(server: &TestServer, slow: S)
 where
     S: Fn(Audience, String) -> F,
@@ -73,7 +73,8 @@ where
     }
 }
 
-/// A good caller on one connection; says how many calls were served and how long one took at most.
+/// A well-behaved caller on one connection; returns the number of calls served and the longest
+/// duration of one.
 async fn steady(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let mut wire = door.open().await;
     let (mut served, mut slowest) = (0, Duration::ZERO);
@@ -87,7 +88,7 @@ async fn steady(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize,
     (served, slowest)
 }
 
-/// A good caller with a new connection for each call.
+/// A well-behaved caller with a new connection for each call.
 async fn fresh(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
@@ -105,7 +106,8 @@ async fn served_once(wire: &mut Wire, token: &str) {
     assert_eq!(reply.code(), 200, "{reply:?}");
 }
 
-/// Dribbles what `drip` gives, or nothing, until the server hangs up; says what it heard.
+/// Sends the bytes of `drip`, if any, one at a time until the server closes the connection; returns
+/// all that the server sent.
 async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     mut drip: impl FnMut() -> Option<u8>,
@@ -177,7 +179,7 @@ pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
     .await;
 }
 
-/// The deadline for headers holds for the second request of a connection, too.
+/// The deadline for headers applies to the second request of a connection, too.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
@@ -240,7 +242,7 @@ pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
             let mut wire = door.open().await;
             let start = Instant::now();
             wire.say(http2::preface(&[])).await;
-            // Pings are no requests.
+            // Pings are not requests.
             let mut pings = http2::frame(6, 0, 0, &[0; 8]).into_iter().cycle();
             until_closed(&mut wire.stream, || pings.next()).await;
             start.elapsed()
@@ -261,7 +263,7 @@ pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
             let start = Instant::now();
             wire.say(http2::preface(&[])).await;
             wire.say(http2::request(1, "/v8/nowhere", &[])).await;
-            // Headers that never end are no activity, either.
+            // Headers that never end are not activity, either.
             let headers = http2::frame(1, 0, 3, &http2::field("x-long", &"x".repeat(1_000)));
             let mut headers = headers.into_iter();
             until_closed(&mut wire.stream, || headers.next()).await;

@@ -1,5 +1,5 @@
-//! Callers that ask and do not take the answers: "an answer that the caller does not take" holds
-//! its connection for the idle deadline and no longer.
+//! LIM-6: an answer that the caller does not read occupies its connection for the idle timeout and
+//! no longer.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::harness::{DEVICES_PATH, ORDERS_PATH, TestServer};
 const DEADLINE: Duration = Duration::from_millis(1_000);
 const LATE: Duration = Duration::from_secs(5);
 
-/// A house with a device that has three hundred large orders.
+/// A server with a device that has three hundred large orders.
 async fn server() -> TestServer {
     let server = TestServer::set(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
     let name = "x".repeat(2_000);
@@ -27,7 +27,8 @@ async fn server() -> TestServer {
     server
 }
 
-/// Says a little from time to time until the server has hung up; says how long that took.
+/// Sends a little from time to time until the server has closed the connection; returns how long
+/// that took.
 async fn until_gone(wire: &mut Wire, word: &[u8]) -> Duration {
     let start = Instant::now();
     loop {
@@ -46,7 +47,7 @@ async fn a_caller_that_takes_no_answer_is_closed() {
     let path = format!("{ORDERS_PATH}?size=300");
     let ask = post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#);
     let mut wire = Audience::of(&server).narrow().await;
-    // More than any buffer on the way takes.
+    // More than any buffer on the way can hold.
     for _ in 0..40 {
         wire.say(&ask).await;
     }
@@ -55,7 +56,7 @@ async fn a_caller_that_takes_no_answer_is_closed() {
     assert_serves(&server, &token).await;
 }
 
-/// A caller that takes its answer slowly, but takes it, within the deadline gets all of it.
+/// A caller that reads its answer slowly, but within the deadline, gets all of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_takes_its_answer_slowly_gets_it() {
     let server = server().await;
@@ -71,7 +72,7 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
     assert_eq!(reply.data()["records"].as_array().unwrap().len(), 300);
 }
 
-/// HTTP/2 lets a caller forbid the server to send; that is no way to hold a connection.
+/// HTTP/2 lets a caller forbid the server to send; that does not keep a connection open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     let server = server().await;

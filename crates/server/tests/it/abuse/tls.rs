@@ -1,4 +1,4 @@
-//! TLS and nothing else: versions 1.2 and 1.3, and no plain HTTP on the same port.
+//! ADDR-5: TLS 1.2 and 1.3, and no plain HTTP on the same port.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::wire::{Audience, post};
 use super::{FLEET, assert_envelope, assert_serves};
 use crate::harness::{DEVICES_PATH, TestServer};
 
-/// The first bytes of a TLS handshake.
+/// Returns the first bytes of a TLS handshake.
 pub(crate) fn client_hello(door: &Audience) -> Vec<u8> {
     let name = ServerName::try_from("localhost").unwrap();
     let mut client = ClientConnection::new(Arc::clone(&door.config), name).unwrap();
@@ -37,7 +37,7 @@ async fn both_versions_of_tls_carry_the_same_answers() {
     assert_eq!(answers[0], answers[1]);
 }
 
-/// A caller without ALPN, or with names that are not spoken here, gets HTTP/1.1 or no connection.
+/// ADDR-6: a caller without ALPN gets HTTP/1.1; one with unsupported names gets no connection.
 #[tokio::test]
 async fn a_caller_without_alpn_speaks_http_1() {
     let server = TestServer::with(FLEET).await;
@@ -52,7 +52,7 @@ async fn a_caller_without_alpn_speaks_http_1() {
     assert_serves(&server, &token).await;
 }
 
-/// "TLS only: plain HTTP is not answered."
+/// ADDR-5: plain HTTP gets no HTTP answer.
 #[tokio::test]
 async fn plain_http_is_not_answered() {
     let server = TestServer::with(FLEET).await;

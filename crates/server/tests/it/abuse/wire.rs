@@ -1,4 +1,4 @@
-//! A caller that says exactly what it is told to, byte for byte.
+//! A client that sends exactly the bytes it is given.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::harness::{Reply, TestServer};
 /// How long an answer, or an end, is waited for. A test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How to reach a house. Cheap to clone.
+/// The address of a server and the TLS settings to reach it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Audience {
     pub(crate) address: SocketAddr,
@@ -32,12 +32,12 @@ impl Audience {
         Audience::with(server, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
     }
 
-    /// The operator's door.
+    /// The operator's listener.
     pub(crate) fn of_operator(server: &TestServer) -> Audience {
         Audience { address: server.operator, ..Audience::of(server) }
     }
 
-    /// A door that speaks these versions of TLS and this protocol.
+    /// A client with these versions of TLS and this protocol.
     pub(crate) fn with(
         server: &TestServer,
         versions: &[&'static SupportedProtocolVersion],
@@ -62,7 +62,7 @@ impl Audience {
         stream
     }
 
-    /// A connection that takes in little at a time.
+    /// Opens a connection with a small receive buffer.
     pub(crate) async fn narrow(&self) -> Wire {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4_096).unwrap();
@@ -81,7 +81,7 @@ impl Audience {
     }
 }
 
-/// A TLS connection, and what has been read of it and not been looked at yet.
+/// A TLS connection, and the bytes read from it that no answer has used yet.
 pub(crate) struct Wire {
     pub(crate) stream: TlsStream<TcpStream>,
     pub(crate) seen: Vec<u8>,
@@ -92,18 +92,18 @@ impl Wire {
         Audience::of(server).open().await
     }
 
-    /// Says it; a server that has hung up does not listen.
+    /// Sends the bytes; a closed connection is no error.
     pub(crate) async fn say(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref()).await;
         let _ = self.stream.flush().await;
     }
 
-    /// The next answer; `None` when the connection ends before it.
+    /// Returns the next answer; `None` when the connection ends before it.
     pub(crate) async fn answer(&mut self) -> Option<Reply> {
         self.answer_to("POST").await
     }
 
-    /// The next answer, to a request with this method: a HEAD has no body.
+    /// Returns the next answer to a request with this method: an answer to HEAD has no body.
     pub(crate) async fn answer_to(&mut self, method: &str) -> Option<Reply> {
         loop {
             if let Some((reply, length)) = parsed(&self.seen, method) {
@@ -116,31 +116,31 @@ impl Wire {
         }
     }
 
-    /// Says it and reads the answer.
+    /// Sends the bytes and reads the answer.
     pub(crate) async fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Reply {
         self.say(bytes).await;
         self.answer().await.unwrap()
     }
 
-    /// Reads more; false once the connection has ended.
+    /// Reads more; returns false once the connection has ended.
     pub(crate) async fn more(&mut self) -> bool {
         let reading = timeout(PATIENCE, self.stream.read_buf(&mut self.seen));
         matches!(reading.await.expect("neither an answer nor an end"), Ok(length) if length > 0)
     }
 
-    /// Reads until the connection ends and says what came.
+    /// Reads until the connection ends, and returns what has not been used.
     pub(crate) async fn rest(mut self) -> Vec<u8> {
         while self.more().await {}
         self.seen
     }
 
-    /// Whether the connection has ended, with nothing said before.
+    /// Returns whether the connection has ended without another byte.
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.seen.is_empty() && !self.more().await
     }
 }
 
-/// An answer of HTTP/1 at the beginning of `bytes`, and its length, once it is all there.
+/// Returns an HTTP/1 answer at the beginning of `bytes` and its length, once it is complete.
 pub(crate) fn parsed(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&bytes[..end]).unwrap();
@@ -159,7 +159,7 @@ pub(crate) fn parsed(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
     Some((Reply { status, headers, text, json }, end + length))
 }
 
-/// The bytes of a POST.
+/// Returns the bytes of a POST.
 pub(crate) fn post(path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut text = format!("POST /v8/{path} HTTP/1.1\r\nHost: localhost\r\n");
     for (name, value) in headers {

@@ -7,7 +7,8 @@ use crate::harness::{DEVICES_PATH, START_MS, TestServer};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 
-/// Who is online in the selected group, with the filter's total.
+/// Returns the devices of the selected group with their `isOnline`, and the number that the filter
+/// finds.
 async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
     let reply = server.call(DEVICES_PATH, Some(token), r#"{"isOnline":1}"#).await;
     let records = reply.data()["records"].as_array().unwrap();
@@ -19,7 +20,8 @@ async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
     (reply.data()["total"].as_i64().unwrap(), told.collect())
 }
 
-/// "visible to the next request on that node"; what is not valid is told and the rest is kept.
+/// DEV-7: a heartbeat is visible to the next request on the same node. Invalid lines are rejected
+/// by name, and the others are stored.
 #[tokio::test]
 async fn heartbeats_are_seen_by_the_next_request() {
     let server = TestServer::with(FLEET).await;
@@ -38,17 +40,17 @@ async fn heartbeats_are_seen_by_the_next_request() {
     let reply = server.operate(ACTIVITY, Some(&key), body).await;
     insta::assert_snapshot!("heartbeats", whole(&reply));
     assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), past)]));
-    // The future is now.
+    // A time in the future counts as now.
     let token = server.switch(&token, "g2").await.token;
     assert_eq!(online(&server, &token).await, (1, vec![("D2".to_owned(), START_MS)]));
-    // Without a timestamp it is now, too.
+    // So does a missing timestamp.
     let reply = server.operate(ACTIVITY, Some(&key), r#"{"deviceCode":"D1"}"#).await;
     assert_eq!(reply.json, json!({"accepted": 1, "rejectedCount": 0, "rejected": []}));
     let token = server.switch(&token, "g1").await.token;
     assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), START_MS)]));
 }
 
-/// "rejected …, at most 1,000", of however long a stream.
+/// At most 1,000 rejected lines are listed, however long the stream is; all are counted.
 #[tokio::test]
 async fn a_long_stream_is_counted_whole() {
     let server = TestServer::with(FLEET).await;

@@ -1,4 +1,4 @@
-//! Which calls there are, and what everything else is told, to the letter.
+//! The operator's calls, and the exact answers to everything else.
 
 use crate::abuse::wire::Audience;
 use crate::harness::{Caller, Reply, TestServer};
@@ -29,11 +29,11 @@ async fn what_is_not_done_is_told_as_a_problem() {
         "a_key_without_the_right",
         told("POST", ORDERS, &[("authorization", &bearer)]).await
     );
-    // The path and the method are judged before the key.
+    // The path and the method are checked before the key.
     assert_eq!(ask(&server, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
 }
 
-/// "`GET /livez`: no key"; the gateway's paths are not here, nor the operator's there.
+/// `GET /livez` needs no key. ADDR-4: neither listener has the paths of the other.
 #[tokio::test]
 async fn each_listener_has_its_own_calls() {
     let server = TestServer::with(FLEET).await;
@@ -46,7 +46,7 @@ async fn each_listener_has_its_own_calls() {
     assert_eq!(caller.send(request.body(Default::default()).unwrap()).await.status, 404);
 }
 
-/// Whoever is refused while sending hears why, if what is sent is not endless.
+/// A refused caller that is still sending receives its answer, unless it sends without end.
 #[tokio::test]
 async fn a_refused_caller_is_heard_out() {
     let server = TestServer::with(FLEET).await;
@@ -57,7 +57,7 @@ async fn a_refused_caller_is_heard_out() {
     }
 }
 
-/// Whoever asks before sending is told to go on only if the key is good.
+/// A caller with `Expect: 100-continue` is asked for its body only if its key is valid.
 #[tokio::test]
 async fn a_caller_that_asks_first_need_not_send_in_vain() {
     let server = TestServer::with(FLEET).await;

@@ -1,5 +1,5 @@
-//! `POST /operator/v1/fleet`: "a fleet as in section 4, JSON"; "a fault anywhere … names the entry
-//! and nothing is applied".
+//! `POST /operator/v1/fleet`: a fleet in JSON. A fault anywhere names the entry, and nothing is
+//! applied.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
     let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("a_fleet", whole(&reply));
     assert_eq!(server.log_in("new").await.group, "g3");
-    // The same again changes nothing, and ends no session.
+    // The same fleet again changes nothing, and ends no session.
     let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("the_same_fleet_again", whole(&reply));
 }
@@ -35,7 +35,7 @@ async fn every_fault_is_told_and_nothing_is_applied() {
     let server = TestServer::with(FLEET).await;
     let key = server.key("fleet").await;
     let before = crate::fixture::Fingerprint::of(&server).await;
-    // Faults of the entries themselves, then of what they name, then of the text.
+    // Faults of the entries themselves, then of their references, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
         "product": [{"id": "p", "name": "P", "currency": "ZZZ"}],
@@ -69,7 +69,7 @@ async fn a_fleet_of_many_passwords_keeps_nobody_waiting() {
         .collect();
     let body = json!({ "account": accounts }).to_string();
     let mut applying = std::pin::pin!(server.operate(FLEET_CALL, Some(&key), body));
-    // This test has one thread: a hash on it would let nobody through before the end.
+    // The test has one thread: a hash on it would stop everything else until its end.
     let mut served = 0;
     let reply = loop {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Keys: "sent as `Authorization: Bearer`; a revoked key is refused from the next request".
+//! Keys are sent as `Authorization: Bearer`; a revoked key is refused from the next request.
 
 use http_body_util::Full;
 use kiosque_model::{KeyName, OperatorKey};
@@ -8,7 +8,7 @@ use crate::harness::{Caller, TestServer};
 
 use super::{FLEET, FLEET_CALL, ORDERS};
 
-/// Every call that takes a key, with its right and what it answers to an empty body.
+/// Every call that takes a key, with the right it needs and its answer to an empty body.
 const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fleet", 422)];
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn each_right_opens_its_call_and_no_other() {
     }
 }
 
-/// From the next request on, also on the same connection; nobody but that key is concerned.
+/// From the next request on, also on the same connection; other keys are not affected.
 #[tokio::test]
 async fn a_revoked_key_is_refused_from_the_next_request() {
     let server = TestServer::with(FLEET).await;
@@ -42,7 +42,7 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     assert_eq!(revoked.status, 401);
     assert_eq!(revoked.headers["www-authenticate"], "Bearer");
     assert_eq!(ask(&other).await.status, 200);
-    // Whoever presents it learns no more than with one that never was.
+    // The answer is the same as for a key that never existed.
     let never = ask(OperatorKey::mint([5; 32]).reveal()).await;
     assert_eq!(never.json["detail"], revoked.json["detail"]);
 }

@@ -1,6 +1,6 @@
-//! `POST /operator/v1/orders`: "NDJSON as in section 4, any content type, streamed, lines of at
-//! most 1 MiB … answers after the durable commit … 200 also when some lines are rejected, the rest
-//! is kept".
+//! `POST /operator/v1/orders`: NDJSON with any content type, streamed, lines of at most 1 MiB. The
+//! answer is sent after the durable commit, with HTTP 200 also when some lines are rejected; the
+//! others are stored.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::harness::{ORDERS_PATH, TestServer};
 
 use super::{FLEET, ORDERS, counts, kept, line, lines, shown, whole};
 
-/// Every kind of outcome and of line: the file that `import orders` would take, and its answer.
+/// Every kind of outcome and of line: the file that `import orders` takes, and the answer to it.
 fn mixed() -> Vec<u8> {
     let mut body = b"\xef\xbb\xbf".to_vec();
     body.extend_from_slice(line("old", 100).replace('\n', "\r\n").as_bytes());
@@ -21,12 +21,12 @@ fn mixed() -> Vec<u8> {
     body.extend_from_slice(elsewhere.as_bytes());
     let colour = line("colour", 5).replace("\"currency\"", "\"colour\":1,\"currency\"");
     body.extend_from_slice(colour.as_bytes());
-    // A later line of an order is what stays.
+    // A later line of an order replaces an earlier one.
     body.extend_from_slice(line("new", 6).as_bytes());
     let long = format!(r#"{{"orderId":"long","phone":"{}"}}"#, "1".repeat(1 << 20));
     body.extend_from_slice(long.as_bytes());
     body.push(b'\n');
-    // The last line needs no end.
+    // The last line needs no line break.
     body.extend_from_slice(line("last", 7).trim_end().as_bytes());
     body
 }
@@ -42,7 +42,7 @@ async fn an_answer_says_what_became_of_each_line() {
     let token = server.log_in("ops").await.token;
     assert_eq!(kept(&server, &token).await, ["changed", "colour", "last", "new", "old"]);
 
-    // The very same file brings in the very same orders.
+    // The same file imported by the command stores the same orders.
     let other = TestServer::with(FLEET).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
@@ -61,7 +61,7 @@ async fn an_answer_says_what_became_of_each_line() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// An integrator sees the orders with the next request.
+/// Integrators see the orders with their next request.
 #[tokio::test]
 async fn what_is_answered_is_shown() {
     let server = TestServer::with(FLEET).await;
@@ -76,7 +76,8 @@ async fn what_is_answered_is_shown() {
     }
 }
 
-/// "at most 1,000": the others are counted. What a line says is not told back at any length.
+/// At most 1,000 rejected lines are listed, and all are counted. Values from a line are quoted up
+/// to a limit.
 #[tokio::test]
 async fn at_most_a_thousand_rejected_lines_are_listed() {
     let server = TestServer::with(FLEET).await;
@@ -95,7 +96,8 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
     assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
 }
 
-/// "goodsName=product's": a product that was made a moment ago has a name already.
+/// A line without `goodsName` gets the product's name, of a product that was created a moment ago,
+/// too.
 #[tokio::test]
 async fn an_order_knows_the_products_of_this_moment() {
     let server = TestServer::with(FLEET).await;
@@ -119,7 +121,7 @@ async fn an_order_knows_the_products_of_this_moment() {
     assert_eq!(names("after").await, ["Cola zero", "Tea"]);
 }
 
-/// "any content type"; HTTP/2 as well.
+/// Any content type is accepted, and HTTP/2 as well.
 #[tokio::test]
 async fn orders_come_over_http2_and_as_whatever_they_are_called() {
     let server = TestServer::with(FLEET).await;

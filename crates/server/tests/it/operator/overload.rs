@@ -1,4 +1,4 @@
-//! More than is taken at a time: refused at once, with what is held bounded.
+//! Requests over a limit are refused at once, and the memory in use is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -35,8 +35,8 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     assert_eq!(counts(&second.end().await), [0, 0, 0, 0]);
 }
 
-/// While nothing can be stored, what waits is bounded: a new request is refused at once, one that
-/// is under way is not read any further, and all of it is stored in the end.
+/// While the database cannot write, the queue is bounded: a new request is refused at once, one
+/// under way is not read any further, and all of it is stored in the end.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn what_waits_is_bounded() {
     let server = TestServer::set(FLEET, |settings| {
@@ -47,7 +47,7 @@ pub(crate) async fn what_waits_is_bounded() {
     let key = server.key("orders").await;
     let held = server.hold_writes().await;
     let mut stream = Stream::open(&server, &key).await;
-    // More than is ever held for a connection on its way.
+    // More than is ever buffered on the way for a connection.
     let text = lines("o", 150_000);
     let said = tokio::spawn(async move {
         let mut said = 0;
@@ -80,8 +80,8 @@ pub(crate) async fn what_waits_is_bounded() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// A line that has nothing to store is answered without the store; it takes a thread to read it,
-/// and to store in a file takes another.
+/// A line that is rejected is answered without the database. Reading it takes a thread, and storing
+/// into a file takes another.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
     for threads in [1, 2] {

@@ -1,4 +1,4 @@
-//! Streams of orders: when they are durable, what one does to another, and how they end.
+//! Streams of orders: when they are durable, how they affect one another, and how they end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
-/// Time enough for a request to reach its place.
+/// Long enough for a request to reach its place.
 const SOON: Duration = Duration::from_millis(200);
 
 async fn server() -> TestServer {
@@ -27,7 +27,7 @@ async fn server() -> TestServer {
     .await
 }
 
-/// A post that goes on beside the test, and has reached its place.
+/// Starts a POST that runs in parallel to the test, and waits until it has reached its place.
 pub(super) async fn begin(
     server: &TestServer,
     key: &str,
@@ -42,7 +42,7 @@ pub(super) async fn begin(
     posting
 }
 
-/// "answers after the durable commit": not before it, and what is answered is there.
+/// The answer is sent after the durable commit: not before it, and every accepted order is visible.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_comes_after_the_commit() {
     let server = server().await;
@@ -57,8 +57,8 @@ async fn an_answer_comes_after_the_commit() {
     assert_eq!(kept(&server, &token).await, ["o0", "o1", "o2"]);
 }
 
-/// "One writer takes everything that queued while the last commit ran": each of them is told of its
-/// own lines.
+/// Group commit: one write takes all lines that queued during the last one, and each request is
+/// answered for its own lines.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let server = server().await;
@@ -85,7 +85,7 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// Knows of records what is known, but of one order.
+/// Reads records as the server does, except for one order.
 #[derive(Debug)]
 struct Failing;
 
@@ -110,7 +110,7 @@ impl RecordShape for Failing {
     }
 }
 
-/// An order on which the store fails takes its own request with it, and no other.
+/// An order on which the store fails fails its own request, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_of_one_request_is_not_held_against_another() {
     let limits = |settings: &mut Settings| {
@@ -133,8 +133,8 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
 }
 
-/// "A store that is busy: 503 with Retry-After"; all who wait are told together, and posting again
-/// does no harm.
+/// A busy store is answered with 503 and `Retry-After`. All waiting requests are answered together,
+/// and sending them again does no harm.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
@@ -156,8 +156,8 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
-/// "an idle deadline instead of a body limit": it counts from the last that came. Lines that came
-/// whole are stored without waiting for others.
+/// A stream has an idle timeout instead of a body limit, counted from the last bytes that arrived.
+/// Complete lines are stored without waiting for more.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     let deadline = Duration::from_millis(700);
@@ -184,15 +184,15 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
 }
 
-/// Many chunks of one stream are stored one after the other, however long the first ones wait: the
-/// last word on an order stays.
+/// The chunks of one stream are stored one after the other, however long the first ones wait: the
+/// last line of an order wins.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     let server = server().await;
     let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
     let held = server.hold_writes().await;
     let mut stream = Stream::open(&server, &key).await;
-    // An order comes again in the next chunk, and nearer to its beginning.
+    // An order occurs again in the next chunk, and nearer to its beginning.
     let (rounds, orders) = (12, 700);
     let streaming = tokio::spawn(async move {
         for round in 0..rounds {
@@ -214,7 +214,7 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// Lines are stored while the stream goes on.
+/// Lines are stored while the stream continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_pauses_is_stored_so_far() {
     let server = server().await;
@@ -230,7 +230,7 @@ async fn a_stream_that_pauses_is_stored_so_far() {
     assert_eq!(counts(&stream.end().await), [6, 0, 0, 0]);
 }
 
-/// A caller that goes away leaves whole orders behind, no half ones, and its place to others.
+/// A caller that disconnects leaves complete orders, no partial ones, and frees its permit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
     let server = TestServer::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
@@ -253,7 +253,7 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// "a login in the middle of a full ingest waits for one transaction at most".
+/// A login during a full ingest waits for one transaction at most.
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_pass_in_the_middle_of_a_full_ingest() {
     let server = server().await;

@@ -1,5 +1,5 @@
-//! Text with a NUL: it is kept nowhere, and one engine cannot even be asked for it. Whoever sends
-//! some is told what is wrong, or that nothing was found, and never that the system failed.
+//! REQ-12: text with a NUL is never stored, and PostgreSQL cannot even be queried for it. The
+//! answer is a violation, or that nothing was found, never a system failure.
 
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{FLEET, FLEET_CALL, ORDERS, counts};
 use crate::harness::{Caller, TestServer};
 
-/// Every text of `whole`, one after the other, with a NUL at its end.
+/// Returns every variant of `whole` with a NUL at the end of one of its texts.
 fn with_a_nul(whole: &Value) -> Vec<Value> {
     let put = |at: Value, back: &dyn Fn(Value) -> Value| {
         with_a_nul(&at).into_iter().map(back).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
         let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
         assert_eq!(reply.status, 422, "{fleet}: {reply:?}");
     }
-    // A password is kept as a hash alone.
+    // Of a password only its hash is stored.
     let clear = json!({"account": [{"login_name": "ops", "password": "a\0b"}]});
     for fleet in [clear, fleet] {
         let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
@@ -100,7 +100,7 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
     }
 }
 
-/// "filters `account` …": nobody is called that, so nothing was told of them.
+/// No account has such a name, so the filter finds no entry.
 #[tokio::test]
 async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
     let server = TestServer::with(FLEET).await;
@@ -116,7 +116,7 @@ async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
         assert_eq!(reply.json["entries"].as_array().unwrap().len(), entries, "{account}");
         assert_eq!(reply.json["next"], Value::Null);
     }
-    // No key is spelled with one, and no header holds it; this is as near as it gets.
+    // No key contains one, and no header can; this is the closest possible.
     let reply = server.operate(ORDERS, Some("%00"), "").await;
     assert_eq!(reply.status, 401, "{reply:?}");
 }

@@ -1,4 +1,4 @@
-//! What is asked without a key: `/readyz` and `/metrics`.
+//! The calls without a key: `/readyz` and `/metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::{ORDERS, line, whole};
 use crate::harness::{Caller, DEVICES_PATH, Reply, START_MS, TOKEN_PATH, TestServer};
 use crate::test_data::TestData;
 
-/// Stands in everything that is somebody's.
+/// Part of every value that belongs to a tenant.
 const CANARY: &str = "canary7";
 
 const FLEET: &str = r#"
@@ -36,10 +36,10 @@ async fn get(server: &TestServer, path: &str) -> Reply {
     caller.send(request.body(Default::default()).unwrap()).await
 }
 
-/// What every series stands at.
+/// The value of every series.
 type Series = BTreeMap<String, f64>;
 
-/// Reads the exposition line by line, and holds each line to the format and to our names.
+/// Reads the exposition line by line, and checks each line for the format and for known names.
 async fn metrics(server: &TestServer) -> Series {
     let reply = get(server, "/metrics").await;
     assert_eq!(
@@ -76,7 +76,7 @@ async fn metrics(server: &TestServer) -> Series {
     series
 }
 
-/// The series that are not what they were, with how much they moved; durations are left out.
+/// Returns the series that have changed, with their differences, except durations.
 fn moved(before: &Series, after: &Series) -> Vec<String> {
     assert!(before.keys().eq(after.keys()), "every series is there from the start");
     let pairs = before.iter().zip(after.values());
@@ -122,7 +122,7 @@ async fn every_counter_moves_with_what_it_counts() {
     insta::assert_snapshot!("what_moved", settled(&server, &before).await);
 }
 
-/// What has moved, once connections that were closed have been noticed.
+/// Returns what has changed, once the end of closed connections has been counted.
 async fn settled(server: &TestServer, before: &Series) -> String {
     let gone = r#"kiosque_tls_handshakes_failed_total{door="operator"} +1"#;
     let begun = std::time::Instant::now();
@@ -131,7 +131,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         let after = metrics(server).await;
         looks += 1.0;
         let mut told = moved(before, &after);
-        // Each look is a request and a connection itself.
+        // Each scrape is a request and a connection itself.
         let ours = [
             r#"kiosque_connections_total{door="operator"}"#,
             r#"kiosque_requests_total{code="200",door="operator",path="/metrics"}"#,
@@ -148,7 +148,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
     }
 }
 
-/// "requests durations histogram by path": each request is in one class and in the count.
+/// The histogram of durations by path: each request is in one bucket and in the count.
 #[tokio::test]
 async fn durations_are_kept_by_path() {
     let server = TestServer::with(FLEET).await;
@@ -167,13 +167,13 @@ async fn durations_are_kept_by_path() {
     assert!(of("sum", "") > 0.0);
 }
 
-/// "200 when the store answers a small read …, else 503".
+/// `/readyz` answers 200 when the store answers a small read, else 503.
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
     let server = TestServer::with("").await;
     insta::assert_snapshot!("ready", whole(&get(&server, "/readyz").await));
 
-    // Nothing of this one has been read yet.
+    // Nothing of this stream has been read yet.
     let server = TestServer::with("").await;
     let before = metrics(&server).await;
     server.data.tear_down(server.folder.path());
@@ -181,6 +181,6 @@ async fn a_server_is_ready_while_its_store_answers() {
     let after = metrics(&server).await;
     let faults = moved(&before, &after).into_iter().filter(|line| line.contains("faults"));
     assert!(faults.eq([r#"kiosque_faults_total{kind="store_failed"} +1"#.to_owned()]));
-    // It lives all the same.
+    // It is alive all the same.
     assert_eq!(get(&server, "/livez").await.status, 200);
 }

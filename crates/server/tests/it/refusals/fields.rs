@@ -151,42 +151,41 @@ fn pages() -> Vec<Row> {
 }
 
 /// A case, the fields of its body, and the violations.
-type Violating<'a> = (&'a str, String, &'a [(&'a str, Fault)]);
+type Violating = (&'static str, String, &'static [(&'static str, Fault)]);
 
 /// DASH-5: a start after the end or after now. DASH-6: a range that is too long. DASH-7: too many
-/// devices. REQ-1: fields are checked before the group and the scope.
-fn dashboards(path: &str) -> Vec<Row> {
+/// devices.
+fn violating_filters() -> [Violating; 9] {
     const DAY_MS: i64 = 86_400_000;
     // The server's clock is two hours later.
     let now = START_MS + 7_200_000;
     let long = 3_660 * DAY_MS + 1;
     let many = format!("[{}\"N-1\"]", "\"N-1\",".repeat(1_000));
-    let start = "startTimestamp";
-    let cases: [Violating<'_>; 9] = [
+    [
         (
             "DASH-5: start after end",
             r#""startTimestamp":2,"endTimestamp":1"#.into(),
-            &[(start, AFTER_END)],
+            &[("startTimestamp", AFTER_END)],
         ),
         (
             "DASH-5: start after now",
             format!(r#""startTimestamp":{}"#, now + 1),
-            &[(start, AFTER_END)],
+            &[("startTimestamp", AFTER_END)],
         ),
         (
             "DASH-6: a range of more than 3,660 days",
             format!(r#""startTimestamp":0,"endTimestamp":{long}"#),
-            &[(start, TOO_LONG)],
+            &[("startTimestamp", TOO_LONG)],
         ),
         (
             "DASH-6: more than 3,660 days until now",
             format!(r#""startTimestamp":{}"#, now - long),
-            &[(start, TOO_LONG)],
+            &[("startTimestamp", TOO_LONG)],
         ),
         (
             "DASH-6: from the smallest time to the largest",
             r#""startTimestamp":-9223372036854775808,"endTimestamp":9223372036854775807"#.into(),
-            &[(start, TOO_LONG)],
+            &[("startTimestamp", TOO_LONG)],
         ),
         (
             "DASH-7: too many devices",
@@ -207,21 +206,25 @@ fn dashboards(path: &str) -> Vec<Row> {
             "REQ-7: all violations at once",
             r#""deviceCodes":{},"groupId":[],"endTimestamp":true,"startTimestamp":"0""#.into(),
             &[
-                (start, NOT_INTEGER),
+                ("startTimestamp", NOT_INTEGER),
                 ("endTimestamp", NOT_INTEGER),
                 ("groupId", NOT_TEXT),
                 ("deviceCodes", NOT_TEXTS),
             ],
         ),
-    ];
+    ]
+}
+
+/// The filters of one dashboard function. REQ-1: fields are checked before the group and the scope.
+fn dashboards(path: &str) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (what, fields, violations) in cases {
+    for (what, fields, violations) in violating_filters() {
         let ask = Ask::to(path).body(format!("{{{fields}}}"));
         rows.push(row(&format!("{what} — {path}"), ask, violations));
     }
     let body = r#"{"startTimestamp":2,"endTimestamp":1,"groupId":"foreign","deviceCodes":[7]}"#;
     let ask = Ask::to(path).body(body);
-    let violations = [(start, AFTER_END), ("deviceCodes", NOT_TEXTS)];
+    let violations = [("startTimestamp", AFTER_END), ("deviceCodes", NOT_TEXTS)];
     rows.push(row(&format!("REQ-1: fields before scope — {path}"), ask.clone(), &violations));
     let holds = format!("REQ-1: fields before scope: the selected group is closed — {path}");
     rows.push(row(&holds, ask, &violations).with(Token::GroupRevoked));

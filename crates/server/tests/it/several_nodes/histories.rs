@@ -1,6 +1,5 @@
-//! "Once the answer to a login, switch or log out is sent, no request that starts later is accepted
-//! with an older token, on any node; and a token that stands is not refused": many short histories
-//! of clients that share accounts on three nodes, each checked for an order that explains it.
+//! AUTH-22 on three nodes: many short histories of clients that share accounts, each checked for an
+//! order that explains it.
 
 mod client;
 mod copy;
@@ -20,12 +19,12 @@ const NODES: usize = 3;
 const CLIENTS: usize = 8;
 const ACCOUNTS: usize = 2;
 const GROUPS: usize = 3;
-/// What each client asks in a history.
+/// The requests of each client in a history.
 const CALLS: usize = 5;
-/// The device that each group had once, and sold an order with: `o0`, `o1`, `o2`.
+/// The device that each group owned once, and sold an order with: `o0`, `o1`, `o2`.
 const WANDERER: &str = "W";
 
-/// The accounts have the same groups; each begins its own with another.
+/// The accounts have the same groups; each has another default.
 fn fleet() -> String {
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
@@ -49,7 +48,7 @@ fn fleet() -> String {
 /// Nodes with one database and one clock.
 pub(super) struct Nodes {
     houses: Vec<TestServer>,
-    /// What stands before the last node, if a bug is planted there.
+    /// The proxy in front of the last node, if a bug is planted there.
     copy: Option<Copy>,
     /// One client at a time moves the clock.
     moving: tokio::sync::Mutex<()>,
@@ -70,7 +69,7 @@ impl Nodes {
         self.houses[node].caller().await
     }
 
-    /// What stands before a node.
+    /// Returns the proxy in front of a node.
     fn copy_before(&self, node: usize) -> Option<&Copy> {
         self.copy.as_ref().filter(|_| node == NODES - 1)
     }
@@ -90,7 +89,7 @@ async fn wander(server: &TestServer) {
     }
 }
 
-/// What clients of one history share.
+/// The state that clients of one history share.
 pub(super) struct History {
     nodes: Arc<Nodes>,
     recorder: Recorder,
@@ -105,7 +104,7 @@ struct Run {
     tally: Tally,
 }
 
-/// How much was done.
+/// Counts of the operations.
 #[derive(Debug, Default)]
 struct Tally {
     histories: usize,
@@ -133,12 +132,12 @@ impl Run {
         Run { seed, nodes, clients, tally: Tally::default() }
     }
 
-    /// One more history, and whether an order explains it.
+    /// Makes one more history, and checks that an order explains it.
     async fn history(&mut self) -> Result<(), Violation> {
         let begun = Instant::now();
         let (recorder, heard) = (Recorder::start(), Mutex::new(Heard::default()));
         let history = Arc::new(History { nodes: Arc::clone(&self.nodes), recorder, heard });
-        // What an earlier history has left ends.
+        // Sessions that an earlier history has left end.
         for account in 0..ACCOUNTS {
             self.clients[account].log_in(&history, account).await;
         }
@@ -198,7 +197,7 @@ async fn histories_of_three_nodes_are_those_of_one_session() {
     assert!(least > Some(20), "{:?}", run.tally);
 }
 
-/// A planted bug: a copy of what a node answered, no older than five milliseconds.
+/// A planted bug: a cache of the answers of a node, no older than five milliseconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_a_node_that_answers_from_a_copy_are_found_out() {
     let mut run = Run::start(Some(Copy::lasting(Duration::from_millis(5)))).await;

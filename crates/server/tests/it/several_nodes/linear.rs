@@ -1,19 +1,18 @@
-//! Whether the answers that many clients got from several nodes can be those of one session.
+//! Checks whether the answers that many clients got from several nodes can be those of one session.
 //!
-//! The promise: once the answer to a login, switch or log out is sent, no request that starts
-//! later is accepted with an older token, on any node; and a token that stands is not refused. That
-//! is to say that the history of an account is linearizable: its calls can be put into one order,
-//! in which a call that was answered before another was asked stands before it, and in which each
-//! answer is the one that a single session row would give. Accounts do not touch each other, so
-//! each is checked alone.
+//! The promise is AUTH-22: once the answer to a login, switch or log out is sent, no request that
+//! starts later is accepted with an older token, on any node; and a valid token is not refused. In
+//! other words, the history of an account is linearizable: its calls can be put into one order, in
+//! which a call that was answered before another was sent comes before it, and in which each answer
+//! is that of a single session row. Accounts are independent, so each is checked alone.
 //!
-//! A call whose answer is not known (HTTP 500, a broken connection, a timeout) may take effect at
-//! any time after it was asked, or never. The token that it may have made is known to nobody, so
-//! all that such a call can do is to end the token that stood.
+//! A call whose answer is unknown (HTTP 500, a broken connection, a timeout) may take effect at any
+//! time after it was sent, or never. No client knows the token that it may have made, so all that
+//! such a call can do is to end the valid one.
 //!
 //! A request reads the clock once, when it starts. A login that overlaps a move of the clock may
-//! therefore open a session that has already run out, and ends the one before it all the same. That
-//! is why answers carry the session's expiry: the order is judged by it.
+//! therefore open a session that has already expired, and it still ends the one before. That is why
+//! answers carry the session's expiry: the order is judged by it.
 
 mod examples;
 mod permutations;
@@ -30,8 +29,8 @@ use std::time::Instant;
 use search::Step;
 pub(crate) use violation::Violation;
 
-/// A session as an answer tells of it. Tokens are numbered by whoever records, each with a number
-/// that no other has.
+/// A session as an answer describes it. The recorder numbers the tokens, each with a number of its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
     pub(crate) token: u64,
@@ -39,7 +38,7 @@ pub(crate) struct Session {
     pub(crate) expires_at_ms: i64,
 }
 
-/// What a client asks of the session of an account.
+/// A request of a client for the session of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     LogIn { default_group: usize },
@@ -55,8 +54,8 @@ pub(crate) enum Call {
         account: usize,
         ask: Ask,
     },
-    /// The clock that all nodes read goes on to this reading, and never back. It concerns every
-    /// account. The reading is known before the clock moves, so one client at a time moves it.
+    /// Moves the clock of all nodes forward to this reading, for every account. The reading is
+    /// known before the clock moves, so one client at a time moves it.
     Advance {
         now_ms: i64,
     },
@@ -64,17 +63,18 @@ pub(crate) enum Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// To a login or a switch.
+    /// The answer to a login or a switch.
     OpenedSession(Session),
-    /// To a log out.
+    /// The answer to a log out.
     Ended,
-    /// To a use: the group whose data it was shown.
+    /// The answer to a use: the group whose data it contained.
     Seen { group: usize },
-    /// The token is not the one that stands: -4.
+    /// The token is not the valid one: -4.
     Refused,
     /// The clock has moved.
     Advanced,
-    /// An answer that does not say what was done: HTTP 500, a broken connection, a timeout.
+    /// An answer that does not say whether the call took effect: HTTP 500, a broken connection, a
+    /// timeout.
     Unknown,
 }
 
@@ -95,14 +95,14 @@ pub(crate) struct Op {
     pub(crate) reply: Option<Reply>,
 }
 
-/// Takes down a history while clients run.
+/// Records a history while clients run.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     start: Instant,
     ops: Mutex<Vec<Op>>,
 }
 
-/// A call that is under way.
+/// A call without an answer so far.
 #[derive(Debug)]
 #[must_use = "a call whose answer is not told counts as unknown"]
 pub(crate) struct UnderWay(usize);
@@ -116,7 +116,7 @@ impl Recorder {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap()
     }
 
-    /// To be called before anything is sent. A client that stops after this leaves a call whose
+    /// Must be called before anything is sent. A client that stops after this leaves a call whose
     /// answer is unknown, as it should.
     pub(crate) fn asks(&self, client: usize, call: Call) -> UnderWay {
         let asked_ns = self.elapsed_ns();
@@ -125,13 +125,14 @@ impl Recorder {
         UnderWay(ops.len() - 1)
     }
 
-    /// To be called when the whole answer is there, and before anyone is told of its token.
+    /// Must be called when the whole answer has arrived, and before any other client learns its
+    /// token.
     pub(crate) fn answered(&self, call: UnderWay, answer: Answer) {
         let at_ns = self.elapsed_ns();
         self.ops.lock().unwrap()[call.0].reply = Some(Reply { at_ns, answer });
     }
 
-    /// The history so far.
+    /// Returns the history so far.
     pub(crate) fn ops(&self) -> Vec<Op> {
         self.ops.lock().unwrap().clone()
     }
@@ -149,7 +150,7 @@ pub(crate) fn check(ops: &[Op]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// The ops are in order of when they were asked.
+/// The operations are sorted by the time at which they were sent.
 fn check_account(account: usize, ops: &[Op]) -> Result<(), Violation> {
     let mut ends: Vec<End> = (0..).zip(ops).filter_map(|(at, op)| End::of(at, op)).collect();
     ends.sort_unstable();
@@ -157,7 +158,7 @@ fn check_account(account: usize, ops: &[Op]) -> Result<(), Violation> {
     if is_explained(ops, *last) {
         return Ok(());
     }
-    // Whatever explains a history explains each of its beginnings.
+    // An order that explains a history explains each of its beginnings.
     let first = ends.partition_point(|end| is_explained(ops, *end));
     Err(Violation::new(account, ops, ends[first]))
 }
@@ -167,14 +168,14 @@ fn is_explained(ops: &[Op], end: End) -> bool {
     search::is_explained(steps)
 }
 
-/// Where a beginning of a history ends: with the answer of this op, which is a part of it.
+/// The end of a beginning of a history: the answer of this operation, which is a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     at_ns: u64,
     op: usize,
 }
 
-/// What the beginning of a history knows of a call.
+/// What the beginning of a history contains of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timing {
     Answered { at_ns: u64 },
@@ -198,7 +199,7 @@ impl End {
 }
 
 impl Call {
-    /// The one account that it concerns.
+    /// Returns the one account that it concerns.
     fn account(self) -> Option<usize> {
         match self {
             Call::Session { account, .. } => Some(account),

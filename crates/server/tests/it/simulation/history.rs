@@ -1,4 +1,4 @@
-//! Plays one history against the server, and holds each answer against the model's.
+//! Plays one history against the server, and compares each answer with the model's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,18 +12,18 @@ use crate::harness::{
     Caller, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash,
 };
 
-/// A house with a connection for each worker, in which one history is played after another, each
-/// with accounts and groups of its own.
+/// A server with a connection for each worker, on which histories are played one after another,
+/// each with accounts and groups of its own.
 pub(super) struct Lane {
     server: TestServer,
     callers: Vec<Caller>,
     hashes: [String; PASSWORDS.len()],
     played: usize,
-    /// How often each kind of answer was given.
+    /// Counts of each kind of answer.
     pub(super) answers: BTreeMap<String, usize>,
 }
 
-/// The first answer that was not the model's, and what had happened until then.
+/// The first answer that differed from the model's, and the steps until then.
 #[derive(Debug)]
 pub(super) struct Difference {
     seed: u64,
@@ -49,7 +49,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// One history under way.
+/// One history in progress.
 struct Play<'a> {
     lane: &'a mut Lane,
     model: Model,
@@ -107,7 +107,7 @@ impl Lane {
             let operation = operation::next(&mut chance, &play.model, &play.held);
             play.step(seed, operation).await?;
         }
-        // In the end every token that ever was is tried.
+        // In the end every token that ever existed is tried.
         for token in 0..play.model.issued {
             play.step(seed, Operation::Use { worker: token % WORKERS, token }).await?;
         }
@@ -220,7 +220,7 @@ impl Play<'_> {
         self.lane.callers[worker].call(path, Some(&token), body).await
     }
 
-    /// A token that was answered gets the next number, and its worker holds it from now on.
+    /// A token in an answer gets the next number, and its worker uses it from now on.
     fn hold(&mut self, worker: usize, reply: &Reply) {
         if let Some(token) = token_of(reply) {
             assert!(!self.tokens.iter().any(|old| old == token), "a token was issued twice");
@@ -244,7 +244,7 @@ impl Play<'_> {
         Err(Box::new(Difference { seed, steps, expected, answered }))
     }
 
-    /// What a reply says, in the model's words.
+    /// Returns a reply in the model's terms.
     fn answer(&self, reply: &Reply) -> Option<Answer> {
         let data = reply.data();
         let group = |id: &serde_json::Value| {

@@ -1,8 +1,7 @@
-//! A planted bug, on the wire and not in the product: for a moment after a switch, a request that
-//! brings the old token is passed on with the new one, as a server would answer that still let the
-//! old one in.
+//! A planted bug, on the wire and not in the product: for a moment after a switch, a request with
+//! the old token is passed on with the new one, as if the server still accepted the old one.
 
-/// How many requests the moment lasts.
+/// The number of requests that the moment lasts.
 const MOMENT: usize = 2;
 
 #[derive(Debug, Default)]
@@ -12,13 +11,13 @@ pub(super) struct Meddler {
 }
 
 impl Meddler {
-    /// A switch was answered.
+    /// Notes that a switch was answered.
     pub(super) fn saw_switch(&mut self, old: &str, new: &str) {
         self.replaced = Some((old.to_owned(), new.to_owned()));
         self.requests_left = MOMENT;
     }
 
-    /// The token that a request is passed on with.
+    /// Returns the token with which a request is passed on.
     pub(super) fn passes_on(&mut self, token: &str) -> String {
         let within_the_moment = self.requests_left > 0;
         self.requests_left = self.requests_left.saturating_sub(1);

@@ -1,11 +1,11 @@
-//! What a session is, in plain structs: the reference that the server is held against.
+//! The model of a session, in plain structs: the reference for the server's answers.
 
-/// Tokens are told apart by when they were issued.
+/// Tokens are identified by the order in which they were issued.
 pub(super) type TokenNo = usize;
 
 pub(super) const VALIDITY_MS: i64 = 7_200_000;
 
-/// What a call answers; groups by their number in the history.
+/// The answer to a call; groups by their number in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     OpenedSession { group: usize, switchable: Vec<usize>, expires: i64 },
@@ -26,7 +26,7 @@ fn group_closed() -> Answer {
     refused(-1, "Group does not exist or has been deactivated")
 }
 
-/// What `apply` gives or takes away.
+/// The rights that `apply` grants or withdraws.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Password { account: usize, password: usize },
@@ -48,7 +48,7 @@ pub(super) struct Account {
     pub(super) password: usize,
     pub(super) enabled: bool,
     pub(super) api: bool,
-    /// Those assigned, in the account's own order.
+    /// The assigned groups, in the account's own order.
     pub(super) groups: Vec<usize>,
     pub(super) session: Option<Session>,
 }
@@ -67,7 +67,7 @@ impl Model {
         assigned.filter(|group| self.active[*group]).collect()
     }
 
-    /// The account whose one live session the token is.
+    /// Returns the account whose one live session has the token.
     fn proven(&self, token: TokenNo) -> Option<usize> {
         let stands = |session: &Session| session.token == token && self.now < session.expires;
         self.accounts.iter().position(|account| account.session.as_ref().is_some_and(stands))
@@ -119,7 +119,8 @@ impl Model {
         }
     }
 
-    /// What is taken away ends at once; giving it back does not bring a session back.
+    /// AUTH-24: a right that is withdrawn ends the session at once; granting it again does not
+    /// restore the session.
     pub(super) fn change(&mut self, change: &Change) {
         match change {
             Change::Active { group, active } => self.active[*group] = *active,

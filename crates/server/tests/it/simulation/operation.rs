@@ -1,4 +1,4 @@
-//! What workers and the operator do, by chance.
+//! The operations of workers and of the operator, at random.
 
 use super::model::{Change, Model, TokenNo, VALIDITY_MS};
 use crate::chance::Chance;
@@ -21,7 +21,7 @@ pub(super) enum Operation {
     Apply(Change),
 }
 
-/// The next operation; `held` is what each worker believes to be the token.
+/// Returns the next operation; `held` is the token that each worker believes to be valid.
 pub(super) fn next(
     chance: &mut Chance,
     model: &Model,
@@ -45,7 +45,7 @@ pub(super) fn next(
     }
 }
 
-/// Mostly what the worker holds, which another may have replaced; else the newest, or any.
+/// Mostly the worker's own token, which another may have replaced; else the newest, or any.
 fn token(chance: &mut Chance, model: &Model, held: Option<TokenNo>) -> Option<TokenNo> {
     let newest = model.issued.checked_sub(1)?;
     Some(match chance.below(4) {
@@ -55,7 +55,7 @@ fn token(chance: &mut Chance, model: &Model, held: Option<TokenNo>) -> Option<To
     })
 }
 
-/// Some time, or until exactly a session's end, or a millisecond before it.
+/// Some time, or until exactly the end of a session, or a millisecond before it.
 fn a_while(chance: &mut Chance, model: &Model) -> i64 {
     let session = &model.accounts[chance.below(ACCOUNTS)].session;
     let left = session.as_ref().map(|session| session.expires - model.now);
@@ -67,7 +67,7 @@ fn a_while(chance: &mut Chance, model: &Model) -> i64 {
     }
 }
 
-/// Gives back more readily than it takes, so that there is always something to take.
+/// Grants more often than it withdraws, so that there is always something to withdraw.
 fn change(chance: &mut Chance, model: &Model) -> Change {
     let (account, group) = (chance.below(ACCOUNTS), chance.below(GROUPS));
     let who = &model.accounts[account];

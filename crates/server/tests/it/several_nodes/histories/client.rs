@@ -1,4 +1,4 @@
-//! One of the clients: what it asks, by chance, and what it makes of the answer.
+//! A client: its requests, at random, and its reading of the answers.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::harness::{
     Caller, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH, post,
 };
 
-/// As long as a session is good, and a part of it.
+/// The validity of a session, and a part of it.
 const CLOCK_MOVES: [Duration; 2] = [Duration::from_secs(7_200), Duration::from_secs(2_400)];
 
-/// The tokens that were answered so far.
+/// The tokens in the answers so far.
 #[derive(Default)]
 pub(super) struct Heard(Vec<Token>);
 
@@ -26,7 +26,7 @@ struct Token {
 }
 
 impl Heard {
-    /// The number of a token; the same text has the same.
+    /// Returns the number of a token; the same text has the same number.
     fn number(&mut self, account: usize, text: String) -> u64 {
         if let Some(known) = self.0.iter().find(|token| token.text == text) {
             return known.number;
@@ -36,7 +36,7 @@ impl Heard {
         number
     }
 
-    /// What a reply comes to.
+    /// Returns the meaning of a reply.
     fn answer(&mut self, account: usize, ask: Ask, reply: &Reply) -> Answer {
         match (reply.code(), ask) {
             (200, Ask::LogIn { .. } | Ask::Switch { .. }) => {
@@ -56,7 +56,7 @@ impl Heard {
         self.0[usize::try_from(number).unwrap()].text.clone()
     }
 
-    /// The latest of an account, the newest first.
+    /// Returns the latest tokens of an account, the newest first.
     fn latest(&self, account: usize) -> Vec<u64> {
         let of_account = self.0.iter().rev().filter(|token| token.account == account);
         of_account.map(|token| token.number).take(3).collect()
@@ -86,13 +86,13 @@ impl Client {
         self.number
     }
 
-    /// Logs in, whatever chance says.
+    /// Logs in, without a random choice.
     pub(super) async fn log_in(&mut self, history: &History, account: usize) {
         let node = self.chance.below(NODES);
         self.call(history, (node, account), Ask::LogIn { default_group: account }).await;
     }
 
-    /// Asks something.
+    /// Sends a random request.
     pub(super) async fn ask(&mut self, history: &History) {
         if self.chance.once_in(80) {
             return self.move_clock(history).await;
@@ -139,7 +139,7 @@ impl Client {
             return history.recorder.answered(asked, Answer::Seen { group });
         }
         let reply = self.send(&history.nodes, node, &request).await;
-        // Nobody else hears of a token before its answer has been taken down.
+        // Other clients learn a token only after its answer has been recorded.
         let mut heard = history.heard.lock().unwrap();
         let answer = reply.map_or(Answer::Unknown, |reply| heard.answer(account, ask, &reply));
         history.recorder.answered(asked, answer);
@@ -165,7 +165,7 @@ impl Client {
         Request { path, token, body }
     }
 
-    /// Without an answer, there is another connection.
+    /// Opens another connection when there is no answer.
     async fn send(&mut self, nodes: &Nodes, node: usize, request: &Request) -> Option<Reply> {
         let mut parts = post(&format!("/v8/{}", request.path));
         if let Some(token) = &request.token {
@@ -180,7 +180,7 @@ impl Client {
     }
 }
 
-/// The group that a page of devices or of the wanderer's orders tells of.
+/// Returns the group in a page of devices, or of the orders of the device that moved.
 fn group_of(data: &Value) -> usize {
     let number = |record: &Value| {
         let name = record["groupId"].as_str().or(record["orderId"].as_str());

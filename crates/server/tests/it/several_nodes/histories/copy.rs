@@ -1,6 +1,6 @@
-//! A planted bug, on the wire and not in the product, which has no cache that could be switched on:
-//! whoever asks one node is told what that node told of the same token a moment ago. It forgets no
-//! expiry: that would be found sooner, and by easier tests.
+//! A planted bug, on the wire and not in the product, which has no such cache: a request to one
+//! node is answered with that node's answer to the same token a moment ago. The cache respects the
+//! expiry; the opposite would be found sooner, and by simpler tests.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ pub(super) struct Copy {
     seen: Mutex<HashMap<String, Seen>>,
 }
 
-/// What was seen with a token, and when.
+/// The answer to a token, and its time.
 struct Seen {
     group: usize,
     at: Instant,

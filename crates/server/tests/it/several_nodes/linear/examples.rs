@@ -1,4 +1,4 @@
-//! Small histories by hand: each one's sentence says what it shows.
+//! Small histories, written by hand: the name of each test says what it shows.
 
 use std::ops::Range;
 use std::thread;
@@ -21,7 +21,7 @@ fn log_in(client: usize, us: Range<u64>, token: u64) -> Op {
     ask(client, us, Ask::LogIn { default_group: 0 }, Answer::OpenedSession(session))
 }
 
-/// To group 1.
+/// Returns a switch to group 1.
 fn switch(client: usize, us: Range<u64>, token: u64, successor: u64) -> Op {
     let session = Session { token: successor, group: 1, expires_at_ms: EXPIRES_AT_MS };
     ask(client, us, Ask::Switch { token, group: 1 }, Answer::OpenedSession(session))
@@ -39,7 +39,7 @@ fn expire(client: usize, us: Range<u64>) -> Op {
     op(client, us, Call::Advance { now_ms: EXPIRES_AT_MS }, Answer::Advanced)
 }
 
-/// The same call, with another answer.
+/// Returns the same call with another answer.
 fn answered(answer: Answer, op: Op) -> Op {
     Op { reply: op.reply.map(|reply| Reply { answer, ..reply }), ..op }
 }
@@ -52,7 +52,7 @@ fn unknown(op: Op) -> Op {
     answered(Answer::Unknown, op)
 }
 
-/// The same call, of which nothing was heard.
+/// Returns the same call without an answer.
 fn unheard(op: Op) -> Op {
     Op { reply: None, ..op }
 }
@@ -68,7 +68,7 @@ fn fits(what: &str, ops: &[Op]) {
     }
 }
 
-/// The last of the ops is the one whose answer fits no order.
+/// The answer of the last operation fits no order.
 fn breaks(what: &str, ops: &[Op]) {
     let Err(violation) = check(&and_then(ops)) else { panic!("{what}: not found") };
     assert_eq!(Some(violation.last()), ops.last(), "{what}\n{violation}");
@@ -218,7 +218,7 @@ fn accounts_do_not_touch_each_other() {
     );
 }
 
-/// A person sees what happened in the order in which it was asked.
+/// The table lists operations in the order in which they were sent.
 #[test]
 fn a_violation_is_a_table() {
     let ops = and_then(&[
@@ -258,7 +258,7 @@ fn what_threads_record_is_checked() {
                     let under_way = recorder.asks(client, call);
                     recorder.answered(under_way, Answer::Seen { group: 0 });
                 }
-                // It hears no more of this one.
+                // The answer to this one is never recorded.
                 let _ = recorder.asks(client, call);
             });
         }

@@ -1,4 +1,4 @@
-//! The search against the plainest one: every order of a few calls, tried one by one.
+//! The search against the simplest one: every order of a few calls, tried one by one.
 
 use super::schedule::{Size, history};
 use super::sessions::FAULTS;
@@ -23,7 +23,7 @@ impl Row {
         self.session.is_some_and(stands)
     }
 
-    /// The row after a call, if this is how it answers.
+    /// Returns the row after a call, if it answers in this way.
     fn after(self, op: &Op) -> Option<Row> {
         let Call::Session { ask, .. } = op.call else { return self.advanced(op.call) };
         let (token, group) = match ask {
@@ -39,7 +39,7 @@ impl Row {
                 (session.group == group).then_some(Some(session))?
             }
             (Ask::Use { .. }, Answer::Unknown) => self.session,
-            // A token that nobody knows is as good as none.
+            // A token that no client knows is as good as none.
             (Ask::LogOut { .. }, Answer::Ended) | (_, Answer::Unknown) => None,
             (Ask::Use { .. }, Answer::Seen { group }) => {
                 self.session.filter(|session| session.group == group).map(Some)?
@@ -66,7 +66,7 @@ fn some_order_explains(left: &[Op], row: Row) -> bool {
     })
 }
 
-/// Calls and answers by chance, right ones and wrong ones.
+/// Returns random calls and answers, right ones and wrong ones.
 fn any_history(chance: &mut Chance) -> Vec<Op> {
     let calls = 2 + chance.below(CALLS - 1);
     let mut instants: Vec<u64> =
@@ -125,7 +125,7 @@ fn the_search_says_what_trying_every_order_says() {
     assert!((2_000..18_000).contains(&explained), "{explained}");
 }
 
-/// Calls that were really made, to sessions with a fault: nearly right, and right most often.
+/// Calls of clients to sessions with a fault: nearly right, and right most often.
 #[test]
 fn the_search_says_it_too_of_sessions_with_a_fault() {
     const SIZE: Size = Size { clients: 4, accounts: 1, steps: 60, breaks_one_in: 20 };

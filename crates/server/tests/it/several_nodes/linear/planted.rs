@@ -1,4 +1,4 @@
-//! Each way to break the promise that is known from caches, replicas and lost writes is found.
+//! Every known way to break the promise, with caches, replicas and lost writes, is found.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::schedule::{USUAL, history};
 use super::sessions::Fault;
 use super::{Answer, Ask, Call, Op, Violation, check};
 
-/// Finds the fault, and says how soon.
+/// Finds the fault, and prints how soon.
 fn find(fault: Fault, within: u64) -> Violation {
     let mut slowest = Duration::ZERO;
     for seed in 0..within {
@@ -62,7 +62,7 @@ fn a_token_that_is_accepted_after_its_expiry_is_found() {
     find(Fault::ForgetsExpiry, 20);
 }
 
-/// What is shown is no longer than it must be: one answer less, and there is an order.
+/// A reported history is minimal: without its last answer there is an order.
 #[test]
 fn without_its_last_answer_what_is_shown_is_explained() {
     let mut shown = 0;

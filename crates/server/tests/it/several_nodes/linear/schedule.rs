@@ -1,5 +1,5 @@
-//! Histories of clients that really share sessions. A call goes through four steps (it is asked,
-//! reads the clock, takes effect, is answered), and chance says which client takes its next step.
+//! Histories of clients that share sessions. A call goes through four steps (it is sent, reads the
+//! clock, takes effect, is answered), and the client that takes the next step is chosen at random.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(super) struct Size {
     pub(super) accounts: usize,
     /// About four make a call.
     pub(super) steps: usize,
-    /// At one step in so many a client hears no more of its call.
+    /// At one step in so many a client loses the answer to its call.
     pub(super) breaks_one_in: usize,
 }
 
@@ -36,14 +36,14 @@ struct Schedule {
     now_ns: u64,
     sessions: Sessions,
     clients: Vec<Option<Request>>,
-    /// Requests that no client waits for any more, and that may still take effect.
+    /// Requests whose answer no client awaits any more, and that may still take effect.
     strays: Vec<Request>,
-    /// The tokens of each account that were answered, in that order.
+    /// The tokens of each account, in the order in which they were answered.
     tokens: Vec<Vec<u64>>,
     ops: Vec<Op>,
 }
 
-/// The history of a seed. Some of its calls are still under way when it ends.
+/// Returns the history of a seed. Some of its calls have no answer yet when it ends.
 pub(super) fn history(seed: u64, size: Size, fault: Option<Fault>) -> Vec<Op> {
     let sessions = Sessions::of(size.accounts, fault, Chance::seeded(!seed));
     let mut schedule = Schedule {

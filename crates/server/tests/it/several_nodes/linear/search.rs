@@ -1,16 +1,16 @@
-//! The search for an order, after Wing and Gong, with Lowe's memory of what was tried.
+//! The search for an order: the algorithm of Wing and Gong, with Lowe's cache of tried states.
 //!
 //! A node of the search is the set of steps that have been placed and the session that they left.
-//! Next may come each step that was asked before any unplaced one was answered. Two things keep it
-//! small. A step that only reads is placed as soon as its answer is right, since that takes nothing
-//! from the others. And of the logins with unknown answers the oldest goes first, since all of them
-//! do the same and none has an end.
+//! Each step that was sent before any unplaced one was answered may come next. Two things keep the
+//! search small. A step that only reads is placed as soon as its answer is right, since that
+//! excludes no order of the others. And of the logins with unknown answers the oldest goes first,
+//! since all of them have the same effect and none has an end.
 
 use std::collections::HashSet;
 
 use super::{Answer, Ask, Call, Op, Session, Timing};
 
-/// What a call did, by its answer, as far as anybody can tell afterwards.
+/// The effect of a call, as far as its answer shows.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     Opens(Session),
@@ -21,7 +21,7 @@ enum Effect {
     Ends {
         token: u64,
     },
-    /// A login that made a token which nobody knows.
+    /// A login whose token no client knows.
     EndsAny,
     Advances {
         now_ms: i64,
@@ -78,12 +78,12 @@ impl Effect {
 pub(super) struct Step {
     effect: Effect,
     asked_ns: u64,
-    /// Without it, the step may be placed anywhere from there on, or nowhere.
+    /// Without it, the step may be placed anywhere from its start on, or nowhere.
     answered_ns: Option<u64>,
 }
 
 impl Step {
-    /// `None` when it says nothing of the session.
+    /// Returns `None` when the call says nothing about the session.
     pub(super) fn of(op: &Op, timing: Timing) -> Option<Step> {
         let answered_ns = match timing {
             Timing::Answered { at_ns } => Some(at_ns),
@@ -97,7 +97,7 @@ impl Step {
     }
 }
 
-/// What stands between two steps. A session that has run out is none.
+/// The state between two steps. A session that has expired is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     now_ms: i64,
@@ -109,7 +109,7 @@ impl State {
         self.session.is_some_and(|session| session.token == token)
     }
 
-    /// The state after a step, if its answer is right in this one.
+    /// Returns the state after a step, if its answer is right in this one.
     fn after(self, effect: Effect) -> Option<State> {
         let opened = |session: Session| State {
             session: Some(session).filter(|session| self.now_ms < session.expires_at_ms),
@@ -160,9 +160,10 @@ impl Placed {
     }
 }
 
-/// Whether an order of the steps makes each answer right.
+/// Returns whether an order of the steps makes each answer right.
 pub(super) fn is_explained(mut steps: Vec<Step>) -> bool {
-    // What was answered first most often happened first, and what has no answer often not at all.
+    // Steps that were answered first most often happened first, and those without an answer often
+    // not at all.
     steps.sort_by_key(|step| (step.answered_ns.unwrap_or(u64::MAX), step.asked_ns));
     let mut seen = HashSet::new();
     let start = State { now_ms: i64::MIN, session: None };
@@ -180,13 +181,13 @@ pub(super) fn is_explained(mut steps: Vec<Step>) -> bool {
     false
 }
 
-/// When the first of the unplaced answers was there; `None` when all are placed.
+/// Returns the time of the first answer of an unplaced step; `None` when all are placed.
 fn horizon_ns(steps: &[Step], placed: &Placed) -> Option<u64> {
     let first = (0..steps.len()).find(|at| !placed.has(*at))?;
     steps[first].answered_ns
 }
 
-/// The unplaced steps that may come next.
+/// Returns the unplaced steps that may come next.
 fn candidates(steps: &[Step], placed: &Placed) -> Vec<(usize, Effect)> {
     let Some(horizon_ns) = horizon_ns(steps, placed) else { return Vec::new() };
     let may_come = |at: &usize| !placed.has(*at) && steps[*at].asked_ns <= horizon_ns;
@@ -205,7 +206,7 @@ fn place_reads(steps: &[Step], placed: &mut Placed, state: State) {
     }
 }
 
-/// Each way to go on with a step that changes something.
+/// Returns each way to continue with a step that changes something.
 fn writes(steps: &[Step], placed: &Placed, state: State) -> Vec<(Placed, State)> {
     let mut ways = Vec::new();
     let mut has_unknown_login = false;
@@ -214,7 +215,7 @@ fn writes(steps: &[Step], placed: &Placed, state: State) -> Vec<(Placed, State)>
             continue;
         }
         let after = state.after(effect).filter(|_| !effect.only_reads());
-        // A step that need not be placed is only worth it for what it changes.
+        // A step that need not be placed is useful only for the change that it makes.
         let after = after.filter(|after| steps[at].answered_ns.is_some() || *after != state);
         ways.extend(after.map(|after| (placed.with(at), after)));
     }

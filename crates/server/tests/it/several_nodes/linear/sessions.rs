@@ -5,26 +5,26 @@ use crate::chance::Chance;
 
 pub(super) const NODES: usize = 3;
 pub(super) const VALIDITY_MS: i64 = 7_200_000;
-/// How old a node's copy of a row may be.
+/// The maximum age of a node's cached row.
 const COPY_LASTS_NS: u64 = 1_000_000;
 /// One write in so many is lost where writes are lost.
 const LOSES_ONE_IN: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A node accepts whatever its copy of the row accepts, and looks at the row only otherwise.
+    /// A node accepts every token that its cached row accepts, and reads the row only otherwise.
     CopyAccepts,
-    /// A node asks its copy alone.
+    /// A node reads its cached row alone.
     CopyDecides,
-    /// The token is compared with the row, and the group taken from the copy.
+    /// The token is compared with the row, and the group comes from the cache.
     CopyTellsGroup,
-    /// A switch compares the token when it starts, and does not when it writes.
+    /// A switch compares the token when it starts, and not when it writes.
     SwitchComparesEarly,
     /// A log out compares the account alone.
     LogOutComparesNothing,
-    /// Now and then a login, switch or log out is answered and not kept.
+    /// Now and then a login, switch or log out is answered and not stored.
     LosesWrites,
-    /// Nobody looks at the expiry.
+    /// The expiry is ignored.
     ForgetsExpiry,
 }
 
@@ -38,14 +38,14 @@ pub(super) const FAULTS: [Fault; 7] = [
     Fault::ForgetsExpiry,
 ];
 
-/// What a request has read before it does anything.
+/// The state that a request has read before it takes effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Started {
     now_ms: i64,
     row: Option<Session>,
 }
 
-/// What a node keeps of an account's row.
+/// A node's cached copy of an account's row.
 #[derive(Clone, Copy, Debug)]
 struct Copied {
     at_ns: u64,
@@ -77,7 +77,7 @@ impl Sessions {
         Started { now_ms: self.now_ms, row }
     }
 
-    /// Does at one instant all that a call does.
+    /// Performs all effects of a call at one instant.
     pub(super) fn perform(&mut self, at_ns: u64, call: Call, started: Started) -> Answer {
         let (node, account, ask) = match call {
             Call::Session { node, account, ask } => (node, account, ask),
@@ -135,7 +135,7 @@ impl Sessions {
         row.filter(|session| session.token == token).filter(runs)
     }
 
-    /// The group that a use is shown.
+    /// Returns the group that a use is shown.
     fn seen(
         &self,
         row: Option<Session>,

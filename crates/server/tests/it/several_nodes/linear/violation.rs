@@ -1,4 +1,4 @@
-//! What a person is shown of a history that no order explains.
+//! The report of a history that no order explains.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use super::{Answer, Ask, Call, End, Op, Timing};
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     account: usize,
-    /// In order of when they were asked. Calls that say nothing of the session are left out.
+    /// Sorted by the time at which they were sent. Calls that say nothing about the session are
+    /// left out.
     ops: Vec<(Op, Timing)>,
     last: usize,
 }
@@ -29,12 +30,12 @@ impl Violation {
         violation
     }
 
-    /// The op whose answer completes it: without this answer there is an order.
+    /// The operation whose answer completes it: without this answer there is an order.
     pub(crate) fn last(&self) -> &Op {
         &self.ops[self.last].0
     }
 
-    /// The ops of the beginning.
+    /// Returns the operations of the beginning.
     pub(crate) fn ops(&self) -> impl Iterator<Item = &Op> {
         self.ops.iter().map(|(op, _)| op)
     }
@@ -64,7 +65,7 @@ fn row(mark: &str, [asked, answered, client, node, call, answer]: [&str; 6]) -> 
     format!("{mark} {asked:>11} {answered:>11} {client:>6} {node:>4}  {call:26} {answer}")
 }
 
-/// When it was answered and what, as far as the beginning knows.
+/// Returns the time of the answer and the answer, as far as the beginning contains them.
 fn answer_of(op: &Op, timing: Timing) -> (String, String) {
     let known = matches!(timing, Timing::Answered { .. }) || op.answer() == Answer::Unknown;
     match op.reply {
@@ -74,7 +75,7 @@ fn answer_of(op: &Op, timing: Timing) -> (String, String) {
     }
 }
 
-/// Nanoseconds, told in microseconds.
+/// Nanoseconds, printed as microseconds.
 struct Micros(u64);
 
 impl fmt::Display for Micros {
