@@ -1,7 +1,7 @@
 //! `kiosque archive`
 
+use kiosque_clock::Clock;
 use kiosque_model::ActedBy;
-use kiosque_server::clock::Clock;
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;

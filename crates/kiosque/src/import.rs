@@ -5,8 +5,8 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use kiosque_clock::Clock;
 use kiosque_model::ActedBy;
-use kiosque_server::clock::Clock;
 use kiosque_server::ingest::csv::Mapping;
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson, import_report};
 use kiosque_server::ingest::rejected::Rejected;

@@ -1,7 +1,7 @@
 //! `kiosque move`
 
 use anyhow::Context;
-use kiosque_server::clock::Clock;
+use kiosque_clock::Clock;
 use kiosque_store::{Moving, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use kiosque_clock::Clock;
 use kiosque_model::Zone;
-use kiosque_server::clock::Clock;
 use kiosque_server::ingest::record::Records;
 use kiosque_store::{Error, OpenOptions, Store, StoreLocation, WhenAbsent};
 

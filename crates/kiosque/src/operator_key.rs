@@ -2,8 +2,8 @@
 
 use anyhow::{Context, bail};
 use jiff::Timestamp;
+use kiosque_clock::{Clock, Entropy};
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
-use kiosque_server::clock::{Clock, Entropy};
 use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
 use serde_json::json;
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use kiosque_clock::{Clock, Entropy};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_server::clock::{Clock, Entropy};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Audience, Listener, Stop};
 use kiosque_store::{Archived, Error, Store};

@@ -8,8 +8,8 @@ use kiosque_model::{PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
-use crate::clock::NoEntropy;
 use crate::locale::{self, Locale, Message};
+use kiosque_clock::NoEntropy;
 
 /// What a page of ten orders takes, more or less.
 const USUAL_PAGE_BYTES: usize = 12 << 10;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use kiosque_model::{Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
-use crate::clock::{Clock, Entropy, NoEntropy};
 use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
@@ -14,6 +13,7 @@ use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use crate::{operator, router};
+use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 
 /// How a server behaves, where the operator has a say.
 #[derive(Clone, Debug)]
@@ -125,9 +125,4 @@ impl App {
     pub(crate) fn online_since(&self, now: UnixMs) -> OnlineSince {
         OnlineSince(now.plus_ms(-millis(self.settings.online_window)))
     }
-}
-
-/// A duration as the model counts it; longer than any that matters is as good as forever.
-pub(crate) fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use kiosque_model::{Limits, Place, UnixMs};
 use sha2::{Digest, Sha256};
 
-use crate::app::millis;
+use kiosque_clock::millis;
 
 /// How far requests may be out of turn, each with the time at which it was looked at; a clock that
 /// is further back was set back.

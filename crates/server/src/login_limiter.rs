@@ -8,8 +8,8 @@ use kiosque_model::{Limits, Place, Refusal};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::clock::Clock;
 use crate::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, Limited, Taken};
+use kiosque_clock::Clock;
 
 /// The gate.
 #[derive(Debug)]

@@ -3,10 +3,42 @@
 use super::Fault;
 
 /// The arrows of the house; there are no others. What a crate uses for its tests alone is free.
-const ARROWS: [(&str, &[&str]); 8] = [
-    ("crates/kiosque", &["kiosque-server", "kiosque-store", "kiosque-model", "kiosque-testdb"]),
-    ("crates/server", &["kiosque-store", "kiosque-model", "kiosque-contract"]),
-    ("crates/store", &["kiosque-model"]),
+const ARROWS: [(&str, &[&str]); 11] = [
+    (
+        "crates/kiosque",
+        &[
+            "kiosque-server",
+            "kiosque-ingest",
+            "kiosque-store",
+            "kiosque-model",
+            "kiosque-clock",
+            "kiosque-testdb",
+        ],
+    ),
+    (
+        "crates/server",
+        &[
+            "kiosque-ingest",
+            "kiosque-store",
+            "kiosque-model",
+            "kiosque-contract",
+            "kiosque-clock",
+            "kiosque-password",
+        ],
+    ),
+    (
+        "crates/ingest",
+        &[
+            "kiosque-store",
+            "kiosque-model",
+            "kiosque-contract",
+            "kiosque-clock",
+            "kiosque-password",
+        ],
+    ),
+    ("crates/store", &["kiosque-model", "kiosque-contract"]),
+    ("crates/password", &["kiosque-clock"]),
+    ("crates/clock", &["kiosque-model"]),
     ("crates/model", &[]),
     ("crates/contract", &[]),
     ("bench", &["kiosque-testdb", "kiosque-contract"]),

@@ -14,8 +14,7 @@ use kiosque_model::{
 use kiosque_store::{Applied, ApplyError, Credentials, NewHashes, Store};
 use serde::Deserialize;
 
-use crate::clock::{Entropy, NoEntropy};
-use crate::password;
+use kiosque_clock::{Entropy, NoEntropy};
 
 /// How a fleet file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,8 +176,8 @@ pub(crate) fn new_hash(
     match (given, kept) {
         (Password::Hash(hash), Some(kept)) if hash == kept => Ok(None),
         (Password::Hash(hash), _) => Ok(Some(hash.clone())),
-        (Password::Clear(clear), Some(kept)) if password::is_right(kept, clear) => Ok(None),
-        (Password::Clear(clear), _) => password::hash(clear, entropy).map(Some),
+        (Password::Clear(clear), Some(kept)) if kiosque_password::verify(kept, clear) => Ok(None),
+        (Password::Clear(clear), _) => kiosque_password::hash(clear, entropy).map(Some),
     }
 }
 
@@ -241,7 +240,7 @@ impl Faults {
             }
             (Some(clear), None) => Some(Password::Clear(clear)),
             (None, Some(hash)) => self
-                .check(&entry, "password_hash", password::check_hash(&hash))
+                .check(&entry, "password_hash", kiosque_password::check_hash(&hash))
                 .map(|()| Password::Hash(hash)),
             (None, None) => None,
         };
@@ -363,7 +362,7 @@ mod tests {
             [
                 "account a: password: must not be blank",
                 "account a: groups: g: stands more than once",
-                "account b: password_hash: is no argon2id hash in PHC form \
+                "account b: password_hash: is not an argon2id hash in PHC form \
                  ($argon2id$v=19$m=…,t=…,p=…$salt$hash)",
                 "product p: currency: ZZZ is no ISO 4217 code",
                 "product p: default_price: -1 is not between 0 and 1000000000000 minor units",

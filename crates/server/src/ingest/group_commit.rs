@@ -13,8 +13,8 @@ use kiosque_store::{Error, FleetSeen, Incoming, Outcome, Owners, Store, yield_if
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
 use super::import::{BATCH_START, InTurn, PAUSE, Prepared, group_of, next_size};
-use crate::clock::Clock;
 use batch::{Batch, Orders, Piece};
+use kiosque_clock::Clock;
 
 /// What a transaction is meant to take. A longer one would store a tenth more a second, since what
 /// is written grows slower than the orders do; but its pages are written at one stretch, and who

@@ -17,7 +17,7 @@ use kiosque_store::{ApplyError, Error, Incoming, Store};
 
 use super::record::{self, ProductNames};
 use super::rejected::Rejected;
-use crate::clock::Clock;
+use kiosque_clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;

@@ -14,8 +14,8 @@ use super::import::{Chunk, InTurn, check_block, in_turn};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use crate::answer::Failure;
-use crate::clock::Clock;
 use crate::metrics::OrderCounters;
+use kiosque_clock::Clock;
 
 /// Rejected lines that an answer lists; the others are counted.
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;

@@ -50,10 +50,10 @@ mod tests {
     use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
-    use crate::clock::{Clock, Entropy};
     use crate::ingest::record::Records;
     use crate::tls::{self, Certificate};
     use crate::{Audience, Listener, Settings, Stop};
+    use kiosque_clock::{Clock, Entropy};
 
     /// "200 when … the server is not stopping, else 503".
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Chance that a seed repeats.
 
-use kiosque_server::clock::Entropy;
+use kiosque_clock::Entropy;
 
 /// A small generator (splitmix64): the same seed gives the same numbers everywhere.
 #[derive(Clone, Debug)]

@@ -7,10 +7,10 @@ use kiosque_model::fleet::Fleet;
 use kiosque_store::Store;
 
 use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
-use crate::clock::Clock;
 use crate::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::ingest::rejected::{Content, Rejected};
 use crate::ingest::{line, record};
+use kiosque_clock::Clock;
 
 /// Imports a CSV report through a mapping.
 ///

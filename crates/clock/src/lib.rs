@@ -1,21 +1,23 @@
-//! Time and chance are parameters: everything else asks these two.
+//! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
+//! tests decide both; `clippy.toml` forbids reading the system clock anywhere else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use kiosque_model::UnixMs;
 
-/// Tells the time.
+/// A source of the current time.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The machine's clock.
+    /// The system clock.
     System,
-    /// A clock that stands until somebody sets it, for tests.
+    /// A clock that shows the stored milliseconds since 1970, for tests.
     Manual(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// The time now.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> UnixMs {
         match self {
@@ -25,12 +27,18 @@ impl Clock {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
 fn system_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// Gives random bytes.
+/// Returns a duration in milliseconds, saturating far above any duration in use.
+#[must_use]
+pub fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
+}
+
+/// A source of random bytes.
 #[derive(Clone)]
 pub struct Entropy(Arc<Fill>);
 
@@ -38,7 +46,7 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), NoEntropy> + Send + Sync;
 
 /// The source of random bytes failed; no token may be made without it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the machine gave no random bytes")]
+#[error("the operating system returned no random bytes")]
 pub struct NoEntropy;
 
 impl std::fmt::Debug for Entropy {
@@ -48,20 +56,20 @@ impl std::fmt::Debug for Entropy {
 }
 
 impl Entropy {
-    /// The machine's source.
+    /// Returns the operating system's source.
     #[must_use]
     pub fn system() -> Entropy {
         Entropy::from_fn(|bytes| getrandom::fill(bytes).map_err(|_| NoEntropy))
     }
 
-    /// A source of one's own, for tests.
+    /// Returns a source that calls `fill`, for tests.
     pub fn from_fn(
         fill: impl Fn(&mut [u8]) -> Result<(), NoEntropy> + Send + Sync + 'static,
     ) -> Entropy {
         Entropy(Arc::new(fill))
     }
 
-    /// `N` random bytes.
+    /// Returns `N` random bytes.
     ///
     /// # Errors
     /// The source failed.
