@@ -3,19 +3,24 @@
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
 use crate::db::{Ask, Read};
-use crate::sessions::SwitchableGroup;
-use crate::sql::statements;
+use crate::sql::{row, statements};
 use crate::{Error, Store};
 
+row! {
+    struct CredentialsRow { account_no: AccountNo, password_hash: String }
+    struct GroupRow { group_no: GroupNo, group_id: String, group_name: String }
+}
+
 statements! {
-    CREDENTIALS = "select account_no, password_hash from accounts where login_name = $1";
-    GROUPS = "select g.group_no, g.group_id, g.group_name
+    CREDENTIALS(login_name) -> CredentialsRow = "select account_no, password_hash
+        from accounts where login_name = $login_name";
+    GROUPS(account_no) -> GroupRow = "select g.group_no, g.group_id, g.group_name
         from account_groups ag join groups g on g.group_no = ag.group_no
-        where ag.account_no = $1 and g.active
+        where ag.account_no = $account_no and g.active
         order by ag.position";
-    OPEN_GROUP = "select g.group_no
+    OPEN_GROUP(account_no, group_id) -> GroupNo = "select g.group_no
         from groups g join account_groups ag on ag.group_no = g.group_no
-        where g.group_id = $2 and ag.account_no = $1 and g.active";
+        where g.group_id = $group_id and ag.account_no = $account_no and g.active";
 }
 
 /// What a password is compared with.
@@ -41,11 +46,20 @@ impl Store {
     pub async fn credentials(&self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
         self.db
             .one(&CREDENTIALS, &[login_name.as_str().into()], |row| {
-                let password_hash = row.text(1)?.to_owned();
-                Ok(Credentials { account: AccountNo(row.int(0)?), password_hash })
+                let CredentialsRow { account_no, password_hash } = row.read()?;
+                Ok(Credentials { account: account_no, password_hash })
             })
             .await
     }
+}
+
+/// A group that an account may select.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchableGroup {
+    /// The `groupId`.
+    pub group_id: String,
+    /// Its name.
+    pub group_name: String,
 }
 
 /// The active groups of an account, its default first.
@@ -53,9 +67,9 @@ pub(crate) async fn switchable(
     read: &Read<'_>,
     account: AccountNo,
 ) -> Result<Vec<(GroupNo, SwitchableGroup)>, Error> {
-    read.all(&GROUPS, &[account.0.into()], |row| {
-        let (group_id, group_name) = (row.text(1)?.to_owned(), row.text(2)?.to_owned());
-        Ok((GroupNo(row.int(0)?), SwitchableGroup { group_id, group_name }))
+    read.all(&GROUPS, &[account.into()], |row| {
+        let GroupRow { group_no, group_id, group_name } = row.read()?;
+        Ok((group_no, SwitchableGroup { group_id, group_name }))
     })
     .await
 }
@@ -66,11 +80,11 @@ pub(crate) async fn open_group(
     account: AccountNo,
     group: &GroupId,
 ) -> Result<Option<GroupNo>, Error> {
-    let params = [account.0.into(), group.as_str().into()];
-    read.one(&OPEN_GROUP, &params, |row| Ok(GroupNo(row.int(0)?))).await
+    let params = [account.into(), group.as_str().into()];
+    read.one(&OPEN_GROUP, &params, |row| row.read()).await
 }
 
 /// Asks for the number of an active group of the account, by the id that people see.
 pub(crate) fn ask_open_group(account: AccountNo, group: &GroupId) -> Ask<'_> {
-    Ask::new(&OPEN_GROUP, [account.0.into(), group.as_str().into()])
+    Ask::new(&OPEN_GROUP, [account.into(), group.as_str().into()])
 }

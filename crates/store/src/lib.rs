@@ -40,7 +40,7 @@ use std::time::Duration;
 use kiosque_model::money::MoneyFault;
 use kiosque_model::{Refusal, UnixMs, Zone};
 
-pub use accounts::Credentials;
+pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
 pub use audit::{AuditPage, AuditQuery};
@@ -57,7 +57,7 @@ pub use orders::{History, OrderQuery, Span, TradeNumbers};
 pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
-pub use sessions::{OpenedSession, SwitchableGroup};
+pub use sessions::OpenedSession;
 pub use transfer::{MoveError, MoveStep, Moved, Moving};
 pub use verify::Verified;
 

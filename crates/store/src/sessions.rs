@@ -8,9 +8,10 @@ use kiosque_model::{
     UnixMs,
 };
 
+use crate::accounts::{self, Credentials, SwitchableGroup};
 use crate::db::{Ask, Batch, Length, Write};
 use crate::sql::{Row, Sql, statements};
-use crate::{Credentials, Error, Refused, Store, accounts, audit, known_sources};
+use crate::{Error, Refused, Store, audit, known_sources};
 
 statements! {
     SESSION = "select s.account_no, s.group_no, s.token_digest, s.expires_at_ms,
@@ -34,15 +35,6 @@ statements! {
     SWAP = "update sessions set group_no = $3, token_digest = $4, expires_at_ms = $5
         where account_no = $1 and token_digest = $2";
     END = "delete from sessions where account_no = $1 and token_digest = $2";
-}
-
-/// A group that an account may select.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwitchableGroup {
-    /// The `groupId`.
-    pub group_id: String,
-    /// Its name.
-    pub group_name: String,
 }
 
 /// A session that has just been opened or switched.

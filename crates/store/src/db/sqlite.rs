@@ -284,7 +284,7 @@ fn run<B: Batch>(
     let (mut found, asks, shortcut) = (B::Found::default(), batch.asks(), batch.shortcut());
     let Some((proof, others)) = asks.split_first() else { return Ok(Some(found)) };
     debug_assert!(proof.of.is_none(), "a proof is one statement");
-    let mut statement = connection.prepare_cached(proof.sql.for_sqlite()).map_err(Error::from)?;
+    let mut statement = connection.prepare_cached(proof.sql.for_sqlite()?).map_err(Error::from)?;
     let mut rows = statement.query(rusqlite::params_from_iter(&proof.params))?;
     // It has one row at most. As long as nobody asks for another one, the others are asked of the
     // same snapshot: a transaction of their own would cost two more statements.
@@ -307,7 +307,7 @@ fn run<B: Batch>(
 }
 
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
-    connection.prepare_cached(sql.for_sqlite())?.execute([])?;
+    connection.prepare_cached(sql.for_sqlite()?)?.execute([])?;
     Ok(())
 }
 

@@ -34,7 +34,7 @@ async fn ask_alone<B: Batch>(
     batch: &B,
     proof: &Ask<'_>,
 ) -> Result<B::Found, Refused> {
-    let text = proof.sql.for_postgres();
+    let text = proof.sql.for_postgres()?;
     let statement = connection.statement(proof.sql, Form::Alone, text).await?;
     let params = borrowed(&proof.params);
     let mut rows = pin!(connection.rows(&statement, &params).await.map_err(Error::from)?);
@@ -54,7 +54,7 @@ async fn ask_behind<B: Batch>(
     asked: &Ask<'_>,
 ) -> Result<B::Found, Refused> {
     let (statement, own) = connection.behind(proof.sql, asked.sql).await?;
-    let columns = columns_of(asked);
+    let columns = columns_of(asked)?;
     let mut params = borrowed(&proof.params);
     params.extend(together(&columns, &asked.params));
     let mut found = B::Found::default();
@@ -87,15 +87,16 @@ async fn ask_together<B: Batch>(
     batch: &B,
     asks: &[Ask<'_>],
 ) -> Result<B::Found, Refused> {
-    let begin = connection.statement(&BEGIN_SNAPSHOT, Form::Alone, BEGIN_SNAPSHOT.for_postgres());
+    let begin = connection.statement(&BEGIN_SNAPSHOT, Form::Alone, BEGIN_SNAPSHOT.for_postgres()?);
     let begin = begin.await?;
-    let end = connection.statement(&END_SNAPSHOT, Form::Alone, END_SNAPSHOT.for_postgres()).await?;
+    let end =
+        connection.statement(&END_SNAPSHOT, Form::Alone, END_SNAPSHOT.for_postgres()?).await?;
     let mut statements = Vec::with_capacity(asks.len());
     for ask in asks {
-        let text = ask.sql.for_postgres();
+        let text = ask.sql.for_postgres()?;
         statements.push(connection.statement(ask.sql, Form::Alone, text).await?);
     }
-    let columns: Vec<Vec<Column<'_>>> = asks.iter().map(columns_of).collect();
+    let columns: Vec<Vec<Column<'_>>> = asks.iter().map(columns_of).collect::<Result<_, _>>()?;
     let mut sent: Vec<Sent<'_>> = Vec::with_capacity(asks.len() + 2);
     sent.push(send(connection, &begin, Vec::new()));
     for ((ask, statement), columns) in asks.iter().zip(&statements).zip(&columns) {

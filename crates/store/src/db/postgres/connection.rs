@@ -213,10 +213,10 @@ impl Connection {
         proof: &'static Sql,
         asked: &'static Sql,
     ) -> Result<(Statement, usize), Error> {
-        let first = self.statement(proof, Form::Alone, proof.for_postgres()).await?;
-        let second = self.statement(asked, Form::Alone, asked.for_postgres()).await?;
+        let first = self.statement(proof, Form::Alone, proof.for_postgres()?).await?;
+        let second = self.statement(asked, Form::Alone, asked.for_postgres()?).await?;
         let columns = (first.columns().len(), second.columns().len());
-        let text = asked.proven(proof, columns);
+        let text = asked.with_proof(proof, columns)?;
         Ok((self.statement(asked, Form::Proven, text).await?, columns.0 + 1))
     }
 

@@ -2,8 +2,9 @@
 
 use tokio_postgres::types::ToSql;
 
+use crate::Error;
 use crate::db::Ask;
-use crate::sql::{Sql, Value};
+use crate::sql::{ColumnType, Sql, Value};
 
 pub(super) fn borrowed<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
@@ -35,24 +36,24 @@ impl Column<'_> {
     }
 }
 
-/// Rows, column by column.
+/// Transposes rows into the columns of a bulk statement.
 pub(super) fn columns<'r, 'v: 'r>(
     sql: &Sql,
     rows: impl Iterator<Item = &'r [Value<'v>]> + Clone,
-) -> Vec<Column<'v>> {
-    let column = |(at, kind): (usize, &str)| {
+) -> Result<Vec<Column<'v>>, Error> {
+    let column = |(at, kind): (usize, &ColumnType)| {
         let values = rows.clone().map(move |row| row.get(at).copied().unwrap_or(Value::Null));
         match kind {
-            "text" => Column::Texts(values.map(Value::as_text).collect()),
-            "boolean" => Column::Flags(values.map(Value::as_flag).collect()),
-            _ => Column::Ints(values.map(Value::as_int).collect()),
+            ColumnType::Text => Column::Texts(values.map(Value::as_text).collect()),
+            ColumnType::Boolean => Column::Flags(values.map(Value::as_flag).collect()),
+            ColumnType::Bigint => Column::Ints(values.map(Value::as_int).collect()),
         }
     };
-    sql.row_types().into_iter().enumerate().map(column).collect()
+    Ok(sql.bulk_types()?.iter().enumerate().map(column).collect())
 }
 
 /// What an ask is sent with: the columns of its rows, if it has some, then its own parameters.
-pub(super) fn columns_of<'a>(ask: &'a Ask<'a>) -> Vec<Column<'a>> {
+pub(super) fn columns_of<'a>(ask: &'a Ask<'a>) -> Result<Vec<Column<'a>>, Error> {
     let rows = ask.of.iter().flatten().map(Vec::as_slice);
-    if ask.of.is_some() { columns(ask.sql, rows) } else { Vec::new() }
+    if ask.of.is_some() { columns(ask.sql, rows) } else { Ok(Vec::new()) }
 }

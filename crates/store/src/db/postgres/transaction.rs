@@ -70,7 +70,7 @@ impl Transaction<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        let columns = columns(sql, rows.iter().map(<[_; N]>::as_slice));
+        let columns = columns(sql, rows.iter().map(<[_; N]>::as_slice))?;
         let params = together(&columns, params);
         let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
         self.each_raw(sql, &params, visit).await
@@ -83,7 +83,8 @@ impl Transaction<'_> {
         mut visit: impl FnMut(tokio_postgres::Row) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.within(async {
-            let statement = self.connection.statement(sql, Form::Alone, sql.for_postgres()).await?;
+            let statement =
+                self.connection.statement(sql, Form::Alone, sql.for_postgres()?).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
                 visit(row)?;
@@ -110,7 +111,7 @@ impl Transaction<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        let columns = columns(sql, rows.iter().map(AsRef::as_ref));
+        let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = together(&columns, params);
         self.execute_raw(sql, &params).await.map(|_| ())
     }
@@ -121,24 +122,28 @@ impl Transaction<'_> {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, Error> {
         self.within(async {
-            let statement = self.connection.statement(sql, Form::Alone, sql.for_postgres()).await?;
+            let statement =
+                self.connection.statement(sql, Form::Alone, sql.for_postgres()?).await?;
             Ok(self.connection.client.execute(&statement, params).await?)
         })
         .await
     }
 
+    /// Compiles a statement without running it, and checks the columns that it returns.
     pub(crate) async fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
-        let text = sql.for_postgres();
+        let text = sql.for_postgres()?;
         let compiled = async {
-            self.connection.client.prepare(text).await?;
+            let statement = self.connection.client.prepare(text).await?;
             if text.starts_with("select ") {
                 // It may be asked behind the proof of a session.
                 self.connection.behind(crate::sessions::proof(), sql).await?;
             }
-            Ok(())
+            Ok(statement)
         };
-        let fault = |error: Error| Error::Data(format!("{}: {error}", sql.name));
-        compiled.await.map_err(fault)
+        let fault = |error: Error| Error::Data(format!("statement {}: {error}", sql.name));
+        let statement = compiled.await.map_err(fault)?;
+        let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+        sql.check_columns(&columns)
     }
 
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {

@@ -27,7 +27,7 @@ pub(in crate::db) fn one<T>(
     params: &[Value<'_>],
     read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     let mut rows = statement.query(rusqlite::params_from_iter(params))?;
     rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
 }
@@ -38,7 +38,7 @@ pub(in crate::db) fn each(
     params: &[Value<'_>],
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     let mut rows = statement.query(rusqlite::params_from_iter(params))?;
     while let Some(row) = rows.next()? {
         visit(&Row::Sqlite(row))?;
@@ -51,7 +51,7 @@ pub(in crate::db) fn execute(
     sql: &'static Sql,
     params: &[Value<'_>],
 ) -> Result<u64, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
 }
 
@@ -62,7 +62,7 @@ pub(in crate::db) fn execute_each<'v>(
     rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
     params: &[Value<'_>],
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     for row in rows {
         yield_if_due();
         statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)))?;
@@ -78,7 +78,7 @@ pub(in crate::db) fn each_row_of<const N: usize>(
     params: &[Value<'_>],
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite())?;
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     for row in rows {
         yield_if_due();
         let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
@@ -89,11 +89,11 @@ pub(in crate::db) fn each_row_of<const N: usize>(
     Ok(())
 }
 
-/// Compiles a statement without running it.
+/// Compiles a statement without running it, and checks the columns that it returns.
 pub(in crate::db) fn compile(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
-    match connection.prepare(sql.for_sqlite()) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::Data(format!("{}: {error}", sql.name))),
+    match connection.prepare(sql.for_sqlite()?) {
+        Ok(statement) => sql.check_columns(&statement.column_names().collect::<Vec<_>>()),
+        Err(error) => Err(Error::Data(format!("statement {}: {error}", sql.name))),
     }
 }
 

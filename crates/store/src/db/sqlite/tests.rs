@@ -143,7 +143,7 @@ async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
 fn rows_are_inserted_by_their_values() {
     let mut inserts = 0;
     for sql in crate::all_statements().chain(crate::transfer::statements()) {
-        let text = sql.for_sqlite();
+        let text = sql.for_sqlite().expect("a statement");
         if text.starts_with("insert ") {
             inserts += 1;
             assert!(!text.contains(") select "), "{}: {text}", sql.name);

@@ -1,0 +1,278 @@
+//! Bulk statements: one statement for many rows.
+//!
+//! `{rows r: COLUMN TYPE, …}` names the rows `r` that a statement is given and the types of their
+//! columns: `text`, `bigint` or `boolean`. It is the first table of the outermost `from`, and the
+//! statement refers to a column as `r.COLUMN`. There are three forms.
+//!
+//! **Look up**: `select … from {rows …} cross join …` returns the rows found for each.
+//!
+//! ```sql
+//! select l.device_no, l.last_seq from {rows r: code text}
+//!     cross join ledger l where l.group_no = $group_no and l.device_code = r.code
+//! ```
+//!
+//! PostgreSQL runs it once, with an array for each column. SQLite runs it for each row, with a
+//! parameter for each column; there is no table of them:
+//!
+//! ```sql
+//! -- PostgreSQL
+//! select l.device_no, l.last_seq from unnest($1::text[]) as r(code)
+//!     cross join ledger l where l.group_no = $2 and l.device_code = r.code
+//! -- SQLite
+//! select l.device_no, l.last_seq from ledger l where l.group_no = ?2 and l.device_code = ?1
+//! ```
+//!
+//! **Insert**: `insert into … select … from {rows …} where true`, with or without `on conflict`.
+//! SQLite gets `values` instead of a `select`: to be able to undo an `insert … select` that fails
+//! in the middle, it copies every page that the statement changes to a file, which was two thirds
+//! of all that an import wrote.
+//!
+//! ```sql
+//! insert into t (group_no, name) select $group_no, r.name from {rows r: name text} where true
+//!     on conflict do nothing
+//! -- PostgreSQL
+//! insert into t (group_no, name) select $2, r.name from unnest($1::text[]) as r(name) where true
+//!     on conflict do nothing
+//! -- SQLite
+//! insert into t (group_no, name) values (?2, ?1) on conflict do nothing
+//! ```
+//!
+//! **Update**: `update … set … from {rows …} where …`.
+//!
+//! ```sql
+//! update t set name = r.name from {rows r: id bigint, name text} where t.id = r.id
+//! -- PostgreSQL
+//! update t set name = r.name from unnest($1::bigint[], $2::text[]) as r(id, name)
+//!     where t.id = r.id
+//! -- SQLite
+//! update t set name = ?2 where t.id = ?1
+//! ```
+//!
+//! The columns of the rows are the first parameters, in their order; the declared parameters
+//! follow. Anything else is refused with the reason, when the statement is first used and by
+//! `Store::prepare_all`.
+
+use super::text::{Kind, Token};
+
+/// The type of a column of bulk rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnType {
+    Text,
+    Bigint,
+    Boolean,
+}
+
+impl ColumnType {
+    fn parse(name: &str) -> Option<ColumnType> {
+        Some(match name {
+            "text" => ColumnType::Text,
+            "bigint" => ColumnType::Bigint,
+            "boolean" => ColumnType::Boolean,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            ColumnType::Text => "text",
+            ColumnType::Bigint => "bigint",
+            ColumnType::Boolean => "boolean",
+        }
+    }
+}
+
+/// The `{rows …}` of a statement.
+pub(super) struct Bulk<'a> {
+    /// The indexes of `{` and `}` among the tokens.
+    open: usize,
+    close: usize,
+    alias: &'a str,
+    pub(super) columns: Vec<(&'a str, ColumnType)>,
+    form: Form,
+    /// The clause in PostgreSQL's words.
+    arrays: String,
+}
+
+/// The form of a bulk statement.
+#[derive(Clone, Copy)]
+enum Form {
+    Select,
+    /// With the index of its `select`.
+    Insert(usize),
+    Update,
+}
+
+impl<'a> Bulk<'a> {
+    /// Finds the `{rows …}` of a statement, if it has one, and checks the statement around it.
+    pub(super) fn parse(tokens: &[Token<'a>]) -> Result<Option<Bulk<'a>>, String> {
+        let Some(open) = tokens.iter().position(|token| token.is_symbol('{')) else {
+            return Ok(None);
+        };
+        let (before, rest) = (tokens.get(..open), tokens.get(open + 1..));
+        let (before, rest) = (before.unwrap_or_default(), rest.unwrap_or_default());
+        let length = rest.iter().position(|token| token.is_symbol('}')).ok_or(NOT_ROWS)?;
+        let (inner, after) = rest.split_at(length);
+        let after = after.get(1..).unwrap_or_default();
+        if after.iter().any(|token| token.is_symbol('{')) {
+            return Err("a second {".to_owned());
+        }
+        let (alias, columns) = declaration(inner)?;
+        let form = form(before, after)?;
+        let arrays = arrays(alias, &columns);
+        let bulk = Bulk { open, close: open + 1 + length, alias, columns, form, arrays };
+        bulk.check_references(before)?;
+        bulk.check_references(after)?;
+        Ok(Some(bulk))
+    }
+
+    /// Every use of the alias must name a column.
+    fn check_references(&self, tokens: &[Token<'_>]) -> Result<(), String> {
+        for at in (0..tokens.len()).filter(|at| self.is_alias(tokens, *at)) {
+            if self.referred(tokens, at).is_none() {
+                let named = match tokens.get(at + 2).map(|token| token.kind) {
+                    Some(Kind::Word(name)) => name,
+                    _ => "",
+                };
+                return Err(format!("{}.{named} is no column of {{rows …}}", self.alias));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_alias(&self, tokens: &[Token<'_>], at: usize) -> bool {
+        let is_qualified = at > 0 && tokens.get(at - 1).is_some_and(|token| token.is_symbol('.'));
+        !is_qualified && tokens.get(at).is_some_and(|token| token.is_word(self.alias))
+    }
+
+    /// Returns the position, from 1, of the column that the tokens from `at` on refer to.
+    fn referred(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        let [_, dot, column] = tokens.get(at..at + 3)? else { return None };
+        let position = self.columns.iter().position(|(name, _)| column.is_word(name))?;
+        dot.is_symbol('.').then_some(position + 1)
+    }
+
+    /// The statement for all rows at once, as arrays.
+    pub(super) fn as_arrays<'t>(&'t self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
+        let mut all = tokens.get(..self.open).unwrap_or_default().to_vec();
+        all.push(Token { spaced: true, kind: Kind::Text(&self.arrays) });
+        all.extend(tokens.get(self.close + 1..).unwrap_or_default());
+        all
+    }
+
+    /// The statement for one row, its columns as parameters.
+    pub(super) fn row_by_row<'t>(&self, tokens: &[Token<'t>]) -> Result<Vec<Token<'t>>, String> {
+        let before = tokens.get(..self.open).unwrap_or_default();
+        let after = tokens.get(self.close + 1..).unwrap_or_default();
+        let (before, after) = (self.with_parameters(before), self.with_parameters(after));
+        let from = before.len().saturating_sub(1);
+        let mut all;
+        match self.form {
+            Form::Select => {
+                all = before;
+                all.extend(after.get(2..).unwrap_or_default());
+            }
+            Form::Update => {
+                all = before.get(..from).unwrap_or_default().to_vec();
+                all.extend(&after);
+            }
+            Form::Insert(select) => {
+                all = before.get(..select).unwrap_or_default().to_vec();
+                all.push(Token { spaced: true, kind: Kind::Text("values (") });
+                let values = before.get(select + 1..from).unwrap_or_default();
+                let first = values.first().map(|first| Token { spaced: false, ..*first });
+                all.extend(first);
+                all.extend(values.get(1..).unwrap_or_default());
+                all.push(Token { spaced: false, kind: Kind::Symbol(')') });
+                all.extend(after.get(2..).unwrap_or_default());
+            }
+        }
+        Ok(all)
+    }
+
+    /// Replaces references to columns by parameters.
+    fn with_parameters<'t>(&self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
+        let mut all = Vec::with_capacity(tokens.len());
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            let referred = if self.is_alias(tokens, at) { self.referred(tokens, at) } else { None };
+            match referred {
+                Some(number) => {
+                    all.push(Token { kind: Kind::Number(number), ..*token });
+                    at += 3;
+                }
+                None => {
+                    all.push(*token);
+                    at += 1;
+                }
+            }
+        }
+        all
+    }
+}
+
+const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
+
+/// Reads `rows NAME: COLUMN TYPE, …`.
+fn declaration<'a>(inner: &[Token<'a>]) -> Result<(&'a str, Vec<(&'a str, ColumnType)>), String> {
+    let [rows, name, colon, columns @ ..] = inner else { return Err(NOT_ROWS.to_owned()) };
+    let Kind::Word(alias) = name.kind else { return Err(NOT_ROWS.to_owned()) };
+    if !rows.is_word("rows") || !colon.is_symbol(':') {
+        return Err(NOT_ROWS.to_owned());
+    }
+    let mut read: Vec<(&str, ColumnType)> = Vec::new();
+    for column in columns.split(|token| token.is_symbol(',')) {
+        let [Token { kind: Kind::Word(name), .. }, Token { kind: Kind::Word(kind), .. }] = column
+        else {
+            return Err("{rows …} has a column that is not NAME TYPE".to_owned());
+        };
+        let known = ColumnType::parse(kind);
+        let known = known.ok_or_else(|| format!("{kind} is no type: text, bigint or boolean"))?;
+        if read.iter().any(|(other, _)| other == name) {
+            return Err(format!("{{rows …}} has the column {name} twice"));
+        }
+        read.push((name, known));
+    }
+    Ok((alias, read))
+}
+
+/// Finds the form of a statement by the clauses around its `{rows …}`.
+fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
+    if !before.last().is_some_and(|token| token.is_word("from")) {
+        return Err("{rows …} is not the first table of a from".to_owned());
+    }
+    let opened = before.iter().filter(|token| token.is_symbol('(')).count();
+    let closed = before.iter().filter(|token| token.is_symbol(')')).count();
+    if opened != closed {
+        return Err("{rows …} is not in the outermost from".to_owned());
+    }
+    let next = |words: &[&str]| {
+        let agree = |(word, token): (&&str, &Token<'_>)| token.is_word(word);
+        after.len() >= words.len() && words.iter().zip(after).all(agree)
+    };
+    match before.first().map(|token| token.kind) {
+        Some(Kind::Word("select")) if next(&["cross", "join"]) => Ok(Form::Select),
+        Some(Kind::Word("select")) => Err("a bulk select goes on with `cross join`".to_owned()),
+        Some(Kind::Word("update")) if next(&["where"]) => Ok(Form::Update),
+        Some(Kind::Word("update")) => Err("a bulk update goes on with `where`".to_owned()),
+        Some(Kind::Word("insert")) => {
+            let is_all = next(&["where", "true"]);
+            if !is_all || (after.len() > 2 && !next(&["where", "true", "on", "conflict"])) {
+                let only = "a bulk insert ends with `where true`, or goes on with `on conflict`";
+                return Err(only.to_owned());
+            }
+            let select = before.iter().position(|token| token.is_word("select"));
+            select.map(Form::Insert).ok_or_else(|| "a bulk insert has no select".to_owned())
+        }
+        _ => Err("a bulk statement is a select, an insert or an update".to_owned()),
+    }
+}
+
+fn arrays(alias: &str, columns: &[(&str, ColumnType)]) -> String {
+    let typed = columns.iter().zip(1..).map(|((_, kind), at)| format!("${at}::{}[]", kind.name()));
+    let typed: Vec<String> = typed.collect();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    format!("unnest({}) as {alias}({})", typed.join(", "), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

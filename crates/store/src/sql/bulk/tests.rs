@@ -1,0 +1,127 @@
+use super::super::text::{Parameters, Translated, translate};
+use super::*;
+
+fn read(text: &str) -> Result<Translated, String> {
+    translate(text, Parameters::Named(&["group_no"]))
+}
+
+fn texts(text: &str) -> (String, String) {
+    let translated = read(text).expect(text);
+    (translated.sqlite, translated.postgres)
+}
+
+#[test]
+fn a_look_up_is_one_select_or_one_for_each_row() {
+    let (sqlite, postgres) = texts(
+        "select l.a from {rows r: code text, code_no bigint} cross join ledger l
+        where l.code=r.code and l.no = r.code_no and l.group_no = $group_no and l.r = x.r",
+    );
+    assert_eq!(
+        sqlite,
+        "select l.a from ledger l where l.code=?1 and l.no = ?2 and l.group_no = ?3 and l.r = x.r"
+    );
+    assert_eq!(
+        postgres,
+        "select l.a from unnest($1::text[], $2::bigint[]) as r(code, code_no) cross join \
+         ledger l where l.code=r.code and l.no = r.code_no and l.group_no = $3 and l.r = x.r"
+    );
+}
+
+#[test]
+fn an_insert_names_the_values_of_one_row_on_sqlite() {
+    let text = "insert into t (a, b) select r.a, $group_no\n from {rows r: a boolean} where true";
+    assert_eq!(
+        texts(text),
+        (
+            "insert into t (a, b) values (?1, ?2)".to_owned(),
+            "insert into t (a, b) select r.a, $2 from unnest($1::boolean[]) as r(a) where true"
+                .to_owned()
+        )
+    );
+    let (sqlite, _) = texts(&format!("{text} on conflict (a) do update set b = excluded.b"));
+    assert_eq!(
+        sqlite,
+        "insert into t (a, b) values (?1, ?2) on conflict (a) do update set b = excluded.b"
+    );
+}
+
+#[test]
+fn an_update_needs_no_table_of_rows_on_sqlite() {
+    let (sqlite, postgres) = texts(
+        "update t set a = r.a from {rows r: a text, no bigint}
+        where t.no = r.no and t.group_no = $group_no",
+    );
+    assert_eq!(sqlite, "update t set a = ?1 where t.no = ?2 and t.group_no = ?3");
+    assert_eq!(
+        postgres,
+        "update t set a = r.a from unnest($1::text[], $2::bigint[]) as r(a, no) \
+         where t.no = r.no and t.group_no = $3"
+    );
+}
+
+#[test]
+fn types_are_in_the_order_of_the_columns() {
+    let text = "select $group_no from {rows r: a text, b bigint, c boolean} cross join t";
+    let types = read(text).expect(text).bulk_types;
+    assert_eq!(types, [ColumnType::Text, ColumnType::Bigint, ColumnType::Boolean]);
+}
+
+#[test]
+fn anything_unknown_is_refused_with_the_reason() {
+    for (text, reason) in [
+        ("select a from {row r: a text} cross join t", NOT_ROWS),
+        ("select a from {rows: a text} cross join t", NOT_ROWS),
+        ("select a from {rows r a text} cross join t", NOT_ROWS),
+        ("select a from {rows r: a text", NOT_ROWS),
+        ("select a from {rows r: a} cross join t", "{rows …} has a column that is not NAME TYPE"),
+        ("select a from {rows r:} cross join t", "{rows …} has a column that is not NAME TYPE"),
+        (
+            "select a from {rows r: a text not null} cross join t",
+            "{rows …} has a column that is not NAME TYPE",
+        ),
+        (
+            "select a from {rows r: a integer} cross join t",
+            "integer is no type: text, bigint or boolean",
+        ),
+        (
+            "select a from {rows r: a text, a bigint} cross join t",
+            "{rows …} has the column a twice",
+        ),
+        ("select a from {rows r: a text} cross join {rows s: a text}", "a second {"),
+        (
+            "select a from t cross join {rows r: a text} where true",
+            "{rows …} is not the first table of a from",
+        ),
+        (
+            "select (select a from {rows r: a text} cross join t)",
+            "{rows …} is not in the outermost from",
+        ),
+        ("select a from {rows r: a text} join t", "a bulk select goes on with `cross join`"),
+        ("select a from {rows r: a text}", "a bulk select goes on with `cross join`"),
+        ("select a from {rows r: a text}, t", "a bulk select goes on with `cross join`"),
+        ("update t set a = r.a from {rows r: a text} join s", "a bulk update goes on with `where`"),
+        (
+            "insert into t (a) select r.a from {rows r: a text} where r.a > ''",
+            "a bulk insert ends with `where true`, or goes on with `on conflict`",
+        ),
+        (
+            "insert into t (a) select r.a from {rows r: a text} where true limit 1",
+            "a bulk insert ends with `where true`, or goes on with `on conflict`",
+        ),
+        (
+            "insert into t (a) values (r.a) from {rows r: a text} where true",
+            "a bulk insert has no select",
+        ),
+        (
+            "delete from {rows r: a text} where true",
+            "a bulk statement is a select, an insert or an update",
+        ),
+        (
+            "select t.a from {rows r: a text} cross join t where t.b = r.b",
+            "r.b is no column of {rows …}",
+        ),
+        ("select r from {rows r: a text} cross join t", "r. is no column of {rows …}"),
+    ] {
+        assert_eq!(read(text).expect_err(text), reason, "{text}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Rows of a result, read by declared column order.
+
+use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs};
+
+use crate::Error;
+
+/// A row of either engine.
+pub(crate) enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    /// The row, and the index of its first column: rows of one result may begin with columns of
+    /// another statement, see `Sql::with_proof`.
+    Postgres(&'a tokio_postgres::Row, usize),
+}
+
+/// A value that is read from the columns of a row: a scalar, or a struct declared by [`row!`].
+///
+/// A field of a row may be a row itself; its columns follow in place. `Option` of a row is `None`
+/// where its first column is null, as in the unmatched rows of a left join.
+pub(crate) trait FromRow<'r>: Sized {
+    /// How many columns it has.
+    const WIDTH: usize;
+
+    /// Appends the names of its columns. A scalar is named by the field that has it.
+    fn columns(field: &'static str, names: &mut Vec<&'static str>);
+
+    /// Reads the next columns.
+    fn read(reader: &mut Reader<'r>) -> Result<Self, Error>;
+
+    /// The same, or `None` where the first of them is null.
+    fn read_nullable(reader: &mut Reader<'r>) -> Result<Option<Self>, Error> {
+        if reader.row.is_null(reader.next)? {
+            reader.next += Self::WIDTH;
+            return Ok(None);
+        }
+        Self::read(reader).map(Some)
+    }
+}
+
+/// A row and its next column.
+pub(crate) struct Reader<'r> {
+    row: &'r Row<'r>,
+    next: usize,
+}
+
+impl Reader<'_> {
+    fn advance(&mut self) -> usize {
+        let column = self.next;
+        self.next += 1;
+        column
+    }
+}
+
+impl Row<'_> {
+    /// Reads the row, from its first column.
+    pub(crate) fn read<'r, T: FromRow<'r>>(&'r self) -> Result<T, Error> {
+        T::read(&mut Reader { row: self, next: 0 })
+    }
+
+    fn is_null(&self, column: usize) -> Result<bool, Error> {
+        match self {
+            Row::Sqlite(row) => Ok(row.get_ref(column)? == rusqlite::types::ValueRef::Null),
+            Row::Postgres(row, from) => {
+                let present: Option<postgres::Present> = row.try_get(from + column)?;
+                Ok(present.is_none())
+            }
+        }
+    }
+
+    pub(crate) fn int(&self, column: usize) -> Result<i64, Error> {
+        match self {
+            Row::Sqlite(row) => Ok(row.get(column)?),
+            Row::Postgres(row, from) => Ok(row.try_get::<_, postgres::Int>(from + column)?.0),
+        }
+    }
+
+    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, Error> {
+        match self {
+            Row::Sqlite(row) => Ok(row.get(column)?),
+            Row::Postgres(row, from) => {
+                let int: Option<postgres::Int> = row.try_get(from + column)?;
+                Ok(int.map(|int| int.0))
+            }
+        }
+    }
+
+    pub(crate) fn flag(&self, column: usize) -> Result<bool, Error> {
+        match self {
+            Row::Sqlite(row) => Ok(row.get(column)?),
+            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+        }
+    }
+
+    pub(crate) fn text(&self, column: usize) -> Result<&str, Error> {
+        match self {
+            Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?),
+            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+        }
+    }
+
+    /// Returns the bytes of a text without checking again that they are UTF-8.
+    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], Error> {
+        match self {
+            Row::Sqlite(row) => {
+                Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
+            }
+            Row::Postgres(row, from) => Ok(row.try_get::<_, postgres::Raw<'_>>(from + column)?.0),
+        }
+    }
+
+    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<&str>, Error> {
+        match self {
+            Row::Sqlite(row) => {
+                Ok(row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?)
+            }
+            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+        }
+    }
+}
+
+macro_rules! scalars {
+    ($($type:ty: $read:ident $(. $convert:ident)? $(as $newtype:ident)?;)*) => {$(
+        impl<'r> FromRow<'r> for $type {
+            const WIDTH: usize = 1;
+
+            fn columns(field: &'static str, names: &mut Vec<&'static str>) {
+                names.push(field);
+            }
+
+            fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
+                let column = reader.advance();
+                Ok($($newtype)? (reader.row.$read(column)? $(.$convert())?))
+            }
+        }
+    )*};
+}
+scalars! {
+    i64: int;
+    bool: flag;
+    &'r str: text;
+    &'r [u8]: bytes;
+    String: text.to_owned;
+    AccountNo: int as AccountNo;
+    Day: int as Day;
+    DeviceNo: int as DeviceNo;
+    GroupNo: int as GroupNo;
+    Minor: int as Minor;
+    UnixMs: int as UnixMs;
+}
+
+impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {
+    const WIDTH: usize = T::WIDTH;
+
+    fn columns(field: &'static str, names: &mut Vec<&'static str>) {
+        T::columns(field, names);
+    }
+
+    fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
+        T::read_nullable(reader)
+    }
+}
+
+/// Declares structs that are read from the columns of a row, field by field in their order. The
+/// fields have the names of the columns; a field that is a row has the columns of that row.
+macro_rules! row {
+    () => {};
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> { $($fields:tt)* }
+        $($rest:tt)*) => {
+        $crate::sql::row! { @one $life [$(#[$meta])* $vis] [$name] [$name<$life>] $($fields)* }
+        $crate::sql::row! { $($rest)* }
+    };
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($fields:tt)* } $($rest:tt)*) => {
+        $crate::sql::row! { @one 'r [$(#[$meta])* $vis] [$name] [$name] $($fields)* }
+        $crate::sql::row! { $($rest)* }
+    };
+    (@one $life:lifetime [$($before:tt)*] [$name:ident] [$($full:tt)*]
+        $($(#[$meta:meta])* $vis:vis $field:ident: $type:ty),* $(,)?) => {
+        $($before)* struct $($full)* { $($(#[$meta])* $vis $field: $type,)* }
+
+        impl<$life> $crate::sql::FromRow<$life> for $($full)* {
+            const WIDTH: usize = 0 $(+ <$type as $crate::sql::FromRow<$life>>::WIDTH)*;
+
+            fn columns(_: &'static str, names: &mut Vec<&'static str>) {
+                $(<$type as $crate::sql::FromRow<$life>>::columns(stringify!($field), names);)*
+            }
+
+            fn read(reader: &mut $crate::sql::Reader<$life>) -> Result<Self, $crate::Error> {
+                Ok($name { $($field: $crate::sql::FromRow::read(reader)?,)* })
+            }
+        }
+    };
+}
+pub(crate) use row;
+
+mod postgres {
+    use std::error::Error;
+
+    use tokio_postgres::types::{FromSql, Type};
+
+    type Fault = Box<dyn Error + Sync + Send>;
+
+    /// An integer of either width.
+    pub(super) struct Int(pub(super) i64);
+
+    impl<'a> FromSql<'a> for Int {
+        fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Int, Fault> {
+            Ok(Int(match *kind {
+                Type::INT4 => i32::from_sql(kind, raw)?.into(),
+                _ => i64::from_sql(kind, raw)?,
+            }))
+        }
+
+        fn accepts(kind: &Type) -> bool {
+            matches!(*kind, Type::INT4 | Type::INT8)
+        }
+    }
+
+    /// The bytes of a text.
+    pub(super) struct Raw<'a>(pub(super) &'a [u8]);
+
+    impl<'a> FromSql<'a> for Raw<'a> {
+        fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Raw<'a>, Fault> {
+            Ok(Raw(raw))
+        }
+
+        fn accepts(kind: &Type) -> bool {
+            *kind == Type::TEXT
+        }
+    }
+
+    /// A value of any type that is not null.
+    pub(super) struct Present;
+
+    impl<'a> FromSql<'a> for Present {
+        fn from_sql(_: &Type, _: &'a [u8]) -> Result<Present, Fault> {
+            Ok(Present)
+        }
+
+        fn accepts(_: &Type) -> bool {
+            true
+        }
+    }
+}

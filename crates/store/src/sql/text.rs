@@ -1,0 +1,213 @@
+//! The text of a statement: its tokens, its parameters, and its translation for each engine.
+
+use std::fmt::Write as _;
+
+use super::bulk::{Bulk, ColumnType};
+
+/// The parameters of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parameters {
+    /// `$1…` in the text.
+    Numbered,
+    /// `$name` in the text, bound in this order.
+    Named(&'static [&'static str]),
+}
+
+/// A statement in the text of each engine. Line breaks and indents are gone: a prepared statement
+/// is looked up by its whole text.
+#[derive(Debug)]
+pub(super) struct Translated {
+    pub(super) sqlite: String,
+    pub(super) postgres: String,
+    pub(super) bulk_types: Vec<ColumnType>,
+}
+
+/// Translates a statement for both engines, or returns the fault in it.
+pub(super) fn translate(text: &str, parameters: Parameters) -> Result<Translated, String> {
+    let tokens = tokens(text)?;
+    let bulk = Bulk::parse(&tokens)?;
+    let width = bulk.as_ref().map_or(0, |bulk| bulk.columns.len());
+    let tokens = numbered(tokens, parameters, width)?;
+    let (sqlite, postgres, bulk_types) = match bulk {
+        None => (render(&tokens, '?'), render(&tokens, '$'), Vec::new()),
+        Some(bulk) => {
+            let types = bulk.columns.iter().map(|(_, kind)| *kind).collect();
+            (render(&bulk.row_by_row(&tokens)?, '?'), render(&bulk.as_arrays(&tokens), '$'), types)
+        }
+    };
+    Ok(Translated { sqlite, postgres, bulk_types })
+}
+
+/// A token, and whether white space precedes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) spaced: bool,
+    pub(super) kind: Kind<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'a> {
+    /// A keyword, a name or a number.
+    Word(&'a str),
+    /// `$` and a name or a number.
+    Parameter(&'a str),
+    /// A parameter by its position, from 1.
+    Number(usize),
+    /// A quoted text, with its quotes.
+    Quoted(&'a str),
+    /// Any other character.
+    Symbol(char),
+    /// SQL that a translation puts in, as it is.
+    Text(&'a str),
+}
+
+impl Token<'_> {
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.kind == Kind::Word(word)
+    }
+
+    pub(super) fn is_symbol(&self, symbol: char) -> bool {
+        self.kind == Kind::Symbol(symbol)
+    }
+}
+
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.trim_start().chars().next() {
+        let spaced = rest.starts_with(char::is_whitespace);
+        rest = rest.trim_start();
+        let (kind, length) = match first {
+            '\'' | '"' => {
+                let end = rest.get(1..).and_then(|inner| inner.find(first));
+                let length = end.ok_or_else(|| format!("unclosed {first}"))? + 2;
+                (Kind::Quoted(rest.get(..length).unwrap_or_default()), length)
+            }
+            '$' => {
+                let name = word(rest.get(1..).unwrap_or_default());
+                if name.is_empty() {
+                    return Err("a $ without a name".to_owned());
+                }
+                (Kind::Parameter(name), 1 + name.len())
+            }
+            '-' if rest.starts_with("--") => return Err("a comment in the text".to_owned()),
+            _ if is_word_char(first) => (Kind::Word(word(rest)), word(rest).len()),
+            other => (Kind::Symbol(other), other.len_utf8()),
+        };
+        tokens.push(Token { spaced, kind });
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(tokens)
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn word(text: &str) -> &str {
+    text.split(|c| !is_word_char(c)).next().unwrap_or_default()
+}
+
+/// Replaces each parameter by its number. Those of bulk rows, `width` of them, come first.
+fn numbered(
+    mut tokens: Vec<Token<'_>>,
+    parameters: Parameters,
+    width: usize,
+) -> Result<Vec<Token<'_>>, String> {
+    let mut used = Vec::new();
+    for token in &mut tokens {
+        let Kind::Parameter(name) = token.kind else { continue };
+        let number = match parameters {
+            Parameters::Numbered => {
+                name.parse().map_err(|_| format!("parameter ${name} is not declared"))?
+            }
+            Parameters::Named(names) => {
+                let declared = names.iter().position(|declared| *declared == name);
+                width + 1 + declared.ok_or_else(|| format!("parameter ${name} is not declared"))?
+            }
+        };
+        used.push(name);
+        token.kind = Kind::Number(number);
+    }
+    if let Parameters::Named(names) = parameters {
+        if let Some(unused) = names.iter().find(|name| !used.contains(name)) {
+            return Err(format!("parameter ${unused} is not used"));
+        }
+    }
+    Ok(tokens)
+}
+
+/// Joins tokens, with one space where there was white space.
+fn render(tokens: &[Token<'_>], sigil: char) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        if token.spaced && !text.is_empty() {
+            text.push(' ');
+        }
+        match token.kind {
+            Kind::Word(part) | Kind::Quoted(part) | Kind::Text(part) => text.push_str(part),
+            Kind::Symbol(symbol) => text.push(symbol),
+            Kind::Parameter(name) => {
+                text.push('$');
+                text.push_str(name);
+            }
+            Kind::Number(number) => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{sigil}{number}");
+            }
+        }
+    }
+    text
+}
+
+/// Replaces every `$n` by `$n+1`.
+pub(super) fn shift_parameters(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        let number: u32 = number.parse().unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = write!(shifted, "${}{rest}", number + 1);
+    }
+    shifted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str, names: &'static [&'static str]) -> String {
+        translate(text, Parameters::Named(names)).expect_err(text)
+    }
+
+    #[test]
+    fn names_become_numbers_in_the_declared_order() {
+        let text = "select a, '$no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
+        let translated = translate(text, Parameters::Named(&["alpha", "beta"])).expect("no fault");
+        assert_eq!(translated.sqlite, "select a, '$no ''x' from t where b = ?2 and a=?1 or c = ?2");
+        assert_eq!(
+            translated.postgres,
+            "select a, '$no ''x' from t where b = $2 and a=$1 or c = $2"
+        );
+    }
+
+    #[test]
+    fn names_that_are_not_declared_or_not_used_are_refused() {
+        let text = "select a from t where b = $beta";
+        assert_eq!(fault(text, &["alpha"]), "parameter $beta is not declared");
+        assert_eq!(fault(text, &["beta", "alpha"]), "parameter $alpha is not used");
+        assert_eq!(fault("select $1", &["alpha"]), "parameter $1 is not declared");
+        // A name that begins with another is another name.
+        assert_eq!(fault(text, &["beta_ms"]), "parameter $beta is not declared");
+    }
+
+    #[test]
+    fn texts_that_cannot_be_read_are_refused() {
+        assert_eq!(fault("select $", &[]), "a $ without a name");
+        assert_eq!(fault("select 'a", &[]), "unclosed '");
+        assert_eq!(fault("select a -- of b", &[]), "a comment in the text");
+        assert_eq!(fault("select {a}", &[]), "{ begins no {rows NAME: COLUMN TYPE, …}");
+    }
+}

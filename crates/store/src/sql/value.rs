@@ -1,0 +1,115 @@
+//! Parameter values, and how each engine encodes them.
+
+use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs};
+
+/// A parameter. The layout has text, 64-bit integers and booleans only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    Int(i64),
+    Text(&'a str),
+    Bool(bool),
+    Null,
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn as_int(self) -> Option<i64> {
+        if let Value::Int(int) = self { Some(int) } else { None }
+    }
+
+    pub(crate) fn as_text(self) -> Option<&'a str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(crate) fn as_flag(self) -> Option<bool> {
+        if let Value::Bool(flag) = self { Some(flag) } else { None }
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(int: i64) -> Self {
+        Value::Int(int)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(flag: bool) -> Self {
+        Value::Bool(flag)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(maybe: Option<T>) -> Self {
+        maybe.map_or(Value::Null, Into::into)
+    }
+}
+
+macro_rules! from_newtypes {
+    ($($newtype:ident),*) => {$(
+        impl From<$newtype> for Value<'_> {
+            fn from(value: $newtype) -> Self {
+                Value::Int(value.0)
+            }
+        }
+    )*};
+}
+from_newtypes!(AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs);
+
+/// Returns whether a column can hold this text: PostgreSQL refuses texts with a NUL.
+pub(crate) fn has_no_nul(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+mod sqlite {
+    use rusqlite::ToSql;
+    use rusqlite::types::{ToSqlOutput, ValueRef};
+
+    use super::Value;
+
+    impl ToSql for Value<'_> {
+        fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+            Ok(ToSqlOutput::Borrowed(match self {
+                Value::Int(int) => ValueRef::Integer(*int),
+                Value::Text(text) => ValueRef::Text(text.as_bytes()),
+                Value::Bool(flag) => ValueRef::Integer(i64::from(*flag)),
+                Value::Null => ValueRef::Null,
+            }))
+        }
+    }
+}
+
+mod postgres {
+    use std::error::Error;
+
+    use bytes::BytesMut;
+    use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+    use super::Value;
+
+    impl ToSql for Value<'_> {
+        fn to_sql(
+            &self,
+            kind: &Type,
+            out: &mut BytesMut,
+        ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+            match self {
+                Value::Int(int) if *kind == Type::INT4 => i32::try_from(*int)?.to_sql(kind, out),
+                Value::Int(int) => int.to_sql(kind, out),
+                Value::Text(text) => text.to_sql(kind, out),
+                Value::Bool(flag) => flag.to_sql(kind, out),
+                Value::Null => Ok(IsNull::Yes),
+            }
+        }
+
+        fn accepts(_: &Type) -> bool {
+            true
+        }
+
+        to_sql_checked!();
+    }
+}
