@@ -2,7 +2,7 @@
 //!
 //! [`statements!`] declares the statements of a module and [`row!`] the rows that they return:
 //!
-//! ```ignore
+//! ```text
 //! row! {
 //!     struct Stock<'r> { device_code: &'r str, total_curr_stock: i64 }
 //! }
