@@ -15,6 +15,6 @@ pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Don
         .map_err(|error| anyhow::anyhow!("--before: {error}"))?;
     let archived = store.archive(before).await?;
     println!("archived {} orders of {} devices", archived.orders, archived.devices);
-    store.note_act(archived.into(), ActedBy::command(Clock::System.now())).await?;
+    store.record_act(archived.into(), ActedBy::command(Clock::System.now())).await?;
     Ok(Done::All)
 }

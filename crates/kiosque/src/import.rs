@@ -38,7 +38,7 @@ pub(crate) async fn run(
     let told_all = told.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
-    store.note_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
+    store.record_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
     told_all?;
     Ok(if imported.rejected == 0 { Done::All } else { Done::InPart })
 }

@@ -30,6 +30,6 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
     let act = Act::RatesImported { rates: rates.len() };
     let tally = store.set_rates(rates).await?;
     println!("rates: {tally}");
-    store.note_act(act, ActedBy::command(Clock::System.now())).await?;
+    store.record_act(act, ActedBy::command(Clock::System.now())).await?;
     Ok(Done::All)
 }

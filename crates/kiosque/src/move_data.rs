@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use kiosque_clock::Clock;
-use kiosque_store::{Moving, StoreLocation, WhenAbsent};
+use kiosque_store::{MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;
 use crate::settings::Settings;
@@ -19,7 +19,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
     let to = open::end_of_move(address.place(), settings, zone, WhenAbsent::Create).await;
     let to = to.context("--store")?;
     let bar = MoveBar::new();
-    let told = move |moving: Moving| bar.show(moving);
+    let told = move |moving: MoveProgress| bar.show(moving);
     let moved = from.move_to(&to, Clock::System.now(), told).await?;
     println!(
         "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \

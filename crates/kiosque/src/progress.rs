@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kiosque_server::ingest::import::Progress;
-use kiosque_store::{Copied, MoveStep, Moving};
+use kiosque_store::{Copied, MoveProgress, MoveStep};
 
 /// A bar that follows an import; hidden when stderr is no terminal.
 pub(crate) struct ImportBar(ProgressBar);
@@ -78,7 +78,7 @@ impl MoveBar {
         )
     }
 
-    pub(crate) fn show(&self, moving: Moving) {
+    pub(crate) fn show(&self, moving: MoveProgress) {
         let step = match moving.step {
             MoveStep::Copying => "copying",
             MoveStep::Comparing => "comparing",

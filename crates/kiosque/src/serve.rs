@@ -200,7 +200,7 @@ async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
     let archived = store.archive(ago(age)).await?;
     if archived.orders > 0 {
         let by = ActedBy::server(Clock::System.now());
-        store.note_act(Act::from(archived), by).await?;
+        store.record_act(Act::from(archived), by).await?;
     }
     Ok(archived)
 }

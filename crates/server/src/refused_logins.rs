@@ -166,7 +166,7 @@ impl App {
         if happened.is_empty() {
             return;
         }
-        if let Err(error) = self.store.note_all(happened.clone()).await {
+        if let Err(error) = self.store.record_events(happened.clone()).await {
             tracing::warn!(cause = %error, "refused logins are not in the trail yet");
             self.trail.refusals().put_back(happened);
         }

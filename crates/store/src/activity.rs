@@ -1,6 +1,6 @@
-//! When each device was last active. Heartbeats are many and each says little: they are kept in
-//! memory, where the next read sees them, and written together into the ledger now and then. A
-//! crash loses what came since; a stop writes it.
+//! The time at which each device was last active. Heartbeats are frequent and small: they are
+//! buffered in memory, where the next read sees them, and written to the ledger in batches. A crash
+//! loses the heartbeats since the last write; an orderly stop writes them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,81 +15,82 @@ use crate::sql::statements;
 use crate::{Error, Store};
 
 statements! {
-    /// Keeps others from the group's ledgers, too.
-    HEAR = "update group_changes set heard_no = heard_no + 1 where group_no = $1";
-    RAISE = "update ledger set last_active_ms = r.at_ms
+    /// Also locks the group's ledgers.
+    BUMP_ACTIVITY_VERSION = "update group_changes set heard_no = heard_no + 1 where group_no = $1";
+    RAISE_LAST_ACTIVE = "update ledger set last_active_ms = r.at_ms
         from {rows r: device bigint, at_ms bigint}
         where ledger.group_no = $3
             and ledger.device_code = (select device_code from devices where device_no = r.device)
             and (ledger.last_active_ms is null or ledger.last_active_ms < r.at_ms)";
 }
 
-/// How many rows one transaction raises: others wait for it, at most about 20 ms.
-const ROWS_AT_A_TIME: usize = 250;
-/// How long others have to come in between two transactions. A waiting write asks every
-/// millisecond.
+/// Rows that one transaction updates. Other writers wait for it, about 20 ms at most.
+const ROWS_PER_TRANSACTION: usize = 250;
+/// Pause between two transactions, in which other writers get their turn. A waiting writer retries
+/// every millisecond.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A sign of life.
+/// A heartbeat of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// Who gave it.
+    /// The device that sent it.
     pub device_code: DeviceCode,
-    /// When; decides which group it belongs to.
+    /// When it was sent; decides which group it belongs to.
     pub at: UnixMs,
 }
 
-/// A heartbeat that is no known device's.
+/// A heartbeat whose device is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedHeartbeat {
-    /// Its place in the batch, from 0.
-    pub place: usize,
-    /// Why, beginning with the field.
+    /// Its index in the batch, from 0.
+    pub index: usize,
+    /// The reason, beginning with the field.
     pub reason: String,
 }
 
-/// The latest heartbeat of each (group, device) that has given one since the store was opened.
+/// The latest heartbeat of each (group, device) that has sent one since the store was opened.
 ///
-/// What is written stays here as well: a read that began before the write takes it from here. So
-/// there are never more entries than rows of the ledger.
+/// Written heartbeats stay here as well, for reads whose snapshot is older than the write. There are
+/// never more entries than rows of the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     has_any: AtomicBool,
-    latest: RwLock<HashMap<Account, Beat>>,
-    /// One batch at a time looks its devices up: what one has read, the next one knows.
+    latest: RwLock<HashMap<LedgerKey, LatestHeartbeat>>,
+    /// One batch at a time looks up its devices, so that the next one finds them here.
     owners: Arc<tokio::sync::Mutex<Owners>>,
 }
 
-type Account = (GroupNo, DeviceNo);
-/// Heartbeats, and whose they are.
-type Addressed = Vec<(Account, UnixMs)>;
+type LedgerKey = (GroupNo, DeviceNo);
+/// Times of heartbeats, by the ledger row that they belong to.
+type OwnedHeartbeats = Vec<(LedgerKey, UnixMs)>;
 
 #[derive(Clone, Copy, Debug)]
-struct Beat {
+struct LatestHeartbeat {
     at: UnixMs,
     unwritten: bool,
 }
 
 impl Activity {
-    /// When a device was last active in a group: what its row says, or a later heartbeat.
-    pub(crate) fn merged(&self, account: Account, row: Option<UnixMs>) -> Option<UnixMs> {
+    /// Returns when a device was last active in a group: the time in its ledger row, or that of a
+    /// later heartbeat.
+    pub(crate) fn merged(&self, key: LedgerKey, row: Option<UnixMs>) -> Option<UnixMs> {
         // `None` comes before any time.
-        row.max(self.latest(account))
+        row.max(self.latest(key))
     }
 
-    fn latest(&self, account: Account) -> Option<UnixMs> {
+    fn latest(&self, key: LedgerKey) -> Option<UnixMs> {
         if !self.has_any.load(Ordering::Acquire) {
             return None;
         }
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
-        latest.get(&account).map(|beat| beat.at)
+        latest.get(&key).map(|beat| beat.at)
     }
 
-    fn hear(&self, beats: &[(Account, UnixMs)]) {
+    fn record(&self, beats: &[(LedgerKey, UnixMs)]) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
-        for (account, at) in beats {
-            let new = Beat { at: *at, unwritten: true };
-            let known = latest.entry(*account).or_insert(new);
+        for (key, at) in beats {
+            let new = LatestHeartbeat { at: *at, unwritten: true };
+            let known = latest.entry(*key).or_insert(new);
             if known.at < *at {
                 *known = new;
             }
@@ -97,22 +98,21 @@ impl Activity {
         self.has_any.store(!latest.is_empty(), Ordering::Release);
     }
 
-    /// In the order of the ledger's key, nearly: rows that lie together are written together.
-    fn unwritten(&self) -> Addressed {
+    /// Returns the heartbeats to write, almost in the order of the ledger's key, for page locality.
+    fn unwritten(&self) -> OwnedHeartbeats {
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let unwritten = latest.iter().filter(|(_, beat)| beat.unwritten);
-        let mut unwritten: Addressed =
-            unwritten.map(|(account, beat)| (*account, beat.at)).collect();
+        let mut unwritten: OwnedHeartbeats = unwritten.map(|(key, beat)| (*key, beat.at)).collect();
         drop(latest);
         unwritten.sort_unstable();
         unwritten
     }
 
-    /// What came in while its forerunner was being written is still to be.
-    fn wrote(&self, written: &[(Account, UnixMs)]) {
+    /// Marks heartbeats as written, unless a later one was recorded meanwhile.
+    fn mark_written(&self, written: &[(LedgerKey, UnixMs)]) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
-        for (account, at) in written {
-            if let Some(beat) = latest.get_mut(account).filter(|beat| beat.at == *at) {
+        for (key, at) in written {
+            if let Some(beat) = latest.get_mut(key).filter(|beat| beat.at == *at) {
                 beat.unwritten = false;
             }
         }
@@ -120,42 +120,46 @@ impl Activity {
 }
 
 impl Store {
-    /// Takes heartbeats in: every read that begins from now on sees them. Returns those that are
-    /// no known device's.
+    /// Records heartbeats. Every read that begins from now on sees them. Returns those whose device
+    /// is not known.
     ///
     /// # Errors
-    /// The store failed; then none was taken in.
-    pub async fn hear(&self, heartbeats: Vec<Heartbeat>) -> Result<Vec<RefusedHeartbeat>, Error> {
+    /// The store failed; then no heartbeat was recorded.
+    pub async fn record_heartbeats(
+        &self,
+        heartbeats: Vec<Heartbeat>,
+    ) -> Result<Vec<RefusedHeartbeat>, Error> {
         let activity = Arc::clone(&self.activity);
         let mut owners = Arc::clone(&activity.owners).lock_owned().await;
-        let hearing = async move |read: &Read<'_>| {
-            let (heard, unheard) = addressed(read, &mut owners, &heartbeats).await?;
-            activity.hear(&heard);
-            Ok(unheard)
+        let record = async move |read: &Read<'_>| {
+            let (owned, refused) = assign_owners(read, &mut owners, &heartbeats).await?;
+            activity.record(&owned);
+            Ok(refused)
         };
-        self.db.read(Length::Short, hearing).await
+        self.db.read(Length::Short, record).await
     }
 
-    /// Writes the heartbeats that no row has yet, in short transactions, and says how many.
+    /// Writes the buffered heartbeats to the ledger, in short transactions. Returns their number.
     ///
     /// # Errors
-    /// The store failed; what is not written is still seen, and written by a repetition.
+    /// The store failed; unwritten heartbeats are still seen by reads, and the next call writes
+    /// them.
     pub async fn write_activity(&self) -> Result<usize, Error> {
         let unwritten = self.activity.unwritten();
-        for (turn, some) in unwritten.chunks(ROWS_AT_A_TIME).enumerate() {
-            if turn > 0 {
+        for (index, chunk) in unwritten.chunks(ROWS_PER_TRANSACTION).enumerate() {
+            if index > 0 {
                 tokio::time::sleep(PAUSE).await;
             }
-            let rows: Vec<(Account, UnixMs)> = some.to_vec();
+            let rows: OwnedHeartbeats = chunk.to_vec();
             self.db
                 .write(Length::Short, async move |write: &Write<'_>| raise(write, &rows).await)
                 .await?;
-            self.activity.wrote(some);
+            self.activity.mark_written(chunk);
         }
         Ok(unwritten.len())
     }
 
-    /// How many devices have given a heartbeat that no row has yet.
+    /// Returns how many devices have a heartbeat that is not written yet.
     #[must_use]
     pub fn unwritten_activity(&self) -> usize {
         let latest = self.activity.latest.read().unwrap_or_else(PoisonError::into_inner);
@@ -163,38 +167,38 @@ impl Store {
     }
 }
 
-/// Whose each heartbeat is: the group's that owned the device then.
-async fn addressed(
+/// Assigns each heartbeat to the group that owned the device at its time.
+async fn assign_owners(
     read: &Read<'_>,
     owners: &mut Owners,
     heartbeats: &[Heartbeat],
-) -> Result<(Addressed, Vec<RefusedHeartbeat>), Error> {
+) -> Result<(OwnedHeartbeats, Vec<RefusedHeartbeat>), Error> {
     owners.refresh(read).await?;
-    owners.learn(read, heartbeats.iter().map(|beat| beat.device_code.as_str())).await?;
-    let (mut heard, mut unheard) = (Vec::with_capacity(heartbeats.len()), Vec::new());
-    for (place, heartbeat) in heartbeats.iter().enumerate() {
+    owners.load(read, heartbeats.iter().map(|beat| beat.device_code.as_str())).await?;
+    let (mut owned, mut refused) = (Vec::with_capacity(heartbeats.len()), Vec::new());
+    for (index, heartbeat) in heartbeats.iter().enumerate() {
         let code = heartbeat.device_code.as_str();
-        let owned = owners.known(code);
-        match owned.and_then(|owned| Some((owned.owner_at(heartbeat.at)?, owned.device))) {
-            Some(account) => heard.push((account, heartbeat.at)),
+        let ownership = owners.get(code);
+        match ownership.and_then(|device| Some((device.owner_at(heartbeat.at)?, device.device))) {
+            Some(key) => owned.push((key, heartbeat.at)),
             None => {
-                // Codes that nobody has could be any number.
+                // The number of unknown codes has no bound.
                 owners.forget(code);
                 let reason = format!("deviceCode: no device {code} is known");
-                unheard.push(RefusedHeartbeat { place, reason });
+                refused.push(RefusedHeartbeat { index, reason });
             }
         }
     }
-    Ok((heard, unheard))
+    Ok((owned, refused))
 }
 
-/// An order may have been later. Rows come by group.
-async fn raise(write: &Write<'_>, rows: &[(Account, UnixMs)]) -> Result<(), Error> {
-    for of_group in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
-        let Some(((group, _), _)) = of_group.first() else { continue };
-        write.execute(&HEAR, &[group.0.into()]).await?;
-        let beats = of_group.iter().map(|((_, device), at)| [device.0.into(), at.0.into()]);
-        write.execute_each(&RAISE, beats, &[group.0.into()]).await?;
+/// Writes heartbeats, sorted by group. A row that an order has set to a later time stays.
+async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<(), Error> {
+    for group_rows in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
+        let Some(((group, _), _)) = group_rows.first() else { continue };
+        write.execute(&BUMP_ACTIVITY_VERSION, &[group.0.into()]).await?;
+        let beats = group_rows.iter().map(|((_, device), at)| [device.0.into(), at.0.into()]);
+        write.execute_each(&RAISE_LAST_ACTIVE, beats, &[group.0.into()]).await?;
     }
     Ok(())
 }
@@ -203,23 +207,23 @@ async fn raise(write: &Write<'_>, rows: &[(Account, UnixMs)]) -> Result<(), Erro
 mod tests {
     use super::*;
 
-    const ACCOUNT: Account = (GroupNo(1), DeviceNo(2));
+    const KEY: LedgerKey = (GroupNo(1), DeviceNo(2));
 
     #[test]
-    fn what_comes_in_during_a_write_is_written_by_the_next() {
+    fn a_heartbeat_during_a_write_is_written_by_the_next() {
         let activity = Activity::default();
-        assert_eq!(activity.merged(ACCOUNT, Some(UnixMs(5))), Some(UnixMs(5)));
-        activity.hear(&[(ACCOUNT, UnixMs(10))]);
+        assert_eq!(activity.merged(KEY, Some(UnixMs(5))), Some(UnixMs(5)));
+        activity.record(&[(KEY, UnixMs(10))]);
         let written = activity.unwritten();
-        assert_eq!(written, [(ACCOUNT, UnixMs(10))]);
-        activity.hear(&[(ACCOUNT, UnixMs(11))]);
-        activity.wrote(&written);
-        assert_eq!(activity.unwritten(), [(ACCOUNT, UnixMs(11))]);
-        activity.wrote(&activity.unwritten());
-        // The same again, and earlier ones, are nothing new.
-        activity.hear(&[(ACCOUNT, UnixMs(11)), (ACCOUNT, UnixMs(9))]);
+        assert_eq!(written, [(KEY, UnixMs(10))]);
+        activity.record(&[(KEY, UnixMs(11))]);
+        activity.mark_written(&written);
+        assert_eq!(activity.unwritten(), [(KEY, UnixMs(11))]);
+        activity.mark_written(&activity.unwritten());
+        // Repeated and earlier heartbeats change nothing.
+        activity.record(&[(KEY, UnixMs(11)), (KEY, UnixMs(9))]);
         assert_eq!(activity.unwritten(), []);
-        assert_eq!(activity.merged(ACCOUNT, None), Some(UnixMs(11)));
-        assert_eq!(activity.merged(ACCOUNT, Some(UnixMs(12))), Some(UnixMs(12)));
+        assert_eq!(activity.merged(KEY, None), Some(UnixMs(11)));
+        assert_eq!(activity.merged(KEY, Some(UnixMs(12))), Some(UnixMs(12)));
     }
 }

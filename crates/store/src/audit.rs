@@ -1,5 +1,5 @@
-//! The audit trail, only ever added to: entries are written in the transaction of what they tell
-//! wherever there is one, and purged from their old end.
+//! The audit trail, which is append-only: an entry is written in the transaction of the change that
+//! it records, if there is one. Old entries are purged.
 
 use kiosque_model::audit::{
     Act, Actor, AuditEntry, AuditEvent, EarlierSession, Happened, TakenAway,
@@ -11,127 +11,126 @@ use crate::sql::{Row, has_no_nul, statements};
 use crate::{Error, Store, metadata};
 
 statements! {
-    ADD = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id, group_id,
+    INSERT_ENTRY = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id, group_id,
             count, detail, other_source, other_request_id, other_at_ms)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-    LIST = "select entry_no, at_ms, event, account, actor, source, request_id, group_id, count,
+    ENTRIES = "select entry_no, at_ms, event, account, actor, source, request_id, group_id, count,
             detail, other_source, other_request_id, other_at_ms
         from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3
         order by entry_no desc limit $4";
-    LIST_OF_ACCOUNT = "select entry_no, at_ms, event, account, actor, source, request_id, group_id,
+    ENTRIES_OF_ACCOUNT = "select entry_no, at_ms, event, account, actor, source, request_id, group_id,
             count, detail, other_source, other_request_id, other_at_ms
         from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3 and account = $5
         order by entry_no desc limit $4";
     LAST_BEFORE = "select entry_no from audit where at_ms < $1 order by entry_no desc limit 1";
-    OLDEST = "select entry_no, at_ms from audit where entry_no > $1 order by entry_no limit $2";
-    DROP = "delete from audit where entry_no > $1 and entry_no <= $2 and at_ms < $3";
+    OLDEST_ENTRIES = "select entry_no, at_ms from audit where entry_no > $1 order by entry_no limit $2";
+    DELETE_ENTRIES = "delete from audit where entry_no > $1 and entry_no <= $2 and at_ms < $3";
     LOGIN_NAME = "select login_name from accounts where account_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";
     SESSION_OF = "select s.source, s.request_id, s.opened_at_ms, s.expires_at_ms, g.group_id
         from sessions s left join groups g on g.group_no = s.group_no where s.account_no = $1";
 }
 
-/// How much later than others that happened after it an entry may be written: refusals are told a
-/// minute's worth together, and clocks are set.
-const LATE_MS: i64 = 3_600_000;
-/// Entries that one transaction purges: others wait for it.
-const PURGED_AT_A_TIME: usize = 500;
+/// How much later than entries of later events an entry may be written: refused logins are recorded
+/// once a minute, and clocks are adjusted.
+const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
+/// Entries that one transaction purges; other writers wait for it.
+const PURGED_PER_TRANSACTION: usize = 500;
 
-/// Which entries to list.
+/// Selects entries of the audit trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Those of one account alone.
+    /// Only entries of this account.
     pub account: Option<String>,
-    /// None that happened before this.
+    /// Only events at or after this time.
     pub since: Option<UnixMs>,
-    /// At most so many.
+    /// The largest number of entries to return.
     pub limit: usize,
-    /// Those before this number alone, to go on where a page ended.
+    /// Only entries with a smaller number, to continue after a page.
     pub before: Option<i64>,
 }
 
-/// Entries, newest first.
+/// A page of entries, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditPage {
     /// The entries.
     pub entries: Vec<AuditEntry>,
-    /// `before` of the next page; none when this is the last.
+    /// `before` of the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 
 impl Store {
-    /// Notes what the operator did.
+    /// Records an act of the operator.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn note_act(&self, act: Act, by: ActedBy) -> Result<(), Error> {
+    pub async fn record_act(&self, act: Act, by: ActedBy) -> Result<(), Error> {
         self.db
             .write(Length::Short, async move |write: &Write<'_>| self::act(write, &act, &by).await)
             .await
     }
 
-    /// Notes what happened outside of any transaction: refused logins.
+    /// Records events that belong to no other transaction: refused logins.
     ///
     /// # Errors
-    /// The store failed; nothing was noted.
-    pub async fn note_all(&self, happened: Vec<Happened>) -> Result<(), Error> {
-        let note = async move |write: &Write<'_>| {
-            for one in &happened {
-                add(write, one).await?;
+    /// The store failed; nothing was recorded.
+    pub async fn record_events(&self, happened: Vec<Happened>) -> Result<(), Error> {
+        let record = async move |write: &Write<'_>| {
+            for event in &happened {
+                insert(write, event).await?;
             }
             Ok(())
         };
-        self.db.write(Length::Short, note).await
+        self.db.write(Length::Short, record).await
     }
 
-    /// Lists the trail.
+    /// Returns a page of the trail.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn audit(&self, ask: AuditQuery) -> Result<AuditPage, Error> {
-        self.db.read(Length::Short, async move |read: &Read<'_>| page(read, &ask).await).await
+    pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Error> {
+        self.db.read(Length::Short, async move |read: &Read<'_>| page(read, &query).await).await
     }
 
-    /// Forgets what happened before `before`, from the old end, and says how many entries that
-    /// were.
+    /// Deletes the entries of events before `before`, the oldest first. Returns their number.
     ///
     /// # Errors
-    /// The store failed; what was purged until then stays so.
+    /// The store failed; entries purged until then stay purged.
     pub async fn purge_audit(&self, before: UnixMs) -> Result<usize, Error> {
-        let (mut purged, mut from) = (0, 0);
+        let (mut purged, mut after) = (0, 0);
         loop {
-            let some = self
+            let step = self
                 .db
                 .write(Length::Short, async move |write: &Write<'_>| {
-                    purge(write, from, before).await
+                    purge(write, after, before).await
                 })
                 .await?;
-            purged += some.purged;
-            match some.seen_to {
-                Some(seen_to) => from = seen_to,
+            purged += step.purged;
+            match step.continue_after {
+                Some(last) => after = last,
                 None => return Ok(purged),
             }
         }
     }
 }
 
-/// Notes an act in the transaction that it is done in.
+/// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let happened = Happened::by_operator(act.event(), by);
-    add(write, &Happened { detail: Some(act.detail()), ..happened }).await
+    insert(write, &Happened { detail: Some(act.detail()), ..happened }).await
 }
 
-/// Notes that a fleet was applied.
+/// Records that a fleet was applied.
 pub(crate) async fn fleet_applied(
     write: &Write<'_>,
     by: &ActedBy,
     detail: String,
 ) -> Result<(), Error> {
     let happened = Happened::by_operator(AuditEvent::FleetApplied, by);
-    add(write, &Happened { detail: Some(detail), ..happened }).await
+    insert(write, &Happened { detail: Some(detail), ..happened }).await
 }
 
-/// Notes that an account logged in, switched or logged out.
+/// Records that an account logged in, switched its group or logged out.
 pub(crate) async fn session_changed(
     write: &Write<'_>,
     event: AuditEvent,
@@ -141,32 +140,33 @@ pub(crate) async fn session_changed(
     let happened = Happened::to_account(event, login_name(write, account).await?, origin);
     let group_id =
         write.one(&GROUP_ID, &[group.0.into()], |row| Ok(row.text(0)?.to_owned())).await?;
-    add(write, &Happened { group_id, ..happened }).await
+    insert(write, &Happened { group_id, ..happened }).await
 }
 
-/// A session that is about to end: from where it was opened, and the group that it selects.
-pub(crate) struct Live {
+/// A live session that is about to end: where it was opened, and the group that it selects.
+pub(crate) struct LiveSession {
     opened: EarlierSession,
     group_id: Option<String>,
 }
 
-/// Notes that a login replaced a session.
+/// Records that a login replaced a session.
 pub(crate) async fn session_replaced(
     write: &Write<'_>,
     account: AccountNo,
-    live: Live,
+    live: LiveSession,
     origin: &Origin,
 ) -> Result<(), Error> {
     let event = AuditEvent::SessionReplaced;
     let happened = Happened::to_account(event, login_name(write, account).await?, origin);
-    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened }).await
+    insert(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+        .await
 }
 
-/// Notes that an apply ended a session.
+/// Records that an apply ended a session.
 pub(crate) async fn session_ended(
     write: &Write<'_>,
     (account, why): (&str, TakenAway),
-    live: Live,
+    live: LiveSession,
     by: &ActedBy,
 ) -> Result<(), Error> {
     let happened = Happened {
@@ -174,19 +174,20 @@ pub(crate) async fn session_ended(
         detail: Some(why.name().to_owned()),
         ..Happened::by_operator(AuditEvent::SessionEnded, by)
     };
-    add(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened }).await
+    insert(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+        .await
 }
 
-/// The account's session, if it is live.
+/// Returns the account's session, if it is live.
 pub(crate) async fn live_session(
     read: &Read<'_>,
     account: AccountNo,
     now: UnixMs,
-) -> Result<Option<Live>, Error> {
+) -> Result<Option<LiveSession>, Error> {
     let session = read
         .one(&SESSION_OF, &[account.0.into()], |row| {
             let group_id = row.maybe_text(4)?.map(str::to_owned);
-            Ok((row.int(3)?, Live { opened: earlier(row, 0)?, group_id }))
+            Ok((row.int(3)?, LiveSession { opened: earlier(row, 0)?, group_id }))
         })
         .await?;
     Ok(session.filter(|(expires_at_ms, _)| now.0 < *expires_at_ms).map(|(_, live)| live))
@@ -196,8 +197,8 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
     read.one(&LOGIN_NAME, &[account.0.into()], |row| Ok(row.text(0)?.to_owned())).await
 }
 
-async fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
-    // A number is given once, also when everything before it has been purged.
+async fn insert(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
+    // Numbers are never reused, even after all earlier entries have been purged.
     let entry_no = metadata::next_audit_entry(write).await?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
@@ -217,44 +218,44 @@ async fn add(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
         earlier.and_then(|earlier| earlier.at).map(|at| at.0).into(),
     ];
-    write.execute(&ADD, &params).await?;
+    write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())
 }
 
-fn text<T: ToString>(maybe: Option<T>) -> Option<String> {
-    maybe.map(|value| value.to_string())
+fn text<T: ToString>(value: Option<T>) -> Option<String> {
+    value.map(|value| value.to_string())
 }
 
-async fn page(read: &Read<'_>, ask: &AuditQuery) -> Result<AuditPage, Error> {
-    let before = ask.before.unwrap_or(i64::MAX);
-    let since = ask.since.unwrap_or(UnixMs(i64::MIN));
-    // Numbers grow as time does, but for what was written late: the walk to the old end stops
-    // there.
-    let stop = [since.plus_ms(-LATE_MS).0.into()];
+async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
+    let before = query.before.unwrap_or(i64::MAX);
+    let since = query.since.unwrap_or(UnixMs(i64::MIN));
+    // Numbers grow with time, except for delayed entries: the scan towards older entries stops
+    // here.
+    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).0.into()];
     let floor = read.one(&LAST_BEFORE, &stop, |row| row.int(0)).await?.unwrap_or(0);
-    let one_more = i64::try_from(ask.limit).unwrap_or(i64::MAX - 1) + 1;
+    let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
     let mut params = vec![before.into(), floor.into(), since.0.into(), one_more.into()];
-    let mut entries = match &ask.account {
-        None => read.all(&LIST, &params, entry).await?,
+    let mut entries = match &query.account {
+        None => read.all(&ENTRIES, &params, entry).await?,
         Some(account) if !has_no_nul(account) => Vec::new(),
         Some(account) => {
             params.push(account.as_str().into());
-            read.all(&LIST_OF_ACCOUNT, &params, entry).await?
+            read.all(&ENTRIES_OF_ACCOUNT, &params, entry).await?
         }
     };
-    let is_last = entries.len() <= ask.limit;
-    entries.truncate(ask.limit);
+    let is_last = entries.len() <= query.limit;
+    entries.truncate(query.limit);
     let next = entries.last().filter(|_| !is_last).map(|last| last.entry_no);
     Ok(AuditPage { entries, next })
 }
 
 fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     let owned = |column| Ok::<_, Error>(row.maybe_text(column)?.map(str::to_owned));
-    let event = AuditEvent::named(row.text(2)?).ok_or_else(|| unread("event", row.text(2)))?;
+    let event = AuditEvent::named(row.text(2)?).ok_or_else(|| unknown("event", row.text(2)))?;
     let actor =
-        row.maybe_text(4)?.map(|text| Actor::named(text).ok_or_else(|| unread("actor", Ok(text))));
-    let told = earlier(row, 10)?;
-    // A replaced or ended session is told, also one of which nothing is known.
+        row.maybe_text(4)?.map(|text| Actor::named(text).ok_or_else(|| unknown("actor", Ok(text))));
+    let earlier = earlier(row, 10)?;
+    // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     let happened = Happened {
         at: UnixMs(row.int(1)?),
@@ -266,7 +267,7 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
         group_id: owned(7)?,
         count: row.int(8)?,
         detail: owned(9)?,
-        earlier: ended.then_some(told),
+        earlier: ended.then_some(earlier),
     };
     Ok(AuditEntry { entry_no: row.int(0)?, happened })
 }
@@ -281,29 +282,31 @@ fn earlier(row: &Row<'_>, first: usize) -> Result<EarlierSession, Error> {
 
 fn source(row: &Row<'_>, column: usize) -> Result<Option<Source>, Error> {
     let Some(text) = row.maybe_text(column)? else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| unread("source", Ok(text)))
+    text.parse().map(Some).map_err(|_| unknown("source", Ok(text)))
 }
 
-fn unread(what: &str, text: Result<&str, Error>) -> Error {
-    Error::Data(format!("the trail has an unknown {what}: {:?}", text.unwrap_or_default()))
+fn unknown(field: &str, text: Result<&str, Error>) -> Error {
+    Error::Data(format!("the audit trail has an unknown {field}: {:?}", text.unwrap_or_default()))
 }
 
-/// What one transaction of a purge did.
-struct Purged {
+/// The result of one transaction of a purge.
+struct PurgeStep {
     purged: usize,
-    /// Where the next one goes on, unless there is nothing more to purge.
-    seen_to: Option<i64>,
+    /// The number after which the next transaction continues; `None` at the end of the purge.
+    continue_after: Option<i64>,
 }
 
-async fn purge(write: &Write<'_>, from: i64, before: UnixMs) -> Result<Purged, Error> {
-    let most = i64::try_from(PURGED_AT_A_TIME).unwrap_or(i64::MAX);
+async fn purge(write: &Write<'_>, after: i64, before: UnixMs) -> Result<PurgeStep, Error> {
+    let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
     let oldest = write
-        .all(&OLDEST, &[from.into(), most.into()], |row| Ok((row.int(0)?, row.int(1)?)))
+        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| Ok((row.int(0)?, row.int(1)?)))
         .await?;
     let old = oldest.iter().rfind(|(_, at_ms)| *at_ms < before.0);
-    let Some((last_old, _)) = old else { return Ok(Purged { purged: 0, seen_to: None }) };
-    let purged = write.execute(&DROP, &[from.into(), (*last_old).into(), before.0.into()]).await?;
-    let seen_to = oldest.last().filter(|_| oldest.len() == PURGED_AT_A_TIME);
+    let Some((last_old, _)) = old else { return Ok(PurgeStep { purged: 0, continue_after: None }) };
+    let purged = write
+        .execute(&DELETE_ENTRIES, &[after.into(), (*last_old).into(), before.0.into()])
+        .await?;
+    let last = oldest.last().filter(|_| oldest.len() == PURGED_PER_TRANSACTION);
     let purged = usize::try_from(purged).unwrap_or(usize::MAX);
-    Ok(Purged { purged, seen_to: seen_to.map(|(last, _)| *last) })
+    Ok(PurgeStep { purged, continue_after: last.map(|(entry_no, _)| *entry_no) })
 }

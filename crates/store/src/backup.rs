@@ -1,5 +1,5 @@
-//! A consistent copy of the data while others read and write it. It stands under its name only
-//! when it is whole and durable.
+//! A consistent copy of the data while others read and write it. It gets its name only when it is
+//! complete and durable.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -16,22 +16,22 @@ statements! {
     ORDERS = "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) from ledger";
 }
 
-/// The data holds digests of tokens and hashes of passwords: it is its owner's alone.
+/// The data holds digests of tokens and hashes of passwords: only its owner may read it.
 const MODE: u32 = 0o600;
 
-/// Why there is no copy.
+/// The reason why no backup was made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The file is there already.
+    /// The file exists already.
     #[error("{0} exists; a backup replaces nothing")]
     Exists(PathBuf),
     /// Another backup is writing it.
     #[error("another backup is writing {0}")]
     UnderWay(PathBuf),
-    /// A file cannot be made.
+    /// A file cannot be created.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// It was told to stop.
+    /// The caller stopped it.
     #[error("the backup was stopped; no file was made")]
     Stopped,
     /// The store failed.
@@ -39,29 +39,29 @@ pub enum BackupError {
     Store(#[from] Error),
 }
 
-/// What a copy holds.
+/// A complete backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackedUp {
-    /// Its size.
+    /// The size of the file.
     pub bytes: u64,
-    /// Its orders.
+    /// The number of orders in it.
     pub orders: i64,
 }
 
 impl Store {
-    /// Copies the data as it is now to a file of its own, which must not exist yet; renamed to
-    /// `kiosque.db` in a folder, it is that folder's data. `told` hears how far it is, and may end
-    /// it. A copy that comes to nothing leaves no file.
+    /// Copies the data as it is now to a new file, which must not exist yet. Renamed to
+    /// `kiosque.db` in a folder, it is that folder's data. `progress` is called with the pages
+    /// copied so far and may stop the backup. A failed backup leaves no file.
     ///
     /// # Errors
-    /// The file exists or cannot be made, `told` ended it, or the store failed.
+    /// The file exists or cannot be created, `progress` stopped the backup, or the store failed.
     pub async fn backup(
         &self,
         file: PathBuf,
-        told: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
+        progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
     ) -> Result<BackedUp, BackupError> {
         self.db
-            .read(Length::Long, async move |read: &Read<'_>| backup(read, &file, told).await)
+            .read(Length::Long, async move |read: &Read<'_>| backup(read, &file, progress).await)
             .await
     }
 }
@@ -69,18 +69,18 @@ impl Store {
 async fn backup(
     read: &Read<'_>,
     file: &Path,
-    told: impl FnMut(Copied) -> ControlFlow<()>,
+    progress: impl FnMut(Copied) -> ControlFlow<()>,
 ) -> Result<BackedUp, BackupError> {
-    absent(file)?;
-    let partial = Partial::begin(file)?;
+    ensure_absent(file)?;
+    let partial = PartialFile::create(file)?;
     let orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
-    if read.copy_to(&partial.path, told)?.is_break() {
+    if read.copy_to(&partial.path, progress)?.is_break() {
         return Err(BackupError::Stopped);
     }
     Ok(BackedUp { bytes: partial.finish(file)?, orders })
 }
 
-fn absent(file: &Path) -> Result<(), BackupError> {
+fn ensure_absent(file: &Path) -> Result<(), BackupError> {
     match fs::symlink_metadata(file) {
         Ok(_) => Err(BackupError::Exists(file.to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -88,16 +88,16 @@ fn absent(file: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// A copy that is being written, beside the place where it will stand; removed unless it gets
-/// there. Its lock tells one that is being written from one that a crash left.
-struct Partial {
+/// An unfinished backup next to its final path, removed on drop unless it is renamed. Its lock
+/// distinguishes a backup in progress from the remains of a crash.
+struct PartialFile {
     path: PathBuf,
     file: File,
     is_finished: bool,
 }
 
-impl Partial {
-    fn begin(file: &Path) -> Result<Partial, BackupError> {
+impl PartialFile {
+    fn create(file: &Path) -> Result<PartialFile, BackupError> {
         let mut path = OsString::from(file);
         path.push(".partial");
         let path = PathBuf::from(path);
@@ -110,24 +110,24 @@ impl Partial {
             Err(TryLockError::WouldBlock) => return Err(BackupError::UnderWay(file.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // Whoever held the lock until now may have given the file its name.
-        let there = fs::symlink_metadata(&path).map(|found| found.ino()).ok();
-        if there != Some(opened.metadata().map_err(failed)?.ino()) {
+        // The previous holder of the lock may have renamed the file.
+        let current = fs::symlink_metadata(&path).map(|found| found.ino()).ok();
+        if current != Some(opened.metadata().map_err(failed)?.ino()) {
             return Err(BackupError::UnderWay(file.to_owned()));
         }
-        let partial = Partial { path: path.clone(), file: opened, is_finished: false };
-        // What a crash left is begun anew.
+        let partial = PartialFile { path: path.clone(), file: opened, is_finished: false };
+        // The remains of a crash are overwritten.
         partial.file.set_permissions(fs::Permissions::from_mode(MODE)).map_err(failed)?;
         partial.file.set_len(0).map_err(failed)?;
         Ok(partial)
     }
 
-    /// Makes it durable, then gives it its name; returns its size.
+    /// Makes the file durable and renames it. Returns its size in bytes.
     fn finish(mut self, file: &Path) -> Result<u64, BackupError> {
         let failed = |error| BackupError::File(file.to_owned(), error);
         self.file.sync_all().map_err(failed)?;
         let bytes = self.file.metadata().map_err(failed)?.len();
-        absent(file)?;
+        ensure_absent(file)?;
         fs::rename(&self.path, file).map_err(failed)?;
         self.is_finished = true;
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -137,10 +137,10 @@ impl Partial {
     }
 }
 
-impl Drop for Partial {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            // There is nobody left to tell.
+            // A drop cannot report an error.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,5 +1,5 @@
-//! Applying a fleet: what is named is created or changed, what is not named stays, and a fault
-//! anywhere means that nothing is applied.
+//! FleetApplier a fleet: entries are created or changed, the rest of the data stays, and nothing is
+//! applied if any entry has a fault.
 
 mod accounts;
 mod devices;
@@ -11,17 +11,17 @@ use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, GroupId, GroupNo};
 
-use crate::audit::Live;
+use crate::audit::LiveSession;
 use crate::db::{Length, Read, Write};
 use crate::sql::{Row, Sql, statements};
 use crate::{Error, Store, audit, metadata};
 
 statements! {
-    GROUP = "select group_no, group_name, active from groups where group_id = $1";
+    GROUP_BY_ID = "select group_no, group_name, active from groups where group_id = $1";
     NEXT_GROUP = "select coalesce(max(group_no), 0) + 1 from groups";
-    ADD_GROUP = "insert into groups (group_no, group_id, group_name, active)
+    INSERT_GROUP = "insert into groups (group_no, group_id, group_name, active)
         values ($1, $2, $3, $4)";
-    CHANGE_GROUP = "update groups set group_name = $2, active = $3 where group_no = $1";
+    UPDATE_GROUP = "update groups set group_name = $2, active = $3 where group_no = $1";
     PRODUCT = "select goods_name, category, currency, default_price from products
         where goods_id = $1";
     SET_PRODUCT = "insert into products (goods_id, goods_name, category, currency, default_price)
@@ -39,31 +39,31 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, accounts::ALL, devices::ALL].into_iter().flatten().copied()
 }
 
-/// The new password hashes of accounts, by login name: only of those whose password changes.
+/// New password hashes by login name, for the accounts whose password changes.
 pub type NewHashes = HashMap<String, String>;
 
-/// What orders that come in need to know of the fleet, as it was at one moment.
+/// The part of the fleet that incoming orders need, from one snapshot.
 #[derive(Debug, Default)]
-pub struct FleetSeen {
+pub struct FleetSnapshot {
     version: Option<i64>,
     /// The name of every product, by `goodsId`.
     pub product_names: HashMap<String, String>,
-    /// The group that every device belongs to, or last will, by code.
+    /// The present or next group of every device, by device code.
     pub groups_by_device: HashMap<String, GroupNo>,
 }
 
-/// How many entries of one kind an apply made, changed, and found as they were.
+/// The numbers of entries of one kind that were created, changed and left unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// ReportContext.
+pub struct ChangeCounts {
+    /// Created.
     pub created: usize,
     /// Changed.
     pub changed: usize,
-    /// As they were.
+    /// Left unchanged.
     pub unchanged: usize,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ChangeCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -73,42 +73,42 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What became of one entry.
+/// The effect of applier one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReportContext {
+pub(crate) enum EntryChange {
     Created,
     Changed,
     Unchanged,
 }
 
-impl ReportContext {
-    pub(crate) fn changed_if_different<T: PartialEq>(was: &T, becomes: &T) -> ReportContext {
-        if was == becomes { ReportContext::Unchanged } else { ReportContext::Changed }
+impl EntryChange {
+    pub(crate) fn between<T: PartialEq>(old: &T, new: &T) -> EntryChange {
+        if old == new { EntryChange::Unchanged } else { EntryChange::Changed }
     }
 }
 
-impl Tally {
-    pub(crate) fn count(&mut self, made: ReportContext) {
-        match made {
-            ReportContext::Created => self.created += 1,
-            ReportContext::Changed => self.changed += 1,
-            ReportContext::Unchanged => self.unchanged += 1,
+impl ChangeCounts {
+    pub(crate) fn count(&mut self, change: EntryChange) {
+        match change {
+            EntryChange::Created => self.created += 1,
+            EntryChange::Changed => self.changed += 1,
+            EntryChange::Unchanged => self.unchanged += 1,
         }
     }
 }
 
-/// What an apply did.
+/// The result of applier a fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Groups.
-    pub groups: Tally,
+    pub groups: ChangeCounts,
     /// Accounts.
-    pub accounts: Tally,
+    pub accounts: ChangeCounts,
     /// Products.
-    pub products: Tally,
+    pub products: ChangeCounts,
     /// Devices.
-    pub devices: Tally,
-    /// Sessions that ended because of what was taken away.
+    pub devices: ChangeCounts,
+    /// Sessions that ended because their account lost its access.
     pub sessions_ended: usize,
 }
 
@@ -120,7 +120,7 @@ impl fmt::Display for Applied {
     }
 }
 
-/// Why a fleet was not applied; nothing of it was.
+/// The reason why a fleet was not applied, not even in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The faults, each naming its entry.
@@ -131,26 +131,26 @@ pub enum ApplyError {
     Store(#[from] Error),
 }
 
-/// An apply under way: faults are collected, so that all are told at once.
-pub(crate) struct Applying<'a> {
+/// An apply in progress. Faults are collected, so that all are reported at once.
+pub(crate) struct FleetApplier<'a> {
     pub(crate) write: &'a Write<'a>,
     pub(crate) by: &'a ActedBy,
-    /// For the trail, which comes last: while it is written nobody else writes to it, and a login
-    /// that does may be the next that this would wait for.
-    pub(crate) ended: Vec<Ended>,
+    /// Sessions to record in the audit trail, which is written last: writing locks it, and a login
+    /// that waits for it may hold a session that a later entry needs.
+    pub(crate) ended: Vec<EndedSession>,
     pub(crate) faults: Vec<String>,
 }
 
-/// A session that ended because of what was taken away.
-pub(crate) struct Ended {
+/// A session that ended because its account lost its access.
+pub(crate) struct EndedSession {
     pub(crate) account: String,
-    pub(crate) why: TakenAway,
-    pub(crate) live: Live,
+    pub(crate) reason: TakenAway,
+    pub(crate) session: LiveSession,
 }
 
 impl Store {
-    /// Applies a fleet, all or nothing, and tells the trail. `new_hashes` has the hashes of the
-    /// passwords that are new.
+    /// Applies a fleet, all or nothing, and records it in the audit trail. `new_hashes` has the
+    /// hashes of new passwords.
     ///
     /// # Errors
     /// Every fault of the fleet, or the store failed.
@@ -167,7 +167,7 @@ impl Store {
             .await
     }
 
-    /// The name of every product, for the lines of orders that come without one.
+    /// Returns the name of every product by `goodsId`, for order lines without a name.
     ///
     /// # Errors
     /// The store failed.
@@ -175,7 +175,7 @@ impl Store {
         self.db.read(Length::Long, product_names).await
     }
 
-    /// The group that every device belongs to, or last will, by code.
+    /// Returns the present or next group of every device, by device code.
     ///
     /// # Errors
     /// The store failed.
@@ -183,26 +183,29 @@ impl Store {
         self.db.read(Length::Long, groups_by_device).await
     }
 
-    /// What orders need to know of the fleet, unless that is what is known already. Takes long
-    /// after a change, and nearly no time before.
+    /// Returns a snapshot of the fleet if the fleet has changed since `known`. Without a change it
+    /// only reads a version counter.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn fleet_seen(&self, known: &FleetSeen) -> Result<Option<FleetSeen>, Error> {
+    pub async fn newer_fleet_snapshot(
+        &self,
+        known: &FleetSnapshot,
+    ) -> Result<Option<FleetSnapshot>, Error> {
         if Some(metadata::fleet_version_now(&self.db).await?) == known.version {
             return Ok(None);
         }
-        let see = async |read: &Read<'_>| {
-            Ok(FleetSeen {
+        let read = async |read: &Read<'_>| {
+            Ok(FleetSnapshot {
                 version: Some(metadata::fleet_version(read).await?),
                 product_names: product_names(read).await?,
                 groups_by_device: groups_by_device(read).await?,
             })
         };
-        self.db.read(Length::Short, see).await.map(Some)
+        self.db.read(Length::Short, read).await.map(Some)
     }
 
-    /// The code of every device.
+    /// Returns the code of every device.
     ///
     /// # Errors
     /// The store failed.
@@ -230,77 +233,78 @@ async fn apply(
     new_hashes: &NewHashes,
     by: &ActedBy,
 ) -> Result<Applied, ApplyError> {
-    // First, so that no other apply comes between what is read here and what is written.
+    // First, since it locks out other applies.
     metadata::fleet_changes(write).await?;
-    let mut applying = Applying { write, by, ended: Vec::new(), faults: Vec::new() };
+    let mut applier = FleetApplier { write, by, ended: Vec::new(), faults: Vec::new() };
     let mut applied = Applied::default();
     for entry in &fleet.groups {
-        applied.groups.count(applying.group(entry).await?);
+        applied.groups.count(applier.group(entry).await?);
     }
     for entry in &fleet.products {
-        applied.products.count(applying.product(entry).await?);
+        applied.products.count(applier.product(entry).await?);
     }
     for entry in &fleet.accounts {
         let new_hash = new_hashes.get(entry.login_name.as_str()).map(String::as_str);
-        applied.accounts.count(applying.account(entry, new_hash).await?);
+        applied.accounts.count(applier.account(entry, new_hash).await?);
     }
-    applying.lock_moves(&fleet.devices).await?;
+    applier.lock_moves(&fleet.devices).await?;
     for entry in &fleet.devices {
-        applied.devices.count(applying.device(entry).await?);
+        applied.devices.count(applier.device(entry).await?);
     }
-    if !applying.faults.is_empty() {
-        return Err(ApplyError::Faults(applying.faults));
+    if !applier.faults.is_empty() {
+        return Err(ApplyError::Faults(applier.faults));
     }
-    applied.sessions_ended = applying.ended.len();
-    for Ended { account, why, live } in applying.ended {
-        audit::session_ended(write, (&account, why), live, by).await?;
+    applied.sessions_ended = applier.ended.len();
+    for EndedSession { account, reason, session } in applier.ended {
+        audit::session_ended(write, (&account, reason), session, by).await?;
     }
     audit::fleet_applied(write, by, applied.to_string()).await?;
     Ok(applied)
 }
 
-impl Applying<'_> {
-    /// Notes a fault; the entry counts as unchanged, and nothing will be applied.
-    pub(crate) fn fault(&mut self, fault: String) -> ReportContext {
+impl FleetApplier<'_> {
+    /// Records a fault. The entry counts as unchanged, and nothing will be applied.
+    pub(crate) fn fault(&mut self, fault: String) -> EntryChange {
         self.faults.push(fault);
-        ReportContext::Unchanged
+        EntryChange::Unchanged
     }
 
     pub(crate) async fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
-        self.write.one(&GROUP, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?))).await
+        self.write.one(&GROUP_BY_ID, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?))).await
     }
 
-    pub(crate) async fn next(&self, sql: &'static Sql) -> Result<i64, Error> {
+    /// Returns the next free number, read by `sql`.
+    pub(crate) async fn next_no(&self, sql: &'static Sql) -> Result<i64, Error> {
         let next = self.write.one(sql, &[], |row| row.int(0)).await?;
-        next.ok_or_else(|| Error::Data(format!("{} gave no number", sql.name)))
+        next.ok_or_else(|| Error::Data(format!("{} returned no row", sql.name)))
     }
 
-    async fn group(&mut self, entry: &GroupEntry) -> Result<ReportContext, Error> {
+    async fn group(&mut self, entry: &GroupEntry) -> Result<EntryChange, Error> {
         let id = entry.id.as_str();
         let known = self
             .write
-            .one(&GROUP, &[id.into()], |row| {
+            .one(&GROUP_BY_ID, &[id.into()], |row| {
                 Ok((row.int(0)?, row.text(1)?.to_owned(), row.flag(2)?))
             })
             .await?;
         let Some((number, name, active)) = known else {
             let Some(name) = &entry.name else {
-                return Ok(self.fault(format!("group {id}: name: needed for a new group")));
+                return Ok(self.fault(format!("group {id}: name: required for a new group")));
             };
-            let number = self.next(&NEXT_GROUP).await?;
+            let number = self.next_no(&NEXT_GROUP).await?;
             let active = entry.active.unwrap_or(true);
             let params = [number.into(), id.into(), name.as_str().into(), active.into()];
-            self.write.execute(&ADD_GROUP, &params).await?;
-            return Ok(ReportContext::Created);
+            self.write.execute(&INSERT_GROUP, &params).await?;
+            return Ok(EntryChange::Created);
         };
-        let becomes =
+        let new =
             (entry.name.clone().unwrap_or_else(|| name.clone()), entry.active.unwrap_or(active));
-        let params = [number.into(), becomes.0.as_str().into(), becomes.1.into()];
-        self.write.execute(&CHANGE_GROUP, &params).await?;
-        Ok(ReportContext::changed_if_different(&(name, active), &becomes))
+        let params = [number.into(), new.0.as_str().into(), new.1.into()];
+        self.write.execute(&UPDATE_GROUP, &params).await?;
+        Ok(EntryChange::between(&(name, active), &new))
     }
 
-    async fn product(&mut self, entry: &ProductEntry) -> Result<ReportContext, Error> {
+    async fn product(&mut self, entry: &ProductEntry) -> Result<EntryChange, Error> {
         let id = entry.id.as_str();
         let known = self
             .write
@@ -309,29 +313,29 @@ impl Applying<'_> {
                 Ok((name, category, row.text(2)?.to_owned(), row.int(3)?))
             })
             .await?;
-        let was = known.clone().unwrap_or_default();
+        let old = known.clone().unwrap_or_default();
         let currency = entry.currency.map(|currency| currency.code().to_owned());
         if known.is_none() && (entry.name.is_none() || currency.is_none()) {
             let missing = if entry.name.is_none() { "name" } else { "currency" };
-            return Ok(self.fault(format!("product {id}: {missing}: needed for a new product")));
+            return Ok(self.fault(format!("product {id}: {missing}: required for a new product")));
         }
-        let becomes = (
-            entry.name.clone().unwrap_or_else(|| was.0.clone()),
-            entry.category.clone().unwrap_or_else(|| was.1.clone()),
-            currency.unwrap_or_else(|| was.2.clone()),
-            entry.default_price.map_or(was.3, |price| price.0),
+        let new = (
+            entry.name.clone().unwrap_or_else(|| old.0.clone()),
+            entry.category.clone().unwrap_or_else(|| old.1.clone()),
+            currency.unwrap_or_else(|| old.2.clone()),
+            entry.default_price.map_or(old.3, |price| price.0),
         );
         let params = [
             id.into(),
-            becomes.0.as_str().into(),
-            becomes.1.as_str().into(),
-            becomes.2.as_str().into(),
-            becomes.3.into(),
+            new.0.as_str().into(),
+            new.1.as_str().into(),
+            new.2.as_str().into(),
+            new.3.into(),
         ];
         self.write.execute(&SET_PRODUCT, &params).await?;
         Ok(match known {
-            None => ReportContext::Created,
-            Some(was) => ReportContext::changed_if_different(&was, &becomes),
+            None => EntryChange::Created,
+            Some(old) => EntryChange::between(&old, &new),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! The operator's keys. A key counts from its commit to the commit of its revocation: whoever asks
-//! reads the row, for each request, and nothing answers for it.
+//! The operator's keys. A key is valid from the commit that creates it to the commit that revokes
+//! it: every request reads the row, and nothing is cached.
 
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
@@ -9,66 +9,66 @@ use crate::sql::{Row, statements};
 use crate::{Error, Store, audit};
 
 statements! {
-    HOLDER = "select key_name, may from operator_keys
+    HOLDER_OF_KEY = "select key_name, may from operator_keys
         where key_digest = $1 and revoked_at_ms is null";
-    LIVE = "select created_at_ms from operator_keys
+    LIVE_KEY = "select created_at_ms from operator_keys
         where key_name = $1 and revoked_at_ms is null";
-    ADD = "insert into operator_keys (key_digest, key_name, may, created_at_ms)
+    INSERT_KEY = "insert into operator_keys (key_digest, key_name, may, created_at_ms)
         values ($1, $2, $3, $4)";
-    REVOKE = "update operator_keys set revoked_at_ms = $2
+    REVOKE_KEY = "update operator_keys set revoked_at_ms = $2
         where key_name = $1 and revoked_at_ms is null";
-    LIST = "select key_name, may, created_at_ms, revoked_at_ms
+    ALL_KEYS = "select key_name, may, created_at_ms, revoked_at_ms
         from operator_keys order by created_at_ms";
 }
 
-/// Who a live key speaks for.
+/// The holder of a live key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHolder {
-    /// What the key is called.
+    /// The name of the key.
     pub name: KeyName,
-    /// What it may do.
+    /// The calls that it may make.
     pub rights: Rights,
 }
 
-/// A key as people are shown it.
+/// A key in the list of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyEntry {
-    /// Whose it is and what it may do.
+    /// Its name and its rights.
     pub holder: KeyHolder,
-    /// Since when it counts.
+    /// When it was created.
     pub created_at: UnixMs,
-    /// Since when it does not any more.
+    /// When it was revoked, if it was.
     pub revoked_at: Option<UnixMs>,
 }
 
-/// What became of a key that was to be made.
+/// The outcome of creating a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreatedKey {
-    /// It counts.
+    /// The key is valid now.
     Created,
-    /// A live key has that name since then.
+    /// A live key, created at this time, has the name.
     NameTaken(UnixMs),
 }
 
-/// What became of a key that was to be revoked.
+/// The outcome of revoking a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevokedKey {
-    /// It counts no more.
+    /// The key is no longer valid.
     Revoked,
-    /// No live key has that name.
+    /// No live key has the name.
     Unknown,
 }
 
 impl Store {
-    /// Who a key speaks for, if it is live.
+    /// Returns the holder of a key, if the key is live.
     ///
     /// # Errors
     /// The store failed.
     pub async fn key_holder(&self, digest: &KeyDigest) -> Result<Option<KeyHolder>, Error> {
-        self.db.one(&HOLDER, &[digest.as_str().into()], holder).await
+        self.db.one(&HOLDER_OF_KEY, &[digest.as_str().into()], holder).await
     }
 
-    /// Makes a key, unless a live one has its name.
+    /// Creates a key, unless a live one has its name.
     ///
     /// # Errors
     /// The store failed.
@@ -79,16 +79,16 @@ impl Store {
         now: UnixMs,
     ) -> Result<CreatedKey, Error> {
         let create = async move |write: &Write<'_>| {
-            // One at a time: no index says that a live name is one key's alone.
+            // Serializes creations: no index makes the names of live keys unique.
             write.alone().await?;
             let name = holder.name.as_str();
-            let taken = write.one(&LIVE, &[name.into()], |row| Ok(UnixMs(row.int(0)?))).await?;
+            let taken = write.one(&LIVE_KEY, &[name.into()], |row| Ok(UnixMs(row.int(0)?))).await?;
             if let Some(since) = taken {
                 return Ok(CreatedKey::NameTaken(since));
             }
             let may = holder.rights.to_string();
             let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.0.into()];
-            write.execute(&ADD, &params).await?;
+            write.execute(&INSERT_KEY, &params).await?;
             let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
             audit::act(write, &act, &ActedBy::command(now)).await?;
             Ok(CreatedKey::Created)
@@ -96,13 +96,13 @@ impl Store {
         self.db.write(Length::Short, create).await
     }
 
-    /// Revokes the live key of that name; no request that starts after this is let in by it.
+    /// Revokes the live key of that name. No request that starts afterwards is accepted with it.
     ///
     /// # Errors
     /// The store failed.
     pub async fn revoke_key(&self, name: KeyName, now: UnixMs) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
-            let revoked = write.execute(&REVOKE, &[name.as_str().into(), now.0.into()]).await?;
+            let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), now.0.into()]).await?;
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
             }
@@ -113,7 +113,7 @@ impl Store {
         self.db.write(Length::Short, revoke).await
     }
 
-    /// Every key that there ever was, the oldest first.
+    /// Returns all keys, revoked ones included, the oldest first.
     ///
     /// # Errors
     /// The store failed.
@@ -126,14 +126,14 @@ impl Store {
             })
         };
         self.db
-            .read(Length::Short, async move |read: &Read<'_>| read.all(&LIST, &[], entry).await)
+            .read(Length::Short, async move |read: &Read<'_>| read.all(&ALL_KEYS, &[], entry).await)
             .await
     }
 }
 
 /// Reads `key_name, may`.
 fn holder(row: &Row<'_>) -> Result<KeyHolder, Error> {
-    let unreadable = |fault: &dyn std::fmt::Display| Error::Data(format!("a kept key: {fault}"));
+    let unreadable = |fault: &dyn std::fmt::Display| Error::Data(format!("a stored key: {fault}"));
     let name = KeyName::parse(row.text(0)?).map_err(|fault| unreadable(&fault))?;
     let rights = row.text(1)?.parse().map_err(|fault| unreadable(&fault))?;
     Ok(KeyHolder { name, rights })

@@ -50,7 +50,7 @@ pub use cooperative::yield_if_due;
 pub use dashboard::{Aisle, DashboardQuery, DeviceLine, DeviceSales, ProductSales, Summary};
 pub use db::{ClockCheck, Copied, FileSizes, SessionLease};
 pub use devices::{CodeFilter, Device, DeviceQuery, GroupFilter, OnlineSince};
-pub use fleet::{Applied, ApplyError, FleetSeen, NewHashes, Tally};
+pub use fleet::{Applied, ApplyError, ChangeCounts, FleetSnapshot, NewHashes};
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use orders::{History, OrderQuery, Span, TradeNumbers};
@@ -58,7 +58,7 @@ pub use rates::DatedRate;
 pub use receive::{Outcome, Owners, derived_trade_no_in};
 pub use record::{Incoming, Kept, Ready, Record, RecordShape};
 pub use sessions::OpenedSession;
-pub use transfer::{MoveError, MoveStep, Moved, Moving};
+pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
 use activity::Activity;
@@ -214,7 +214,7 @@ impl Store {
     /// recorded one, or an engine that fails.
     pub async fn open(opening: &OpenOptions<'_>) -> Result<Store, Error> {
         let store = Store::open_unsettled(opening).await?;
-        transfer::settled(&store.db).await?;
+        transfer::check_complete(&store.db).await?;
         store.db.start_lease().await?;
         Ok(store)
     }

@@ -1,5 +1,5 @@
-//! Who owned which device when. The first known owner owns all earlier time; a move never reaches
-//! back over orders that are kept already, so that each order stays with its group.
+//! The owners of each device over time. The first known owner owns all earlier time. A move takes
+//! effect after the orders that are stored already, so that each order stays with its group.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,12 @@ statements! {
         from {rows r: code text} cross join devices d
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
     LOCK_GROUP = "update group_changes set last_change_no = last_change_no where group_no = $1";
-    MOVES = "select g.group_no, o.group_no
+    GROUPS_OF_MOVES = "select g.group_no, o.group_no
         from {rows r: code text, id text} cross join groups g
         cross join devices d cross join device_owners o
         where g.group_id = r.id and d.device_code = r.code and o.device_no = d.device_no
             and o.until_ms = $3 and o.group_no <> g.group_no";
-    FIRST_OWNERS = "select g.group_no
+    GROUPS_OF_NEW_DEVICES = "select g.group_no
         from {rows r: code text, id text} cross join groups g
         where g.group_id = r.id
             and not exists (select 1 from devices d where d.device_code = r.code)";
@@ -44,7 +44,7 @@ statements! {
         order by trade_start_ms desc limit 1";
 }
 
-/// One device and the periods of its owners, from the first.
+/// A device and its owners, each with the start of its period, the first one first.
 #[derive(Clone, Debug)]
 pub(crate) struct Ownership {
     pub(crate) device: DeviceNo,
@@ -52,13 +52,13 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// The group that owned the device at `at`.
+    /// Returns the group that owned the device at `at`.
     pub(crate) fn owner_at(&self, at: UnixMs) -> Option<GroupNo> {
-        let later = self.periods.iter().rev().find(|(_, since)| *since <= at);
-        later.or(self.periods.first()).map(|(group, _)| *group)
+        let latest = self.periods.iter().rev().find(|(_, since)| *since <= at);
+        latest.or(self.periods.first()).map(|(group, _)| *group)
     }
 
-    /// Every group that owns the device or ever did, once each.
+    /// Returns every group that owns the device or ever owned it, once each.
     pub(crate) fn groups(&self) -> Vec<GroupNo> {
         let mut groups: Vec<GroupNo> = self.periods.iter().map(|(group, _)| *group).collect();
         groups.sort_unstable();
@@ -67,46 +67,47 @@ impl Ownership {
     }
 }
 
-/// What an import has read of the fleet; forgotten as soon as the fleet changes.
+/// A cache of device owners, validated by the version counter of the fleet.
 #[derive(Debug, Default)]
 pub struct Owners {
     fleet_version: i64,
-    known: HashMap<String, Option<Ownership>>,
+    /// By device code; `None` for a code that no device has.
+    by_code: HashMap<String, Option<Ownership>>,
 }
 
 impl Owners {
-    /// Forgets everything if the fleet has changed since.
+    /// Clears the cache if the fleet has changed.
     pub(crate) async fn refresh(&mut self, read: &Read<'_>) -> Result<(), Error> {
         let version = metadata::fleet_version(read).await?;
         if version != self.fleet_version {
-            self.known.clear();
+            self.by_code.clear();
             self.fleet_version = version;
         }
         Ok(())
     }
 
-    /// Whether the fleet is still the one that was read.
-    pub(crate) async fn are_fresh(&self, read: &Read<'_>) -> Result<bool, Error> {
+    /// Returns whether the fleet is unchanged since [`Owners::refresh`].
+    pub(crate) async fn are_current(&self, read: &Read<'_>) -> Result<bool, Error> {
         Ok(metadata::fleet_version(read).await? == self.fleet_version)
     }
 
-    /// Reads the owners of those devices that are not known yet.
-    pub(crate) async fn learn<'c>(
+    /// Reads the owners of the devices that are not cached yet.
+    pub(crate) async fn load<'c>(
         &mut self,
         read: &Read<'_>,
         codes: impl Iterator<Item = &'c str>,
     ) -> Result<(), Error> {
-        let mut new: Vec<&str> = codes.filter(|code| !self.known.contains_key(*code)).collect();
+        let mut new: Vec<&str> = codes.filter(|code| !self.by_code.contains_key(*code)).collect();
         if new.is_empty() {
             return Ok(());
         }
         new.sort_unstable();
         new.dedup();
         let rows: Vec<[Value<'_>; 1]> = new.iter().map(|code| [(*code).into()]).collect();
-        self.known.extend(new.iter().map(|code| ((*code).to_owned(), None)));
-        let known = &mut self.known;
+        self.by_code.extend(new.iter().map(|code| ((*code).to_owned(), None)));
+        let by_code = &mut self.by_code;
         read.each_of(&PERIODS, &rows, &[], |row| {
-            let Some(entry) = known.get_mut(row.text(0)?) else { return Ok(()) };
+            let Some(entry) = by_code.get_mut(row.text(0)?) else { return Ok(()) };
             let new = || Ownership { device: DeviceNo(0), periods: Vec::new() };
             let owned = entry.get_or_insert_with(new);
             owned.device = DeviceNo(row.int(3)?);
@@ -115,46 +116,46 @@ impl Owners {
         })
         .await?;
         for code in new {
-            if let Some(Some(owned)) = self.known.get_mut(code) {
+            if let Some(Some(owned)) = self.by_code.get_mut(code) {
                 owned.periods.sort_unstable_by_key(|(_, since)| *since);
             }
         }
         Ok(())
     }
 
-    /// The owners of a device, if they have been read and there is one.
-    pub(crate) fn known(&self, code: &str) -> Option<&Ownership> {
-        self.known.get(code)?.as_ref()
+    /// Returns the owners of a device, if the device exists and was loaded.
+    pub(crate) fn get(&self, code: &str) -> Option<&Ownership> {
+        self.by_code.get(code)?.as_ref()
     }
 
-    /// Forgets one device.
+    /// Removes one device from the cache.
     pub(crate) fn forget(&mut self, code: &str) {
-        self.known.remove(code);
+        self.by_code.remove(code);
     }
 }
 
-/// Keeps others from the ledgers of these groups, from their orders, and from taking a device away
-/// from them, until the transaction ends. They come in order, so that no two wait for each other.
+/// Locks the ledgers and the orders of these groups, and the ownership of their devices, until the
+/// transaction ends. The groups are sorted, so that two transactions cannot deadlock.
 pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
     let locks =
         groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[group.0.into()]).await });
-    // They are asked in this order, and the server does one after the other.
+    // The statements are sent in this order, and the server runs them one after the other.
     try_join_all(locks).await.map(|_| ())
 }
 
-/// Locks all groups between which devices will move: codes, and ids of the groups that get them.
-/// Each apply does so once, since it comes upon them in any order.
+/// Locks all groups between which devices will move. `moves` has device codes and the ids of their
+/// new groups. An apply locks them all at once, since its entries are in any order.
 pub(crate) async fn lock_moves(write: &Write<'_>, moves: &[[Value<'_>; 2]]) -> Result<(), Error> {
     let mut groups = Vec::new();
     let last = [i64::MAX.into()];
     write
-        .each_of(&MOVES, moves, &last, |row| {
+        .each_of(&GROUPS_OF_MOVES, moves, &last, |row| {
             groups.extend([GroupNo(row.int(0)?), GroupNo(row.int(1)?)]);
             Ok(())
         })
         .await?;
     write
-        .each_of(&FIRST_OWNERS, moves, &[], |row| {
+        .each_of(&GROUPS_OF_NEW_DEVICES, moves, &[], |row| {
             groups.push(GroupNo(row.int(0)?));
             Ok(())
         })
@@ -164,59 +165,59 @@ pub(crate) async fn lock_moves(write: &Write<'_>, moves: &[[Value<'_>; 2]]) -> R
     lock_groups(write, &groups).await
 }
 
-/// A device as far as its owners are concerned.
-pub(crate) struct Owned<'a> {
-    pub(crate) device: DeviceNo,
+/// The columns of a device that its periods of ownership repeat.
+pub(crate) struct OwnedDevice<'a> {
+    pub(crate) device_no: DeviceNo,
     pub(crate) code: &'a str,
     pub(crate) listed: bool,
 }
 
-/// Whether a device changed hands.
+/// Whether a device has a new owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handover {
+pub(crate) enum OwnerChange {
     Moved,
-    Stayed,
+    Unchanged,
 }
 
-/// The device's first owner.
-pub(crate) async fn start(
+/// Adds the first owner of a device.
+pub(crate) async fn add_first_owner(
     write: &Write<'_>,
-    owned: &Owned<'_>,
+    device: &OwnedDevice<'_>,
     group: GroupNo,
 ) -> Result<(), Error> {
-    add_period(write, owned, group, UnixMs(0)).await
+    add_period(write, device, group, UnixMs(0)).await
 }
 
-/// Gives a device to `group` at `since`, or now. `Err` inside says why it cannot be. The groups are
-/// locked (see [`lock_moves`]), so that the owner's orders stay as they are.
-pub(crate) async fn give(
+/// Moves a device to `group` at `since`, or now. The inner `Err` is the fault to report. The groups
+/// are locked (see [`lock_moves`]), so that no order of the present owner is added meanwhile.
+pub(crate) async fn move_device(
     write: &Write<'_>,
-    owned: &Owned<'_>,
+    device: &OwnedDevice<'_>,
     group: GroupNo,
     since: Option<UnixMs>,
     now: UnixMs,
-) -> Result<Result<Handover, String>, Error> {
+) -> Result<Result<OwnerChange, String>, Error> {
     let last = write
-        .one(&LAST_PERIOD, &[owned.device.0.into()], |row| {
+        .one(&LAST_PERIOD, &[device.device_no.0.into()], |row| {
             Ok((GroupNo(row.int(0)?), UnixMs(row.int(1)?), row.text(2)?.to_owned()))
         })
         .await?;
     let Some((owner, owner_since, owner_id)) = last else {
-        start(write, owned, group).await?;
-        return Ok(Ok(Handover::Moved));
+        add_first_owner(write, device, group).await?;
+        return Ok(Ok(OwnerChange::Moved));
     };
     if owner == group {
-        return Ok(stays(owner_since, since, &owner_id));
+        return Ok(check_unmoved(owner_since, since, &owner_id));
     }
     let latest_from = async |from: UnixMs| {
-        let params = [owner.0.into(), owned.device.0.into(), from.0.into()];
+        let params = [owner.0.into(), device.device_no.0.into(), from.0.into()];
         write.one(&LATEST_TRADE, &params, |row| row.int(0)).await
     };
     let since = match since {
         None => latest_from(now).await?.map_or(now, |latest| UnixMs(latest).plus_ms(1)),
         Some(since) if latest_from(since).await?.is_some() => {
             return Ok(Err(format!(
-                "since: orders that started at or after it are kept for group {owner_id}; \
+                "since: group {owner_id} has orders that started at or after it; \
                  a move takes effect after them"
             )));
         }
@@ -225,38 +226,43 @@ pub(crate) async fn give(
     if since <= owner_since {
         return Ok(Err(format!("since: is not after the move to group {owner_id}")));
     }
-    let end = [owner.0.into(), owned.code.into(), owner_since.0.into(), since.0.into()];
+    let end = [owner.0.into(), device.code.into(), owner_since.0.into(), since.0.into()];
     write.execute(&END_PERIOD, &end).await?;
-    add_period(write, owned, group, since).await?;
-    Ok(Ok(Handover::Moved))
+    add_period(write, device, group, since).await?;
+    Ok(Ok(OwnerChange::Moved))
 }
 
-/// The first owner owns all earlier time, so that any `since` of its own is true already.
-fn stays(owner_since: UnixMs, since: Option<UnixMs>, owner_id: &str) -> Result<Handover, String> {
+/// Checks the `since` of a device that its group owns already. The first owner owns all earlier
+/// time, so that any `since` agrees with it.
+fn check_unmoved(
+    owner_since: UnixMs,
+    since: Option<UnixMs>,
+    owner_id: &str,
+) -> Result<OwnerChange, String> {
     match since {
         Some(since) if owner_since.0 != 0 && since != owner_since => Err(format!(
             "since: the device moved to group {owner_id} at another time, which is not changed"
         )),
-        _ => Ok(Handover::Stayed),
+        _ => Ok(OwnerChange::Unchanged),
     }
 }
 
 async fn add_period(
     write: &Write<'_>,
-    owned: &Owned<'_>,
+    device: &OwnedDevice<'_>,
     group: GroupNo,
     since: UnixMs,
 ) -> Result<(), Error> {
     let period = [
         group.0.into(),
-        owned.code.into(),
+        device.code.into(),
         since.0.into(),
         i64::MAX.into(),
-        owned.listed.into(),
-        owned.device.0.into(),
+        device.listed.into(),
+        device.device_no.0.into(),
     ];
     write.execute(&ADD_PERIOD, &period).await?;
-    let account = [group.0.into(), owned.code.into(), owned.device.0.into(), since.0.into()];
+    let account = [group.0.into(), device.code.into(), device.device_no.0.into(), since.0.into()];
     write.execute(&OPEN_LEDGER, &account).await?;
     write.execute(&OPEN_CHANGES, &[group.0.into()]).await?;
     Ok(())

@@ -1,51 +1,51 @@
-//! Dated exchange rates: what one unit of a currency is worth in US dollars from a day on.
+//! Dated exchange rates: US dollars for one unit of a currency, valid from a day on.
 
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use crate::db::{Length, Write};
-use crate::fleet::{ReportContext, Tally};
+use crate::fleet::{ChangeCounts, EntryChange};
 use crate::sql::statements;
 use crate::{Error, Store, metadata};
 
 statements! {
-    KEPT = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
-    SET = "insert into rates (currency, day, usd_per_unit_e12) values ($1, $2, $3)
+    STORED_RATE = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
+    SET_RATE = "insert into rates (currency, day, usd_per_unit_e12) values ($1, $2, $3)
         on conflict (currency, day) do update set usd_per_unit_e12 = excluded.usd_per_unit_e12";
 }
 
-/// A rate that holds from a day on.
+/// A rate that is valid from a day on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatedRate {
-    /// The first day on which it holds.
+    /// The first day on which it is valid.
     pub day: Day,
-    /// Of which currency.
+    /// The currency that it converts.
     pub currency: Currency,
-    /// Dollars for one unit.
+    /// Dollars for one unit of the currency.
     pub rate: Rate,
 }
 
 impl Store {
-    /// Takes rates in, all or nothing; one of the same currency and day replaces what was kept.
+    /// Stores rates, all or nothing. A rate replaces a stored one of the same currency and day.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<Tally, Error> {
+    pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<ChangeCounts, Error> {
         self.db.write(Length::Long, async move |write: &Write<'_>| set(write, &rates).await).await
     }
 }
 
-async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<Tally, Error> {
+async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<ChangeCounts, Error> {
     metadata::rates_change(write).await?;
-    let mut tally = Tally::default();
+    let mut counts = ChangeCounts::default();
     for DatedRate { day, currency, rate } in rates {
         let key = [currency.code().into(), day.0.into()];
-        let kept = write.one(&KEPT, &key, |row| row.int(0)).await?;
-        write.execute(&SET, &[key[0], key[1], rate.parts().into()]).await?;
-        tally.count(match kept {
-            None => ReportContext::Created,
-            Some(kept) => ReportContext::changed_if_different(&kept, &rate.parts()),
+        let stored = write.one(&STORED_RATE, &key, |row| row.int(0)).await?;
+        write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
+        counts.count(match stored {
+            None => EntryChange::Created,
+            Some(stored) => EntryChange::between(&stored, &rate.parts()),
         });
     }
-    Ok(tally)
+    Ok(counts)
 }

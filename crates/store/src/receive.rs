@@ -1,9 +1,9 @@
-//! How orders come in: a batch at a time, all in one transaction. New orders take the next sequence
-//! numbers of their (group, device); the same order again is an update, or nothing at all.
+//! Stores batches of orders, each in one transaction. New orders take the next sequence numbers of
+//! their (group, device). An order whose id is stored already is an update, or changes nothing.
 //!
-//! Group by group: lock it, read all that is known of what comes in, decide order by order, write
-//! all that became of it. So a batch costs a handful of statements on an engine that takes many
-//! rows at once.
+//! For each group of a batch: lock it, read the stored state of its orders, apply order by order,
+//! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many rows
+//! at once.
 
 mod group_writer;
 mod order_state;
@@ -24,39 +24,39 @@ use crate::owners::Ownership;
 pub(crate) use group_writer::ALL;
 use group_writer::GroupWriter;
 
-/// What a derived internal trade number begins with. Nobody's own numbers do.
-const DERIVED: &str = "oid:";
+/// The prefix of derived internal trade numbers. No other number has it.
+const DERIVED_PREFIX: &str = "oid:";
 
-/// The internal trade number of an order that came without one.
+/// Returns the internal trade number of an order that was sent without one.
 #[must_use]
 pub fn derived_trade_no_in(order_id: &str) -> String {
-    format!("{DERIVED}{order_id}")
+    format!("{DERIVED_PREFIX}{order_id}")
 }
 
-/// The order whose derived internal trade number this is.
+/// Returns the id of the order that a derived internal trade number belongs to.
 pub(crate) fn order_id_of(trade_no_in: &str) -> Option<&str> {
-    trade_no_in.strip_prefix(DERIVED)
+    trade_no_in.strip_prefix(DERIVED_PREFIX)
 }
 
-/// What became of an order that came in.
+/// The outcome of an order of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// New.
+    /// It is new, and stored.
     Accepted,
-    /// Changed.
+    /// It replaced the stored order.
     Updated,
-    /// As it was.
+    /// It equals the stored order.
     Unchanged,
-    /// Not kept, and why.
+    /// It is not stored, for this reason.
     Rejected(String),
 }
 
 impl Store {
-    /// Takes a batch in, in its order, durably. What is rejected leaves the rest
-    /// alone. The caller chooses batches that take no longer than others may wait.
+    /// Stores a batch in its order, durably. A rejected order does not affect the others. The caller
+    /// bounds the size of a batch, since other writers wait for it. Returns one outcome per order.
     ///
     /// # Errors
-    /// The store failed; then nothing of the batch was taken in.
+    /// The store failed; then no order of the batch was stored.
     pub async fn receive<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
         &self,
         batch: Arc<B>,
@@ -67,71 +67,73 @@ impl Store {
         self.db
             .write(Length::Short, async move |write| {
                 let mut owners = owners.lock().await;
-                let intake = Intake { write, now, zone: &zone, shape: &*shape };
-                intake.take((*batch).as_ref(), &mut owners).await
+                let writer = BatchWriter { write, now, zone: &zone, shape: &*shape };
+                writer.write((*batch).as_ref(), &mut owners).await
             })
             .await
     }
 }
 
-/// Orders of one group, by their places in the batch, each with its device's owners.
-type OfGroup<'a> = Vec<(usize, &'a Incoming, Ownership)>;
+/// Orders of one group, each with its index in the batch and the owners of its device.
+type GroupOrders<'a> = Vec<(usize, &'a Incoming, Ownership)>;
 
-/// What a batch is taken in with.
-struct Intake<'a> {
+/// The transaction of a batch, and the context that its groups share.
+struct BatchWriter<'a> {
     write: &'a Write<'a>,
     now: UnixMs,
     zone: &'a Zone,
     shape: &'a dyn RecordShape,
 }
 
-impl Intake<'_> {
-    async fn take(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Vec<Outcome>, Error> {
+impl BatchWriter<'_> {
+    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = vec![Outcome::Accepted; batch.len()];
         let by_group = loop {
             owners.refresh(self.write).await?;
-            owners.learn(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
-            let by_group = addressed(batch, owners, &mut outcomes);
+            owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
+            let by_group = assign_groups(batch, owners, &mut outcomes);
             let groups: Vec<GroupNo> = by_group.keys().copied().collect();
             owners::lock_groups(self.write, &groups).await?;
-            // A device may have moved before the groups were locked; it cannot from now on.
-            if owners.are_fresh(self.write).await? {
+            // A device may have moved before the groups were locked, but not any more.
+            if owners.are_current(self.write).await? {
                 break by_group;
             }
         };
-        // What can be asked, or written, of all groups goes on its way together.
-        let opening =
-            by_group.iter().map(|(group, orders)| GroupWriter::open(self, *group, orders));
-        let mut desks = try_join_all(opening).await?;
-        for (desk, orders) in desks.iter_mut().zip(by_group.values()) {
-            for (place, order, owned) in orders {
+        // The statements of all groups are pipelined.
+        let loads = by_group.iter().map(|(group, orders)| GroupWriter::load(self, *group, orders));
+        let mut writers = try_join_all(loads).await?;
+        for (writer, orders) in writers.iter_mut().zip(by_group.values()) {
+            for (index, order, ownership) in orders {
                 yield_if_due();
-                let outcome = desk.take(order, owned).await?;
-                if let Some(told) = outcomes.get_mut(*place) {
-                    *told = outcome;
+                let outcome = writer.apply(order, ownership).await?;
+                if let Some(slot) = outcomes.get_mut(*index) {
+                    *slot = outcome;
                 }
             }
         }
-        try_join_all(desks.iter().map(GroupWriter::close)).await?;
+        try_join_all(writers.iter().map(GroupWriter::write)).await?;
         Ok(outcomes)
     }
 }
 
-/// Whose each order is; what is nobody's is rejected here.
-fn addressed<'a>(
+/// Assigns each order to the group that owned its device at the start of the trade. Rejects orders
+/// without an owner.
+fn assign_groups<'a>(
     batch: &'a [Incoming],
     owners: &Owners,
     outcomes: &mut [Outcome],
-) -> BTreeMap<GroupNo, OfGroup<'a>> {
-    let mut by_group: BTreeMap<GroupNo, OfGroup<'a>> = BTreeMap::new();
-    for ((place, order), outcome) in batch.iter().enumerate().zip(outcomes) {
+) -> BTreeMap<GroupNo, GroupOrders<'a>> {
+    let mut by_group: BTreeMap<GroupNo, GroupOrders<'a>> = BTreeMap::new();
+    for ((index, order), outcome) in batch.iter().enumerate().zip(outcomes) {
         yield_if_due();
-        let Some(owned) = owners.known(order.device_code.as_str()) else {
+        let Some(ownership) = owners.get(order.device_code.as_str()) else {
             *outcome = reject("deviceCode", &format!("no device {} is known", order.device_code));
             continue;
         };
-        match owned.owner_at(order.trade_start) {
-            Some(group) => by_group.entry(group).or_default().push((place, order, owned.clone())),
+        match ownership.owner_at(order.trade_start) {
+            Some(group) => {
+                by_group.entry(group).or_default().push((index, order, ownership.clone()));
+            }
             None => *outcome = reject("deviceCode", "the device has no owner"),
         }
     }

@@ -1,6 +1,6 @@
-//! Sums of sales, kept in three grains: by (group, day, currency), by device, and by product of a
-//! device. They move in the transaction of the order that moves them, by difference, so that they
-//! are always equal to a recount.
+//! Sums of sales in three tables: by (group, day, currency), by device, and by product of a device.
+//! The transaction that changes an order adds the difference to them, so that they always equal a
+//! recount.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::db::Write;
 use crate::sql::{Value, statements};
 
 statements! {
-    ADD_TO_DAY = "insert into sales_by_day as kept (group_no, day, currency, orders, items, amount,
+    ADD_TO_DAY = "insert into sales_by_day as stored (group_no, day, currency, orders, items, amount,
             refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
         select $11, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped, r.failed,
             r.first_ms, r.last_ms
@@ -21,14 +21,14 @@ statements! {
             refund bigint, shipped bigint, failed bigint, first_ms bigint, last_ms bigint}
         where true
         on conflict (group_no, day, currency) do update set
-            orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
-            amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
-            shipped = kept.shipped + excluded.shipped, failed = kept.failed + excluded.failed,
-            first_sale_at_ms = case when excluded.first_sale_at_ms < kept.first_sale_at_ms
-                then excluded.first_sale_at_ms else kept.first_sale_at_ms end,
-            last_sale_at_ms = case when excluded.last_sale_at_ms > kept.last_sale_at_ms
-                then excluded.last_sale_at_ms else kept.last_sale_at_ms end";
-    ADD_TO_DEVICE = "insert into sales_by_device as kept (group_no, day, device_no, currency,
+            orders = stored.orders + excluded.orders, items = stored.items + excluded.items,
+            amount = stored.amount + excluded.amount, refund = stored.refund + excluded.refund,
+            shipped = stored.shipped + excluded.shipped, failed = stored.failed + excluded.failed,
+            first_sale_at_ms = case when excluded.first_sale_at_ms < stored.first_sale_at_ms
+                then excluded.first_sale_at_ms else stored.first_sale_at_ms end,
+            last_sale_at_ms = case when excluded.last_sale_at_ms > stored.last_sale_at_ms
+                then excluded.last_sale_at_ms else stored.last_sale_at_ms end";
+    ADD_TO_DEVICE = "insert into sales_by_device as stored (group_no, day, device_no, currency,
             orders, items, amount, refund, shipped, failed)
         select $10, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
             r.failed
@@ -36,103 +36,104 @@ statements! {
             amount bigint, refund bigint, shipped bigint, failed bigint}
         where true
         on conflict (group_no, day, device_no, currency) do update set
-            orders = kept.orders + excluded.orders, items = kept.items + excluded.items,
-            amount = kept.amount + excluded.amount, refund = kept.refund + excluded.refund,
-            shipped = kept.shipped + excluded.shipped, failed = kept.failed + excluded.failed";
-    ADD_TO_PRODUCT = "insert into sales_by_product as kept (group_no, day, device_no, goods_id,
+            orders = stored.orders + excluded.orders, items = stored.items + excluded.items,
+            amount = stored.amount + excluded.amount, refund = stored.refund + excluded.refund,
+            shipped = stored.shipped + excluded.shipped, failed = stored.failed + excluded.failed";
+    ADD_TO_PRODUCT = "insert into sales_by_product as stored (group_no, day, device_no, goods_id,
             currency, items, amount)
         select $7, r.day, r.device, r.goods, r.currency, r.items, r.amount
         from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
             amount bigint}
         where true
         on conflict (group_no, day, device_no, goods_id, currency) do update set
-            items = kept.items + excluded.items, amount = kept.amount + excluded.amount";
-    NAME_GOODS = "insert into goods_names as kept (group_no, goods_id, goods_name, sale_at_ms)
+            items = stored.items + excluded.items, amount = stored.amount + excluded.amount";
+    NAME_GOODS = "insert into goods_names as stored (group_no, goods_id, goods_name, sale_at_ms)
         select $4, r.goods, r.name, r.sale_ms
         from {rows r: goods text, name text, sale_ms bigint}
         where true
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
-        where excluded.sale_at_ms > kept.sale_at_ms
-            or (excluded.sale_at_ms = kept.sale_at_ms and excluded.goods_name > kept.goods_name)";
+        where excluded.sale_at_ms > stored.sale_at_ms
+            or (excluded.sale_at_ms = stored.sale_at_ms and excluded.goods_name > stored.goods_name)";
 }
 
-/// One sum of the first grain, and the sale times that it spans.
+/// The sum of a day, and bounds of the times of its sales.
 #[derive(Clone, Copy, Debug)]
-struct OfDay {
+struct DayTotals {
     totals: Totals,
     first: UnixMs,
     last: UnixMs,
 }
 
-type OfProduct = (i64, i64);
+/// Items and amount of a product.
+type ProductTotals = (i64, i64);
 
-/// What a transaction adds to the sums, collected, so that each row is written once.
+/// An accumulator of the changes of a transaction, so that each row is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    by_day: BTreeMap<(GroupNo, Day, &'static str), OfDay>,
+    by_day: BTreeMap<(GroupNo, Day, &'static str), DayTotals>,
     by_device: BTreeMap<(GroupNo, Day, DeviceNo, &'static str), Totals>,
-    by_product: BTreeMap<(GroupNo, Day, DeviceNo, String, &'static str), OfProduct>,
+    by_product: BTreeMap<(GroupNo, Day, DeviceNo, String, &'static str), ProductTotals>,
     names: BTreeMap<(GroupNo, String), (UnixMs, String)>,
-    today: Option<(Day, UnixMs, UnixMs)>,
+    cached_day: Option<(Day, UnixMs, UnixMs)>,
 }
 
-/// What a sum of a day of a group is of; a part that its grain does not tell apart is `None`.
+/// The key of a sum within a day of a group. Columns that its table does not have are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SumOf {
+pub(crate) struct SumKey {
     pub(crate) device: Option<DeviceNo>,
     pub(crate) goods_id: Option<String>,
     pub(crate) currency: String,
 }
 
-/// Sums of one grain, their figures in the order of their columns.
-pub(crate) type Report = BTreeMap<SumOf, Vec<i64>>;
+/// The sums of one table, their values in the order of its columns.
+pub(crate) type SumTable = BTreeMap<SumKey, Vec<i64>>;
 
-/// Whether a sale comes to the sums or leaves them.
+/// Whether a sale is added to the sums or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    Comes,
-    Leaves,
+pub(crate) enum SaleChange {
+    Added,
+    Removed,
 }
 
 impl Sums {
+    /// Adds a sale to the sums of its day, its device and its goods, or removes it.
     pub(crate) fn count(
         &mut self,
         zone: &Zone,
         (group, device): (GroupNo, DeviceNo),
         sale: &Sale,
-        change: Change,
+        change: SaleChange,
     ) {
         let times = match change {
-            Change::Comes => 1,
-            Change::Leaves => -1,
+            SaleChange::Added => 1,
+            SaleChange::Removed => -1,
         };
         let day = self.day_of(zone, sale.at);
         let currency = sale.currency.code();
         let totals = sale.totals();
-        let fresh = OfDay { totals: Totals::default(), first: sale.at, last: sale.at };
-        let of_day = self.by_day.entry((group, day, currency)).or_insert(fresh);
+        let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };
+        let of_day = self.by_day.entry((group, day, currency)).or_insert(empty);
         of_day.totals.add(totals, times);
-        if change == Change::Comes {
+        if change == SaleChange::Added {
             of_day.first = of_day.first.min(sale.at);
             of_day.last = of_day.last.max(sale.at);
         }
         self.by_device.entry((group, day, device, currency)).or_default().add(totals, times);
-        for sold in &sale.goods {
-            let key = (group, day, device, sold.goods_id.clone(), currency);
+        for goods in &sale.goods {
+            let key = (group, day, device, goods.goods_id.clone(), currency);
             let of_product = self.by_product.entry(key).or_default();
-            of_product.0 += times * sold.items;
-            of_product.1 += times * sold.amount.0;
+            of_product.0 += times * goods.items;
+            of_product.1 += times * goods.amount.0;
         }
     }
 
-    /// Notes the names that goods came with, for those that are no product. An empty one names
-    /// nothing.
-    pub(crate) fn name(&mut self, group: GroupNo, sale: &Sale) {
-        for sold in &sale.goods {
-            let Some(name) = sold.name.as_ref().filter(|name| !name.is_empty()) else { continue };
+    /// Records the names of goods that are no product of the fleet. An empty name is not recorded.
+    pub(crate) fn record_goods_names(&mut self, group: GroupNo, sale: &Sale) {
+        for goods in &sale.goods {
+            let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
-            let latest = self.names.entry((group, sold.goods_id.clone()));
+            let latest = self.names.entry((group, goods.goods_id.clone()));
             let latest = latest.or_insert_with(|| named.clone());
             if named > *latest {
                 *latest = named;
@@ -140,24 +141,25 @@ impl Sums {
         }
     }
 
-    /// Most sales of a batch are of one day.
+    /// Returns the day of a time. The last day is cached, since most sales of a batch share it.
     fn day_of(&mut self, zone: &Zone, at: UnixMs) -> Day {
-        match self.today {
+        match self.cached_day {
             Some((day, start, end)) if start <= at && at < end => day,
             _ => {
                 let day = zone.day_of(at);
-                self.today = Some((day, zone.start_of(day), zone.start_of(day.next())));
+                self.cached_day = Some((day, zone.start_of(day), zone.start_of(day.next())));
                 day
             }
         }
     }
 
-    /// What has been counted of one day of one group, grain by grain.
-    pub(crate) fn figures(&self) -> [Report; 3] {
-        let six = |sum: &Totals| {
+    /// Returns the sums by day, by device and by product of an accumulator with one day of one
+    /// group.
+    pub(crate) fn tables(&self) -> [SumTable; 3] {
+        let columns = |sum: &Totals| {
             vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
         };
-        let of = |device: Option<DeviceNo>, goods_id: Option<&String>, currency: &str| SumOf {
+        let of = |device: Option<DeviceNo>, goods_id: Option<&String>, currency: &str| SumKey {
             device,
             goods_id: goods_id.cloned(),
             currency: currency.to_owned(),
@@ -171,18 +173,18 @@ impl Sums {
             (of(Some(*device), Some(goods_id), currency), vec![sum.0, sum.1])
         });
         [
-            of_day.map(|(of, sum)| (of, six(sum))).collect(),
-            of_device.map(|(of, sum)| (of, six(sum))).collect(),
+            of_day.map(|(of, sum)| (of, columns(sum))).collect(),
+            of_device.map(|(of, sum)| (of, columns(sum))).collect(),
             of_product.collect(),
         ]
     }
 
-    /// The first and the last sale of each currency that has been counted.
+    /// Returns the times of the first and the last sale in each currency.
     pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
         self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
-    /// Adds what has been counted to what is kept, group by group.
+    /// Adds the sums to the tables, group by group.
     pub(crate) async fn write(&self, write: &Write<'_>) -> Result<(), Error> {
         let mut groups: Vec<GroupNo> = self.by_day.keys().map(|(group, ..)| *group).collect();
         groups.extend(self.names.keys().map(|(group, _)| *group));

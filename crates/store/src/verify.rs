@@ -1,4 +1,5 @@
-//! Recounts from the orders everything that is kept as a count, and names each difference.
+//! Recounts from the orders everything that is stored as a count or a sum, and lists each
+//! difference.
 
 mod sums;
 
@@ -24,26 +25,26 @@ statements! {
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)
             from aisles a where a.device_no = d.device_no
         ) from devices d order by d.device_code";
-    UNOWNED = "select d.device_code from devices d
+    WITHOUT_OWNER = "select d.device_code from devices d
         where not exists (select 1 from device_owners o
             where o.device_no = d.device_no and o.until_ms = 9223372036854775807)";
 }
 
-/// What a recount found.
+/// The result of a recount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Orders counted.
     pub orders: i64,
-    /// Ledgers held against them.
+    /// Ledgers compared with them.
     pub ledgers: usize,
     /// Sums of sales recounted from them.
     pub sums: usize,
-    /// Each difference, in words.
+    /// A description of each difference.
     pub differences: Vec<String>,
 }
 
 impl Store {
-    /// Recounts, from one snapshot.
+    /// Recounts within one snapshot.
     ///
     /// # Errors
     /// The store failed.
@@ -65,23 +66,24 @@ async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result
     let in_ledgers = ledgers(read, &mut verified).await?;
     verified.orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
     if in_ledgers != verified.orders {
-        verified
-            .differences
-            .push(format!("orders: {} are kept, {in_ledgers} belong to a ledger", verified.orders));
+        verified.differences.push(format!(
+            "orders: {} are stored, {in_ledgers} belong to a ledger",
+            verified.orders
+        ));
     }
     changes(read, &mut verified).await?;
     read.each(&STOCKS, &[], |row| {
         if row.int(1)? != row.int(2)? {
-            let (code, kept, counted) = (row.text(0)?, row.int(1)?, row.int(2)?);
-            verified
-                .differences
-                .push(format!("device {code}: stock {kept} is kept, its aisles hold {counted}"));
+            let (code, stored, counted) = (row.text(0)?, row.int(1)?, row.int(2)?);
+            verified.differences.push(format!(
+                "device {code}: stock {stored} is stored, its aisles hold {counted}"
+            ));
         }
         Ok(())
     })
     .await?;
-    read.each(&UNOWNED, &[], |row| {
-        verified.differences.push(format!("device {}: nobody owns it", row.text(0)?));
+    read.each(&WITHOUT_OWNER, &[], |row| {
+        verified.differences.push(format!("device {}: it has no owner", row.text(0)?));
         Ok(())
     })
     .await?;
@@ -108,7 +110,7 @@ async fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error>
         counted += count;
         if count != last - first + 1 {
             verified.differences.push(format!(
-                "{name}: the ledger has sequence {first} to {last}, {count} orders are kept"
+                "{name}: the ledger has sequence {first} to {last}, {count} orders are stored"
             ));
         } else if count > 0 && (lowest, highest) != (first, last) {
             verified.differences.push(format!(
@@ -117,7 +119,7 @@ async fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error>
         } else if distinct != count {
             verified
                 .differences
-                .push(format!("{name}: {count} orders share {distinct} places in the sequence"));
+                .push(format!("{name}: {count} orders share {distinct} sequence numbers"));
         }
         if archived < first - 1 || archived > last {
             verified.differences.push(format!(
@@ -136,7 +138,7 @@ async fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> 
         let highest = read.one(&LAST_CHANGE, &[group.into()], |row| row.int(0)).await?.unwrap_or(0);
         if highest > last {
             verified.differences.push(format!(
-                "group {id}: an order has change number {highest}, the counter stands at {last}"
+                "group {id}: an order has change number {highest}, the counter is at {last}"
             ));
         }
     }

@@ -240,7 +240,7 @@ fn verify_names_a_difference_and_exits_with_1() {
     let ran = sandbox.run(&["verify"]).bad();
     assert_eq!(
         ran.stdout,
-        "device D1: nobody owns it\ndevice D2: nobody owns it\n\
+        "device D1: it has no owner\ndevice D2: it has no owner\n\
          verified: 0 orders in 2 ledgers and 0 sums, 2 differences\n"
     );
     assert_eq!(ran.stderr, "");

@@ -154,10 +154,10 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
     assert_eq!(
         ran.stderr.lines().take(2).collect::<Vec<_>>(),
         [
-            "line 1: deviceCode: order 1 is kept for device D1, not D2; \
+            "line 1: deviceCode: order 1 belongs to device D1, not D2; \
              an update may not change the device",
-            "line 2: tradeStartTime: order 2 is kept for group north, and by this time it would \
-             be group south's; an update may not change the owning group",
+            "line 2: tradeStartTime: order 2 belongs to group north, and at this time to group \
+             south; an update may not change the owning group",
         ]
     );
     assert_eq!(shown(&sandbox, "north", "D1"), before);

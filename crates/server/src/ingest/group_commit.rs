@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_contract::RejectedOrder;
 use kiosque_model::GroupNo;
-use kiosque_store::{Error, FleetSeen, Incoming, Outcome, Owners, Store, yield_if_due};
+use kiosque_store::{Error, FleetSnapshot, Incoming, Outcome, Owners, Store, yield_if_due};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
 use super::import::{BATCH_START, InTurn, PAUSE, Prepared, group_of, next_size};
@@ -42,7 +42,7 @@ pub(super) type Answer = Result<Stored, Arc<Error>>;
 struct Parcel {
     orders: std::vec::IntoIter<Prepared>,
     /// The fleet that they were put in their order by.
-    fleet: Arc<FleetSeen>,
+    fleet: Arc<FleetSnapshot>,
     stored: Stored,
     answer: oneshot::Sender<Answer>,
     /// The place that they take in the queue.
@@ -95,7 +95,7 @@ impl GroupCommit {
     pub(super) fn store(
         self: &Arc<Self>,
         mut orders: InTurn,
-        fleet: Arc<FleetSeen>,
+        fleet: Arc<FleetSnapshot>,
         room: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();

@@ -42,10 +42,10 @@ impl Heartbeats {
                 Err(reason) => rejected.push(told(raw.number, device_of(&raw), reason)),
             }
         }
-        let unheard = store.hear(heartbeats).await?;
+        let unheard = store.record_heartbeats(heartbeats).await?;
         self.0.accepted += count(good.len() - unheard.len());
         for one in unheard {
-            if let Some((line, code)) = good.get(one.place) {
+            if let Some((line, code)) = good.get(one.index) {
                 rejected.push(told(*line, Some(code.as_str().to_owned()), one.reason));
             }
         }

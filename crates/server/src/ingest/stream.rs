@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_model::{Limits, Zone, ids};
-use kiosque_store::{FleetSeen, Store};
+use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::group_commit::{self, GroupCommit, Stored};
@@ -39,7 +39,7 @@ pub(crate) struct Intake {
     room_bytes: u32,
     streams_max: usize,
     counters: OrderCounters,
-    fleet: Mutex<Arc<FleetSeen>>,
+    fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
 }
 
@@ -68,7 +68,7 @@ struct Storing {
 struct Checked {
     orders: InTurn,
     /// The fleet that they were put in their order by.
-    fleet: Arc<FleetSeen>,
+    fleet: Arc<FleetSnapshot>,
     rejected: Vec<RejectedOrder>,
     unknown_keys: BTreeSet<String>,
 }
@@ -129,7 +129,7 @@ impl Intake {
         let hand = Arc::clone(&self.hands).acquire_owned().await;
         let hand = hand.map_err(|closed| Failure::broken(&closed))?;
         let (zone, mut seen) = (self.store.zone().clone(), Arc::clone(&on(&self.fleet)));
-        if let Some(changed) = self.store.fleet_seen(&seen).await? {
+        if let Some(changed) = self.store.newer_fleet_snapshot(&seen).await? {
             seen = Arc::new(changed);
             *on(&self.fleet) = Arc::clone(&seen);
         }
@@ -219,7 +219,7 @@ fn chunk_bytes(room: usize, streams: usize) -> usize {
 }
 
 /// Checks lines and lays out what is good of them as an import does.
-fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSeen>) -> Checked {
+fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSnapshot>) -> Checked {
     let mut chunk = Chunk::default();
     check_block(lines, zone, &fleet.product_names, &mut chunk);
     Checked {

@@ -4,7 +4,7 @@ use http::StatusCode;
 use kiosque_contract::FleetApplied;
 use kiosque_model::Right;
 use kiosque_model::fleet::Fleet;
-use kiosque_store::{Applied, ApplyError, NewHashes, Tally};
+use kiosque_store::{Applied, ApplyError, ChangeCounts, NewHashes};
 
 use super::call::Call;
 use super::problem::Problem;
@@ -56,16 +56,16 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
 }
 
 fn told(applied: &Applied) -> FleetApplied {
-    let tally = |tally: &Tally| kiosque_contract::Applied {
-        created: tally.created,
-        changed: tally.changed,
-        unchanged: tally.unchanged,
+    let counts = |counts: &ChangeCounts| kiosque_contract::Applied {
+        created: counts.created,
+        changed: counts.changed,
+        unchanged: counts.unchanged,
     };
     FleetApplied {
-        groups: tally(&applied.groups),
-        accounts: tally(&applied.accounts),
-        products: tally(&applied.products),
-        devices: tally(&applied.devices),
+        groups: counts(&applied.groups),
+        accounts: counts(&applied.accounts),
+        products: counts(&applied.products),
+        devices: counts(&applied.devices),
         sessions_ended: applied.sessions_ended,
     }
 }

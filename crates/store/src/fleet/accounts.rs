@@ -1,99 +1,105 @@
-//! Accounts of a fleet. What is taken away ends at once: a changed password, a disabled account or
-//! API access off deletes the session row in the same transaction.
+//! Accounts of a fleet. A changed password, a disabled account or disabled API access deletes the
+//! session row in the same transaction, so that the session ends at once.
 
 use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::AccountEntry;
 use kiosque_model::{AccountNo, GroupId, GroupNo};
 
-use super::{Applying, Ended, ReportContext};
+use super::{EndedSession, EntryChange, FleetApplier};
 use crate::sql::statements;
 use crate::{Error, audit, sessions};
 
 statements! {
-    ACCOUNT = "select account_no, display_name, password_hash, third_party_api, enabled
+    ACCOUNT_BY_NAME = "select account_no, display_name, password_hash, third_party_api, enabled
         from accounts where login_name = $1";
-    NEXT = "select coalesce(max(account_no), 0) + 1 from accounts";
-    SET = "insert into accounts
+    NEXT_ACCOUNT = "select coalesce(max(account_no), 0) + 1 from accounts";
+    SET_ACCOUNT = "insert into accounts
             (account_no, login_name, display_name, password_hash, third_party_api, enabled)
         values ($1, $2, $3, $4, $5, $6)
         on conflict (account_no) do update set display_name = excluded.display_name,
             password_hash = excluded.password_hash,
             third_party_api = excluded.third_party_api, enabled = excluded.enabled";
     GROUPS = "select group_no from account_groups where account_no = $1 order by position";
-    DROP_GROUPS = "delete from account_groups where account_no = $1";
-    ADD_GROUP = "insert into account_groups (account_no, group_no, position)
+    DELETE_GROUPS = "delete from account_groups where account_no = $1";
+    INSERT_GROUP = "insert into account_groups (account_no, group_no, position)
         values ($1, $2, $3)";
-    END_SESSION = "delete from sessions where account_no = $1";
+    DELETE_SESSION = "delete from sessions where account_no = $1";
 }
 
 #[derive(Clone, PartialEq)]
-struct Kept {
+struct AccountRow {
     display_name: String,
     password_hash: String,
     third_party_api: bool,
     enabled: bool,
 }
 
-impl Applying<'_> {
-    /// Makes or changes an account; also says how many sessions that ended.
+impl FleetApplier<'_> {
+    /// Creates or changes an account.
     pub(super) async fn account(
         &mut self,
         entry: &AccountEntry,
         new_hash: Option<&str>,
-    ) -> Result<ReportContext, Error> {
+    ) -> Result<EntryChange, Error> {
         let name = entry.login_name.as_str();
         let known = self
             .write
-            .one(&ACCOUNT, &[name.into()], |row| {
-                let kept = Kept {
+            .one(&ACCOUNT_BY_NAME, &[name.into()], |row| {
+                let account = AccountRow {
                     display_name: row.text(1)?.to_owned(),
                     password_hash: row.text(2)?.to_owned(),
                     third_party_api: row.flag(3)?,
                     enabled: row.flag(4)?,
                 };
-                Ok((row.int(0)?, kept))
+                Ok((row.int(0)?, account))
             })
             .await?;
-        let was = known.as_ref().map(|(_, kept)| kept.clone());
+        let old = known.as_ref().map(|(_, account)| account.clone());
         let number = match &known {
             Some((number, _)) => *number,
-            None => self.next(&NEXT).await?,
+            None => self.next_no(&NEXT_ACCOUNT).await?,
         };
-        let Some(hash) = new_hash.or(was.as_ref().map(|kept| kept.password_hash.as_str())) else {
-            let needed = "password or password_hash: needed for a new account";
-            return Ok(self.fault(format!("account {name}: {needed}")));
+        let Some(hash) = new_hash.or(old.as_ref().map(|account| account.password_hash.as_str()))
+        else {
+            let required = "password or password_hash: required for a new account";
+            return Ok(self.fault(format!("account {name}: {required}")));
         };
-        let former = was.as_ref();
-        let becomes = Kept {
+        let former = old.as_ref();
+        let new = AccountRow {
             display_name: entry.display_name.clone().unwrap_or_else(|| {
-                former.map_or_else(|| name.to_owned(), |kept| kept.display_name.clone())
+                former.map_or_else(|| name.to_owned(), |account| account.display_name.clone())
             }),
             password_hash: hash.to_owned(),
             third_party_api: entry
                 .third_party_api
-                .unwrap_or_else(|| former.is_some_and(|kept| kept.third_party_api)),
-            enabled: entry.enabled.unwrap_or_else(|| former.is_none_or(|kept| kept.enabled)),
+                .unwrap_or_else(|| former.is_some_and(|account| account.third_party_api)),
+            enabled: entry.enabled.unwrap_or_else(|| former.is_none_or(|account| account.enabled)),
         };
-        self.set_account(number, name, &becomes).await?;
+        self.set_account(number, name, &new).await?;
         let groups = self.account_groups(number, name, entry.groups.as_deref()).await?;
-        self.end_session_if_less((number, name), was.as_ref(), &becomes).await?;
-        Ok(match was {
-            None => ReportContext::Created,
-            Some(was) if was == becomes => groups,
-            Some(_) => ReportContext::Changed,
+        self.end_session_without_access((number, name), old.as_ref(), &new).await?;
+        Ok(match old {
+            None => EntryChange::Created,
+            Some(old) if old == new => groups,
+            Some(_) => EntryChange::Changed,
         })
     }
 
-    async fn set_account(&self, number: i64, name: &str, becomes: &Kept) -> Result<(), Error> {
+    async fn set_account(
+        &self,
+        number: i64,
+        name: &str,
+        account: &AccountRow,
+    ) -> Result<(), Error> {
         let params = [
             number.into(),
             name.into(),
-            becomes.display_name.as_str().into(),
-            becomes.password_hash.as_str().into(),
-            becomes.third_party_api.into(),
-            becomes.enabled.into(),
+            account.display_name.as_str().into(),
+            account.password_hash.as_str().into(),
+            account.third_party_api.into(),
+            account.enabled.into(),
         ];
-        self.write.execute(&SET, &params).await?;
+        self.write.execute(&SET_ACCOUNT, &params).await?;
         Ok(())
     }
 
@@ -102,49 +108,53 @@ impl Applying<'_> {
         number: i64,
         name: &str,
         groups: Option<&[GroupId]>,
-    ) -> Result<ReportContext, Error> {
-        let Some(groups) = groups else { return Ok(ReportContext::Unchanged) };
-        let was = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?))).await?;
-        let mut becomes = Vec::with_capacity(groups.len());
+    ) -> Result<EntryChange, Error> {
+        let Some(groups) = groups else { return Ok(EntryChange::Unchanged) };
+        let old = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?))).await?;
+        let mut new = Vec::with_capacity(groups.len());
         for group in groups {
             match self.group_no(group).await? {
-                Some(known) => becomes.push(known),
+                Some(known) => new.push(known),
                 None => {
                     self.fault(format!("account {name}: groups: no group {group} is known"));
                 }
             }
         }
-        if was != becomes {
-            self.write.execute(&DROP_GROUPS, &[number.into()]).await?;
-            for (position, group) in (0_i64..).zip(&becomes) {
+        if old != new {
+            self.write.execute(&DELETE_GROUPS, &[number.into()]).await?;
+            for (position, group) in (0_i64..).zip(&new) {
                 let params = [number.into(), group.0.into(), position.into()];
-                self.write.execute(&ADD_GROUP, &params).await?;
+                self.write.execute(&INSERT_GROUP, &params).await?;
             }
         }
-        Ok(ReportContext::changed_if_different(&was, &becomes))
+        Ok(EntryChange::between(&old, &new))
     }
 
-    async fn end_session_if_less(
+    async fn end_session_without_access(
         &mut self,
         (number, name): (i64, &str),
-        was: Option<&Kept>,
-        becomes: &Kept,
+        old: Option<&AccountRow>,
+        new: &AccountRow,
     ) -> Result<(), Error> {
-        let Some(why) = was.and_then(|was| taken_away(was, becomes)) else { return Ok(()) };
+        let Some(reason) = old.and_then(|old| lost_access(old, new)) else { return Ok(()) };
         sessions::lock(self.write, AccountNo(number)).await?;
         let live = audit::live_session(self.write, AccountNo(number), self.by.at).await?;
-        self.ended.extend(live.map(|live| Ended { account: name.to_owned(), why, live }));
-        self.write.execute(&END_SESSION, &[number.into()]).await?;
+        self.ended.extend(live.map(|session| EndedSession {
+            account: name.to_owned(),
+            reason,
+            session,
+        }));
+        self.write.execute(&DELETE_SESSION, &[number.into()]).await?;
         Ok(())
     }
 }
 
-fn taken_away(was: &Kept, becomes: &Kept) -> Option<TakenAway> {
-    if was.enabled && !becomes.enabled {
+fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<TakenAway> {
+    if old.enabled && !new.enabled {
         Some(TakenAway::Account)
-    } else if was.third_party_api && !becomes.third_party_api {
+    } else if old.third_party_api && !new.third_party_api {
         Some(TakenAway::ApiAccess)
-    } else if was.password_hash != becomes.password_hash {
+    } else if old.password_hash != new.password_hash {
         Some(TakenAway::Password)
     } else {
         None

@@ -1,4 +1,4 @@
-//! One order while its batch is taken in.
+//! The state of one order while its batch is applied.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::record::Record;
 use crate::sql::{Row, Value};
 
-/// An order as it is kept, or will be at the end of the batch.
+/// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
@@ -17,14 +17,14 @@ pub(super) struct OrderState<'a> {
     pub(super) trade_no_in: Option<Cow<'a, str>>,
     pub(super) sale_at: Option<UnixMs>,
     pub(super) record: Cow<'a, Record>,
-    /// What is to be written of it, and the number of its last change.
-    pub(super) touched: Option<(WriteKind, i64)>,
+    /// The write that it needs, and the number of its last change.
+    pub(super) pending: Option<(WriteKind, i64)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteKind {
-    New,
-    Changed,
+    Insert,
+    Update,
 }
 
 impl OrderState<'_> {
@@ -48,7 +48,7 @@ impl OrderState<'_> {
 }
 
 impl<'a> OrderState<'a> {
-    /// Reads a row of `KNOWN`.
+    /// Reads a row of `STORED_ORDERS`.
     pub(super) fn of(row: &Row<'_>) -> Result<OrderState<'a>, Error> {
         let text =
             |column| Ok::<_, Error>(row.maybe_text(column)?.map(|it| Cow::Owned(it.to_owned())));
@@ -66,7 +66,7 @@ impl<'a> OrderState<'a> {
             trade_no_in: text(3)?,
             sale_at: row.maybe_int(10)?.map(UnixMs),
             record: Cow::Owned(record),
-            touched: None,
+            pending: None,
         })
     }
 }

@@ -1,18 +1,17 @@
-//! The tables, and the statements that read and write all of their columns.
+//! The tables of a move, and the statements that read and write all of their columns.
 
 use std::sync::LazyLock;
 
-use super::before_all;
+use super::minimum;
 use crate::Error;
 use crate::db::Read;
 use crate::sql::{Row, Sql, Value};
 
-/// A table: its name, the columns of its key, and its others, each with its type. `null` marks what
-/// may be absent.
+/// A table: its name, the columns of its key, and its other columns, each with its type.
 type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
-/// Every table but those that tell of one engine's own history: migrations, primaries, nodes. The
-/// order is that of growing size, so that a fault is found early.
+/// Every table except those about one engine's own history: migrations, primaries, nodes. Sorted by
+/// expected size, so that a fault is found early.
 const LAYOUT: [Layout; 19] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
@@ -98,7 +97,7 @@ const LAYOUT: [Layout; 19] = [
         ],
         "items bigint, amount bigint",
     ),
-    // Orders have no unique key of their place: what is there is told by their ids.
+    // No index makes this key of orders unique; rows that exist already conflict by order id.
     (
         "orders",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
@@ -107,7 +106,7 @@ const LAYOUT: [Layout; 19] = [
     ),
 ];
 
-/// Those whose copying takes long enough to go on where it was.
+/// Tables large enough to continue an interrupted copy in their middle.
 const LARGE: [&str; 4] = ["sales_by_device", "sales_by_product", "orders", "audit"];
 
 static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
@@ -123,7 +122,7 @@ pub(super) fn all() -> std::slice::Iter<'static, Table> {
 
 /// Every statement of this module.
 pub(crate) fn statements() -> impl Iterator<Item = &'static Sql> {
-    all().flat_map(|table| [&table.page, &table.put, &table.any, &table.count, &table.count_to])
+    all().flat_map(|table| [&table.page, &table.insert, &table.any, &table.count, &table.count_to])
 }
 
 /// One table, and its statements.
@@ -131,19 +130,19 @@ pub(super) struct Table {
     pub(super) name: &'static str,
     key: Vec<&'static str>,
     columns: Vec<&'static str>,
-    /// Whether how far it is is noted.
+    /// Whether an interrupted copy continues in the middle.
     pub(super) is_large: bool,
-    /// Whether new data has rows in it.
-    pub(super) is_there_at_first: bool,
+    /// Whether the table has rows in a new database.
+    pub(super) has_initial_rows: bool,
     page: Sql,
-    pub(super) put: Sql,
+    pub(super) insert: Sql,
     pub(super) any: Sql,
     pub(super) count: Sql,
-    /// How many rows come before a key or have it.
+    /// Counts the rows up to a key.
     pub(super) count_to: Sql,
 }
 
-/// One value of a row that is on its way.
+/// A value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     Int(i64),
@@ -158,44 +157,47 @@ impl Table {
         let columns: Vec<(&'static str, &'static str)> =
             key.iter().copied().chain(others).collect();
         let listed = joined(columns.iter().map(|(column, _)| (*column).to_owned()));
-        let put = joined(columns.iter().map(|(column, _)| format!("r.{column}")));
+        let values = joined(columns.iter().map(|(column, _)| format!("r.{column}")));
         let typed = joined(columns.iter().map(|(column, kind)| format!("{column} {kind}")));
         let keys = joined(key.iter().map(|(column, _)| (*column).to_owned()));
-        let asked = joined((1..=key.len()).map(|at| format!("${at}")));
+        let params = joined((1..=key.len()).map(|at| format!("${at}")));
         let limit = key.len() + 1;
         Table {
             name,
             key: key.iter().map(|(_, kind)| *kind).collect(),
             columns: columns.iter().map(|(_, kind)| *kind).collect(),
             is_large: LARGE.contains(name),
-            is_there_at_first: false,
+            has_initial_rows: false,
             page: Sql::made(format!(
-                "select {listed} from {name} where ({keys}) > ({asked}) \
+                "select {listed} from {name} where ({keys}) > ({params}) \
                  order by {keys} limit ${limit}"
             )),
-            put: Sql::made(format!(
-                "insert into {name} ({listed}) select {put} from {{rows r: {typed}}} \
+            insert: Sql::made(format!(
+                "insert into {name} ({listed}) select {values} from {{rows r: {typed}}} \
                  where true on conflict do nothing"
             )),
             any: Sql::made(format!("select 1 from {name} limit 1")),
             count: Sql::made(format!("select count(*) from {name}")),
-            count_to: Sql::made(format!("select count(*) from {name} where ({keys}) <= ({asked})")),
+            count_to: Sql::made(format!(
+                "select count(*) from {name} where ({keys}) <= ({params})"
+            )),
         }
     }
 
-    /// The counters, which new data has as well: they go on from where they were.
+    /// Returns the table of counters, which a new database has as well: the moved values replace
+    /// them.
     fn counters() -> Table {
         let table = Table::of(&("counters", &[("name", "text")], "last bigint"));
-        let put = Sql::made(
+        let insert = Sql::made(
             "insert into counters (name, last) select r.name, r.last \
              from {rows r: name text, last bigint} where true \
              on conflict (name) do update set last = excluded.last"
                 .to_owned(),
         );
-        Table { put, is_there_at_first: true, ..table }
+        Table { insert, has_initial_rows: true, ..table }
     }
 
-    /// The rows after a key, in its order.
+    /// Reads the rows after a key, in the order of the key.
     pub(super) async fn page(
         &self,
         read: &Read<'_>,
@@ -210,7 +212,7 @@ impl Table {
         let page = page.ok_or_else(|| Error::Data(format!("no table {}", self.name)))?;
         let mut params = match after {
             Some(after) => values(after),
-            None => self.key.iter().map(|kind| before_all(kind)).collect(),
+            None => self.key.iter().map(|kind| minimum(kind)).collect(),
         };
         params.push(rows.into());
         read.all(page, &params, |row| self.cells(row)).await
@@ -229,12 +231,12 @@ impl Table {
         self.columns.iter().enumerate().map(cell).collect()
     }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     pub(super) fn key_of(&self, row: &[Cell]) -> Vec<Cell> {
         row.iter().take(self.key.len()).cloned().collect()
     }
 
-    /// Reads what [`text`] wrote of a key.
+    /// Parses a key that [`text`] formatted.
     pub(super) fn read_key(&self, text: &str) -> Option<Vec<Cell>> {
         let parts: Vec<&str> = text.split('\n').collect();
         let cell = |(kind, part): (&&str, &&str)| match *kind {
@@ -245,7 +247,7 @@ impl Table {
         cells.filter(|cells| cells.len() == parts.len())
     }
 
-    /// The group that a row belongs to, of tables that are kept by group.
+    /// Returns the group number of a row, if the table has one in its key.
     pub(super) fn group_of(&self, row: &[Cell]) -> Option<i64> {
         let by_group = LAYOUT.iter().find(|(name, ..)| *name == self.name);
         let by_group =
@@ -271,8 +273,8 @@ pub(super) fn values(cells: &[Cell]) -> Vec<Value<'_>> {
     cells.iter().map(value).collect()
 }
 
-/// A key as text. One with a line break in it is not read again: then its table is begun anew,
-/// which changes nothing of what is there.
+/// Formats a key as text. A key with a line break cannot be parsed again: then the table is copied
+/// from its beginning, and existing rows stay.
 pub(super) fn text(key: &[Cell]) -> String {
     let part = |cell: &Cell| match cell {
         Cell::Int(int) => int.to_string(),

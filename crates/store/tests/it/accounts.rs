@@ -138,7 +138,7 @@ async fn a_new_account_needs_a_password() {
     let fleet = accounts(vec![known_account("new")]);
     match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
-            let said = "account new: password or password_hash: needed for a new account";
+            let said = "account new: password or password_hash: required for a new account";
             assert_eq!(faults, [said]);
         }
         other => panic!("{other:?}"),

@@ -18,7 +18,7 @@ fn beat(code: &str, at: i64) -> Heartbeat {
 }
 
 async fn hear(fixture: &TestStore, beats: &[Heartbeat]) {
-    assert_eq!(fixture.store.hear(beats.to_vec()).await.unwrap(), []);
+    assert_eq!(fixture.store.record_heartbeats(beats.to_vec()).await.unwrap(), []);
 }
 
 /// The total, and each device of a page with its last activity: `d1@5`, `d2@-`.
@@ -139,9 +139,9 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
 async fn devices_that_nobody_knows_are_named() {
     let fixture = TestStore::furnished().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
-    let unheard = fixture.store.hear(beats.to_vec()).await.unwrap();
+    let unheard = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
     let reason = || "deviceCode: no device x9 is known".to_owned();
-    let want = [1, 2].map(|place| RefusedHeartbeat { place, reason: reason() });
+    let want = [1, 2].map(|index| RefusedHeartbeat { index, reason: reason() });
     assert_eq!(unheard, want);
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4");
     let fleet = Fleet { devices: vec![device("x9", "a")], ..Fleet::default() };

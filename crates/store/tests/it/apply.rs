@@ -4,7 +4,7 @@
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{Currency, Minor};
-use kiosque_store::{Applied, Tally};
+use kiosque_store::{Applied, ChangeCounts};
 
 use crate::test_store::{
     TestStore, account, aisle, device, group, group_id, known_account, known_device, product,
@@ -13,13 +13,13 @@ use crate::test_store::{
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
 type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
 
-fn tally(created: usize, changed: usize, unchanged: usize) -> Tally {
-    Tally { created, changed, unchanged }
+fn counts(created: usize, changed: usize, unchanged: usize) -> ChangeCounts {
+    ChangeCounts { created, changed, unchanged }
 }
 
-fn all(tally: Tally) -> Applied {
+fn all(counts: ChangeCounts) -> Applied {
     let Applied { sessions_ended, .. } = Applied::default();
-    Applied { groups: tally, accounts: tally, products: tally, devices: tally, sessions_ended }
+    Applied { groups: counts, accounts: counts, products: counts, devices: counts, sessions_ended }
 }
 
 fn one_of_each() -> Fleet {
@@ -52,14 +52,14 @@ fn one_of_each_unnamed() -> Fleet {
 #[tokio::test]
 async fn what_is_named_again_is_unchanged() {
     let fixture = TestStore::new().await;
-    assert_eq!(fixture.apply(one_of_each()).await.unwrap(), all(tally(1, 0, 0)));
+    assert_eq!(fixture.apply(one_of_each()).await.unwrap(), all(counts(1, 0, 0)));
     let rows = fixture.rows();
     // How often a fleet was applied is told beside it.
     let told = |row: &str| row.starts_with("counters|") || row.starts_with("audit|");
     let but_told =
         |rows: &[String]| rows.iter().filter(|row| !told(row)).cloned().collect::<Vec<_>>();
     for fleet in [one_of_each(), one_of_each_unnamed(), one_of_each()] {
-        assert_eq!(fixture.apply(fleet).await.unwrap(), all(tally(0, 0, 1)));
+        assert_eq!(fixture.apply(fleet).await.unwrap(), all(counts(0, 0, 1)));
         assert_eq!(but_told(&fixture.rows()), but_told(&rows));
     }
     assert_eq!(fixture.apply(Fleet::default()).await.unwrap(), Applied::default());
@@ -106,7 +106,7 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
         let fixture = TestStore::new().await;
         fixture.apply(one_of_each()).await.unwrap();
         let applied = fixture.apply(named(change)).await.unwrap();
-        let (changed, same) = (tally(0, 1, 0), tally(0, 0, 1));
+        let (changed, same) = (counts(0, 1, 0), counts(0, 0, 1));
         let of = |name: &str| if name == kind { changed } else { same };
         let want = [of("group"), of("account"), of("product"), of("device")];
         let got = [applied.groups, applied.accounts, applied.products, applied.devices];
@@ -154,14 +154,14 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     assert_eq!(
         fixture.faults(fleet).await,
         [
-            "group x: name: needed for a new group",
-            "product r: currency: needed for a new product",
-            "product s: name: needed for a new product",
+            "group x: name: required for a new group",
+            "product r: currency: required for a new product",
+            "product s: name: required for a new product",
             "account other: groups: no group nowhere is known",
             "device z1: group: no group nowhere is known",
             "device d2: aisle 7: product: no product unknown is known",
-            "device z2: name: needed for a new device",
-            "device z3: group: needed for a new device",
+            "device z2: name: required for a new device",
+            "device z3: group: required for a new device",
         ]
     );
 }
@@ -175,5 +175,5 @@ async fn entries_of_one_fleet_may_name_each_other() {
     fleet.groups.insert(0, group("b"));
     fleet.devices.push(device("e", "b"));
     let applied = fixture.apply(fleet).await.unwrap();
-    assert_eq!((applied.groups, applied.devices), (tally(2, 0, 0), tally(2, 0, 0)));
+    assert_eq!((applied.groups, applied.devices), (counts(2, 0, 0), counts(2, 0, 0)));
 }

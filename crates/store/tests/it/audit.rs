@@ -81,7 +81,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
     fixture.store.apply(fleet, NewHashes::new(), by).await.unwrap();
     let act = Act::Archived { orders: 3, devices: 2 };
-    fixture.store.note_act(act, ActedBy::server(at(10))).await.unwrap();
+    fixture.store.record_act(act, ActedBy::server(at(10))).await.unwrap();
 
     let told: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
     let applied = |accounts: &str| {
@@ -145,7 +145,7 @@ async fn fill(fixture: &TestStore, count: i64) {
             ..Happened::to_account(AuditEvent::LoginRefused, account, &origin)
         }
     });
-    fixture.store.note_all(happened.collect()).await.unwrap();
+    fixture.store.record_events(happened.collect()).await.unwrap();
 }
 
 /// "newest first, filters `account`, `sinceTimestamp`, `limit`": pages of any size are the whole,
@@ -204,7 +204,7 @@ async fn a_refusal_that_is_told_late_is_found() {
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
         let one = Happened::to_account(AuditEvent::LoginRefused, None, &origin);
-        fixture.store.note_all(vec![one]).await.unwrap();
+        fixture.store.record_events(vec![one]).await.unwrap();
     }
     let since = Some(at(5 * HOUR_MS));
     let found = list(&fixture, AuditQuery { since, ..ask() }).await;

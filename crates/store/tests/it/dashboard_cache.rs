@@ -95,7 +95,7 @@ impl Watched {
     async fn beats(&mut self, store: &Store, at: i64) {
         let device_code = DeviceCode::parse("d1").unwrap();
         let beat = Heartbeat { device_code, at: UnixMs(at) };
-        assert_eq!(store.hear(vec![beat]).await.unwrap(), []);
+        assert_eq!(store.record_heartbeats(vec![beat]).await.unwrap(), []);
     }
 }
 

@@ -79,7 +79,7 @@ async fn a_move_back_over_kept_orders_is_refused() {
     fixture.sell(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
     for since in [50, 100, 101, 900] {
         let faults = fixture.faults(moved("b", Some(since))).await;
-        let said = "device d1: since: orders that started at or after it are kept for group a; \
+        let said = "device d1: since: group a has orders that started at or after it; \
                     a move takes effect after them";
         assert_eq!(faults, [said]);
     }

@@ -2,7 +2,7 @@
 
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
-use kiosque_store::{DatedRate, Tally};
+use kiosque_store::{ChangeCounts, DatedRate};
 
 use crate::test_store::TestStore;
 
@@ -16,11 +16,11 @@ fn rate(code: &str, day: i64, text: &str) -> DatedRate {
 async fn a_rate_is_of_one_currency_and_one_day() {
     let fixture = TestStore::new().await;
     let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
-    let tally = |created, changed, unchanged| Tally { created, changed, unchanged };
-    assert_eq!(fixture.store.set_rates(loaded.clone()).await.unwrap(), tally(3, 0, 0));
-    assert_eq!(fixture.store.set_rates(loaded).await.unwrap(), tally(0, 0, 3));
+    let counts = |created, changed, unchanged| ChangeCounts { created, changed, unchanged };
+    assert_eq!(fixture.store.set_rates(loaded.clone()).await.unwrap(), counts(3, 0, 0));
+    assert_eq!(fixture.store.set_rates(loaded).await.unwrap(), counts(0, 0, 3));
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
-    assert_eq!(fixture.store.set_rates(mended).await.unwrap(), tally(1, 1, 1));
+    assert_eq!(fixture.store.set_rates(mended).await.unwrap(), counts(1, 1, 1));
     assert_eq!(
         fixture.ask("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
         [

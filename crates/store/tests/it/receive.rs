@@ -87,7 +87,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     };
     fixture.sell(vec![numbered("o1", "d1", "I-1"), numbered("o2", "d2", "I-2")]).await;
     fixture.sell(vec![numbered("f1", "e1", "I-1"), order("o3", "d1", 10)]).await;
-    let taken = rejected("tradeNoIn: I-1 is that of order o1");
+    let taken = rejected("tradeNoIn: order o1 has I-1 already");
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     for (incoming, outcome) in [
         (numbered("o1", "d1", "I-1"), Outcome::Unchanged),
@@ -104,7 +104,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     }
     // Within one batch, too; what is rejected leaves the rest alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
-    let taken = rejected("tradeNoIn: N is that of order n1");
+    let taken = rejected("tradeNoIn: order n1 has N already");
     assert_eq!(fixture.take(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
@@ -132,19 +132,19 @@ async fn inner_numbers_change_hands_within_a_batch() {
 async fn an_update_changes_neither_the_device_nor_the_group() {
     let fixture = TestStore::furnished().await;
     fixture.sell(vec![order("o1", "d1", 10)]).await;
-    let reason = "deviceCode: order o1 is kept for device d1, not d2; \
+    let reason = "deviceCode: order o1 belongs to device d1, not d2; \
                   an update may not change the device";
     assert_eq!(fixture.take(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
 
     let entry =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(100)), ..known_device("d1") };
     fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-    let reason = "tradeStartTime: order o1 is kept for group a, and by this time it would be \
-                  group b's; an update may not change the owning group";
+    let reason = "tradeStartTime: order o1 belongs to group a, and at this time to group b; \
+                  an update may not change the owning group";
     assert_eq!(fixture.take(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
     fixture.sell(vec![order("o2", "d1", 100)]).await;
-    let reason = "tradeStartTime: order o2 is kept for group b, and by this time it would be \
-                  group a's; an update may not change the owning group";
+    let reason = "tradeStartTime: order o2 belongs to group b, and at this time to group a; \
+                  an update may not change the owning group";
     assert_eq!(fixture.take(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|10", "b|o2|1|1|100"]);
 

@@ -12,19 +12,19 @@ use crate::test_store::{TestStore, aisle, known_device, order};
 const PLANTED: &[(&str, &[&str])] = &[
     (
         "delete from orders where order_id = 'o3'",
-        &["group a, device d1: the ledger has sequence 1 to 5, 4 orders are kept"],
+        &["group a, device d1: the ledger has sequence 1 to 5, 4 orders are stored"],
     ),
     (
         "update ledger set last_seq = 6 where device_code = 'd1'",
-        &["group a, device d1: the ledger has sequence 1 to 6, 5 orders are kept"],
+        &["group a, device d1: the ledger has sequence 1 to 6, 5 orders are stored"],
     ),
     (
         "update ledger set last_seq = 1 where device_code = 'd2'",
-        &["group a, device d2: the ledger has sequence 1 to 1, 0 orders are kept"],
+        &["group a, device d2: the ledger has sequence 1 to 1, 0 orders are stored"],
     ),
     (
         "update ledger set first_seq = 0 where device_code = 'd1'",
-        &["group a, device d1: the ledger has sequence 0 to 5, 5 orders are kept"],
+        &["group a, device d1: the ledger has sequence 0 to 5, 5 orders are stored"],
     ),
     (
         "update orders set seq = 9 where order_id = 'o5'",
@@ -32,7 +32,7 @@ const PLANTED: &[(&str, &[&str])] = &[
     ),
     (
         "update orders set seq = 2 where order_id = 'o3'",
-        &["group a, device d1: 5 orders share 4 places in the sequence"],
+        &["group a, device d1: 5 orders share 4 sequence numbers"],
     ),
     (
         "update ledger set archived_seq = 6 where device_code = 'd1'",
@@ -44,31 +44,31 @@ const PLANTED: &[(&str, &[&str])] = &[
     ),
     (
         "update devices set total_curr_stock = 7 where device_code = 'd1'",
-        &["device d1: stock 7 is kept, its aisles hold 5"],
+        &["device d1: stock 7 is stored, its aisles hold 5"],
     ),
     (
         "delete from aisles where aisle_code = '2'",
-        &["device d1: stock 5 is kept, its aisles hold 2"],
+        &["device d1: stock 5 is stored, its aisles hold 2"],
     ),
     (
         "update orders set change_no = 99 where order_id = 'o1'",
-        &["group a: an order has change number 99, the counter stands at 5"],
+        &["group a: an order has change number 99, the counter is at 5"],
     ),
     (
         "update group_changes set last_change_no = 4 where last_change_no = 5",
-        &["group a: an order has change number 5, the counter stands at 4"],
+        &["group a: an order has change number 5, the counter is at 4"],
     ),
     (
         "delete from group_changes where last_change_no = 1",
-        &["group b: an order has change number 1, the counter stands at 0"],
+        &["group b: an order has change number 1, the counter is at 0"],
     ),
-    ("delete from ledger where device_code = 'd1'", &["orders: 6 are kept, 1 belong to a ledger"]),
-    ("delete from device_owners where device_code = 'e1'", &["device e1: nobody owns it"]),
+    ("delete from ledger where device_code = 'd1'", &["orders: 6 are stored, 1 belong to a ledger"]),
+    ("delete from device_owners where device_code = 'e1'", &["device e1: it has no owner"]),
     (
         "update orders set device_no = 2 where order_id = 'o5'",
         &[
-            "group a, device d1: the ledger has sequence 1 to 5, 4 orders are kept",
-            "group a, device d2: the ledger has sequence 1 to 0, 1 orders are kept",
+            "group a, device d1: the ledger has sequence 1 to 5, 4 orders are stored",
+            "group a, device d2: the ledger has sequence 1 to 0, 1 orders are stored",
         ],
     ),
 ];

@@ -77,7 +77,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     assert!(!moved.contains("had copied 0:"), "{moved}");
 
     let refused = sandbox.run(&["verify"]).bad().stderr;
-    assert!(refused.contains("this data has moved to a database"), "{refused}");
+    assert!(refused.contains("this data was moved to a database"), "{refused}");
     let verified = node.run(&["verify"]).good().stdout;
     assert!(verified.contains("no difference"), "{verified}");
     // The session goes on, and everything looks as it did.
@@ -108,7 +108,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(stopped.contains("refused for a test"), "{stopped}");
     server.sql(REFUSE_NO_MORE).unwrap();
     let folder = sandbox.run(&["verify"]).bad().stderr;
-    assert!(folder.contains("this data has moved to a database"), "{folder}");
+    assert!(folder.contains("this data was moved to a database"), "{folder}");
     let database = node.run(&["verify"]).bad().stderr;
     assert!(database.contains("repeat `kiosque move`"), "{database}");
 
@@ -118,7 +118,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(verified.contains("no difference"), "{verified}");
     assert!(told(&node.serve(&[]), &token) == before);
     let again = move_it().bad().stderr;
-    assert!(again.contains("this data has moved already"), "{again}");
+    assert!(again.contains("this data has been moved already"), "{again}");
     node.run(&["verify"]).good();
 }
 

@@ -81,7 +81,7 @@ fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_store::FleetSeen;
+    use kiosque_store::FleetSnapshot;
     use tokio::sync::{Semaphore, oneshot};
 
     use super::*;
@@ -91,7 +91,7 @@ mod tests {
 
     fn parcel(orders: &[&str]) -> Parcel {
         let room = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("room");
-        let mut fleet = FleetSeen::default();
+        let mut fleet = FleetSnapshot::default();
         fleet.groups_by_device = groups();
         let orders = in_turn(prepared(orders), &groups()).into_orders().into_iter();
         let (stored, answer) = (Stored::default(), oneshot::channel().0);

@@ -39,7 +39,7 @@ impl Player {
                 told(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
             }
             Step::Archive(before) => told(store.archive(UnixMs(before)).await),
-            Step::Hear(beats) => told(store.hear(beats).await),
+            Step::Hear(beats) => told(store.record_heartbeats(beats).await),
             Step::WriteActivity => told(store.write_activity().await),
             Step::SetRates(rates) => told(store.set_rates(rates).await),
             Step::Purge(before) => told(store.purge_audit(UnixMs(before)).await),

@@ -78,7 +78,7 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
             }
             6 => change_the_fleet(&store, &mut teller, at).await,
             7 => {
-                store.hear(teller.beats(now)).await.unwrap();
+                store.record_heartbeats(teller.beats(now)).await.unwrap();
                 store.write_activity().await.unwrap();
             }
             8 => {

@@ -54,7 +54,7 @@ fn differs(of: &str, kept: &str, counted: &str) -> String {
         "" => "nothing".to_owned(),
         figures => format!("[{figures}]"),
     };
-    format!("group a, {of}: {} is kept, its orders come to {}", told(kept), told(counted))
+    format!("group a, {of}: {} is stored, its orders add up to {}", told(kept), told(counted))
 }
 
 fn listed(figures: &[i64]) -> String {
