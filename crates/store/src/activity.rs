@@ -50,8 +50,8 @@ pub struct RefusedHeartbeat {
 
 /// The latest heartbeat of each (group, device) that has sent one since the store was opened.
 ///
-/// Written heartbeats stay here as well, for reads whose snapshot is older than the write. There are
-/// never more entries than rows of the ledger.
+/// Written heartbeats stay here as well, for reads whose snapshot is older than the write. There
+/// are never more entries than rows of the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     has_any: AtomicBool,

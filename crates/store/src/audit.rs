@@ -11,19 +11,20 @@ use crate::sql::{Row, has_no_nul, statements};
 use crate::{Error, Store, metadata};
 
 statements! {
-    INSERT_ENTRY = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id, group_id,
-            count, detail, other_source, other_request_id, other_at_ms)
+    INSERT_ENTRY = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
+            group_id, count, detail, other_source, other_request_id, other_at_ms)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     ENTRIES = "select entry_no, at_ms, event, account, actor, source, request_id, group_id, count,
             detail, other_source, other_request_id, other_at_ms
         from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3
         order by entry_no desc limit $4";
-    ENTRIES_OF_ACCOUNT = "select entry_no, at_ms, event, account, actor, source, request_id, group_id,
-            count, detail, other_source, other_request_id, other_at_ms
+    ENTRIES_OF_ACCOUNT = "select entry_no, at_ms, event, account, actor, source, request_id,
+            group_id, count, detail, other_source, other_request_id, other_at_ms
         from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3 and account = $5
         order by entry_no desc limit $4";
     LAST_BEFORE = "select entry_no from audit where at_ms < $1 order by entry_no desc limit 1";
-    OLDEST_ENTRIES = "select entry_no, at_ms from audit where entry_no > $1 order by entry_no limit $2";
+    OLDEST_ENTRIES = "select entry_no, at_ms from audit where entry_no > $1
+        order by entry_no limit $2";
     DELETE_ENTRIES = "delete from audit where entry_no > $1 and entry_no <= $2 and at_ms < $3";
     LOGIN_NAME = "select login_name from accounts where account_no = $1";
     GROUP_ID = "select group_id from groups where group_no = $1";

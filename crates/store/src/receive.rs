@@ -2,8 +2,8 @@
 //! their (group, device). An order whose id is stored already is an update, or changes nothing.
 //!
 //! For each group of a batch: lock it, read the stored state of its orders, apply order by order,
-//! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many rows
-//! at once.
+//! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many
+//! rows at once.
 
 mod group_writer;
 mod order_state;
@@ -52,8 +52,9 @@ pub enum Outcome {
 }
 
 impl Store {
-    /// Stores a batch in its order, durably. A rejected order does not affect the others. The caller
-    /// bounds the size of a batch, since other writers wait for it. Returns one outcome per order.
+    /// Stores a batch in its order, durably. A rejected order does not affect the others. The
+    /// caller bounds the size of a batch, since other writers wait for it. Returns one outcome per
+    /// order.
     ///
     /// # Errors
     /// The store failed; then no order of the batch was stored.

@@ -13,7 +13,7 @@ use crate::db::Write;
 use crate::sql::{Value, statements};
 
 statements! {
-    ADD_TO_DAY = "insert into sales_by_day as stored (group_no, day, currency, orders, items, amount,
+    ADD_TO_DAY = "insert into sales_by_day as total (group_no, day, currency, orders, items, amount,
             refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
         select $11, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped, r.failed,
             r.first_ms, r.last_ms
@@ -21,14 +21,14 @@ statements! {
             refund bigint, shipped bigint, failed bigint, first_ms bigint, last_ms bigint}
         where true
         on conflict (group_no, day, currency) do update set
-            orders = stored.orders + excluded.orders, items = stored.items + excluded.items,
-            amount = stored.amount + excluded.amount, refund = stored.refund + excluded.refund,
-            shipped = stored.shipped + excluded.shipped, failed = stored.failed + excluded.failed,
-            first_sale_at_ms = case when excluded.first_sale_at_ms < stored.first_sale_at_ms
-                then excluded.first_sale_at_ms else stored.first_sale_at_ms end,
-            last_sale_at_ms = case when excluded.last_sale_at_ms > stored.last_sale_at_ms
-                then excluded.last_sale_at_ms else stored.last_sale_at_ms end";
-    ADD_TO_DEVICE = "insert into sales_by_device as stored (group_no, day, device_no, currency,
+            orders = total.orders + excluded.orders, items = total.items + excluded.items,
+            amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
+            shipped = total.shipped + excluded.shipped, failed = total.failed + excluded.failed,
+            first_sale_at_ms = case when excluded.first_sale_at_ms < total.first_sale_at_ms
+                then excluded.first_sale_at_ms else total.first_sale_at_ms end,
+            last_sale_at_ms = case when excluded.last_sale_at_ms > total.last_sale_at_ms
+                then excluded.last_sale_at_ms else total.last_sale_at_ms end";
+    ADD_TO_DEVICE = "insert into sales_by_device as total (group_no, day, device_no, currency,
             orders, items, amount, refund, shipped, failed)
         select $10, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
             r.failed
@@ -36,25 +36,25 @@ statements! {
             amount bigint, refund bigint, shipped bigint, failed bigint}
         where true
         on conflict (group_no, day, device_no, currency) do update set
-            orders = stored.orders + excluded.orders, items = stored.items + excluded.items,
-            amount = stored.amount + excluded.amount, refund = stored.refund + excluded.refund,
-            shipped = stored.shipped + excluded.shipped, failed = stored.failed + excluded.failed";
-    ADD_TO_PRODUCT = "insert into sales_by_product as stored (group_no, day, device_no, goods_id,
+            orders = total.orders + excluded.orders, items = total.items + excluded.items,
+            amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
+            shipped = total.shipped + excluded.shipped, failed = total.failed + excluded.failed";
+    ADD_TO_PRODUCT = "insert into sales_by_product as total (group_no, day, device_no, goods_id,
             currency, items, amount)
         select $7, r.day, r.device, r.goods, r.currency, r.items, r.amount
         from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
             amount bigint}
         where true
         on conflict (group_no, day, device_no, goods_id, currency) do update set
-            items = stored.items + excluded.items, amount = stored.amount + excluded.amount";
-    NAME_GOODS = "insert into goods_names as stored (group_no, goods_id, goods_name, sale_at_ms)
+            items = total.items + excluded.items, amount = total.amount + excluded.amount";
+    NAME_GOODS = "insert into goods_names as total (group_no, goods_id, goods_name, sale_at_ms)
         select $4, r.goods, r.name, r.sale_ms
         from {rows r: goods text, name text, sale_ms bigint}
         where true
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
-        where excluded.sale_at_ms > stored.sale_at_ms
-            or (excluded.sale_at_ms = stored.sale_at_ms and excluded.goods_name > stored.goods_name)";
+        where excluded.sale_at_ms > total.sale_at_ms
+            or (excluded.sale_at_ms = total.sale_at_ms and excluded.goods_name > total.goods_name)";
 }
 
 /// The sum of a day, and bounds of the times of its sales.

@@ -69,7 +69,10 @@ pub enum MoveError {
     #[error("another folder's move into this database is not finished; give this one its own")]
     Another,
     /// The folder changed while the move was interrupted, or a copy failed.
-    #[error("the folder and the database differ; move again, into an empty database:\n{}", .0.join("\n"))]
+    #[error(
+        "the folder and the database differ; move again, into an empty database:\n{}",
+        .0.join("\n")
+    )]
     Differ(Vec<String>),
     /// The move is complete.
     #[error("this data has been moved already; the folder stays as it was then")]
@@ -95,8 +98,8 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
 }
 
 impl Store {
-    /// Moves all data to `to`, which must be empty or the target of an interrupted run of this move.
-    /// This store is locked for writes meanwhile, and cannot be opened afterwards.
+    /// Moves all data to `to`, which must be empty or the target of an interrupted run of this
+    /// move. This store is locked for writes meanwhile, and cannot be opened afterwards.
     ///
     /// # Errors
     /// See [`MoveError`]. This store stays the valid one until the move is complete.

@@ -138,7 +138,8 @@ impl Recount<'_> {
         self.check_bounds(group, day, &name, &sums, verified).await
     }
 
-    /// Returns the sums of a day's orders, and checks that each is a sale at the time in its record.
+    /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
+    /// record.
     async fn recount(
         &self,
         group: GroupNo,

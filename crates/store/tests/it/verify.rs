@@ -62,7 +62,10 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from group_changes where last_change_no = 1",
         &["group b: an order has change number 1, the counter is at 0"],
     ),
-    ("delete from ledger where device_code = 'd1'", &["orders: 6 are stored, 1 belong to a ledger"]),
+    (
+        "delete from ledger where device_code = 'd1'",
+        &["orders: 6 are stored, 1 belong to a ledger"],
+    ),
     ("delete from device_owners where device_code = 'e1'", &["device e1: it has no owner"]),
     (
         "update orders set device_no = 2 where order_id = 'o5'",
