@@ -66,8 +66,9 @@ fn check(path: &str, text: &str) -> Vec<Fault> {
     if path.ends_with("Cargo.toml") {
         faults.extend(manifests::check(path, text));
     }
-    let is_ours =
-        ["crates/", "xtask/", "bench/", "fuzz/", "testdb/"].iter().any(|top| path.starts_with(top));
+    let is_ours = ["crates/", "xtask/", "bench/", "fuzz/", "testdb/", "testkit/"]
+        .iter()
+        .any(|top| path.starts_with(top));
     if is_ours && path.ends_with(".rs") {
         let source = Source::new(path, text);
         for rule in [lengths::check, code::check, functions::check, sql::check] {

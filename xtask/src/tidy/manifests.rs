@@ -3,7 +3,7 @@
 use super::Fault;
 
 /// The arrows of the house; there are no others. What a crate uses for its tests alone is free.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     (
         "crates/kiosque",
         &[
@@ -43,6 +43,17 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("crates/contract", &[]),
     ("bench", &["kiosque-testdb", "kiosque-contract"]),
     ("testdb", &[]),
+    (
+        "testkit",
+        &[
+            "kiosque-server",
+            "kiosque-ingest",
+            "kiosque-store",
+            "kiosque-model",
+            "kiosque-clock",
+            "kiosque-testdb",
+        ],
+    ),
     ("xtask", &["kiosque-testdb"]),
 ];
 

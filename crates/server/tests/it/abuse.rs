@@ -12,7 +12,7 @@ mod stalled_clients;
 mod tls;
 pub(crate) mod wire;
 
-use crate::harness::{DEVICES_PATH, Reply, TestServer};
+use kiosque_testkit::{DEVICES_PATH, Reply, TestServer};
 
 pub(crate) const FLEET: &str = r#"
     [[group]]

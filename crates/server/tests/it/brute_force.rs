@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::{LoggedIn, TOKEN_PATH, TestServer, size};
+
 use crate::abuse::FLEET;
-use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, size};
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
@@ -30,7 +31,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
     rlimit::increase_nofile_limit(8_000).unwrap();
     // Few enough for a short run to use them up.
     let free = size(20, 100);
-    let settled = TestServer::set(FLEET, |settings| {
+    let settled = TestServer::start_with(FLEET, |settings| {
         settings.limits.login_failures_unknown_free = u32::try_from(free).unwrap();
     });
     let server = Arc::new(settled.await);
@@ -45,7 +46,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
         .collect();
     let (begun, mut told) = (Instant::now(), Duration::ZERO);
     let mut logins = Vec::new();
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     while begun.elapsed() < Duration::from_secs(u64::try_from(seconds).unwrap()) {
         assert_eq!(server.code_of(&token).await, 200, "the session is touched");
         let start = Instant::now();
@@ -54,7 +55,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
         token = LoggedIn::of(&reply).token;
         // The server's clock follows, and the audit trail is written.
         let elapsed = begun.elapsed();
-        server.pass(elapsed - told);
+        server.advance(elapsed - told);
         told = elapsed;
         server.app.tell_refusals().await;
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -94,11 +95,11 @@ fn report(
 async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guesses: Arc<Guesses>) {
     let mut number = 0;
     while !guesses.over.load(Ordering::SeqCst) {
-        let Some(mut caller) = Caller::connect_from(source, &server).await else { continue };
+        let Some(mut caller) = server.connect_from(source).await else { continue };
         while !guesses.over.load(Ordering::SeqCst) {
             number += 1;
             let body = format!(r#"{{"username":"ops","password":"{source} {number}"}}"#);
-            let request = crate::harness::post(&format!("/v8/{TOKEN_PATH}")).body(body.into());
+            let request = kiosque_testkit::post(&format!("/v8/{TOKEN_PATH}")).body(body.into());
             let Some(reply) = caller.try_send(request.unwrap()).await else { break };
             let count = match reply.code() {
                 -2 => &guesses.looked_at,
@@ -116,10 +117,10 @@ async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guess
 /// are not known to the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     server.log_in("ops").await;
     let stranger = Ipv4Addr::new(127, 9, 9, 9);
-    let mut guesser = Caller::connect_from(stranger, &server).await.unwrap();
+    let mut guesser = server.connect_from(stranger).await.unwrap();
     let wrong = r#"{"username":"ops","password":"wrong"}"#;
     let mut codes = Vec::new();
     for _ in 0..11 {

@@ -10,6 +10,7 @@ use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use kiosque_model::UnixMs;
 use kiosque_server::tls;
+use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TestServer, post};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
@@ -19,8 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 
-use crate::harness::{DEVICES_PATH, Reply, START_MS, TestServer, post};
-use crate::shop;
+use crate::catalog;
 
 /// Longer than any immediate action takes on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -117,10 +117,10 @@ async fn turned(server: &TestServer, [old, new]: [&Pair; 2]) {
 
 #[tokio::test]
 async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let token = server.log_in("ops").await.token;
     let old = Pair::of(server.folder.path());
-    let mut open = server.caller().await;
+    let mut open = server.connect().await;
     follow(&server, OFTEN);
     let mut last = old;
     // Twice, so that watching continues after the first change.
@@ -137,7 +137,7 @@ async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
 /// it changes.
 #[tokio::test]
 async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let (old, new) = (Pair::of(server.folder.path()), Pair::new());
     let asked = follow(&server, NEVER);
     let half = &new.cert[..new.cert.len() / 2];
@@ -169,7 +169,7 @@ async fn read_again(asked: &Notify) {
 #[tokio::test]
 async fn a_session_is_resumed_only_under_the_certificate_that_began_it() {
     for version in [&TLS12, &TLS13] {
-        let server = shop::open().await;
+        let server = catalog::open().await;
         let (old, new) = (Pair::of(server.folder.path()), Pair::new());
         let asked = follow(&server, NEVER);
         let client = client(&[&old, &new], version);

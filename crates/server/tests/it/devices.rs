@@ -1,18 +1,18 @@
 //! List devices.
 
-use crate::fixture::whole;
-use crate::harness::{DEVICES_PATH, TestServer};
-use crate::shop::{self, ask, column};
+use kiosque_testkit::{DEVICES_PATH, TestServer, snapshot};
+
+use crate::catalog::{self, ask, column};
 
 async fn page(server: &TestServer, token: &str, query: &str, body: &str) -> String {
-    whole(&ask(server, token, DEVICES_PATH, query, body).await)
+    snapshot(&ask(server, token, DEVICES_PATH, query, body).await)
 }
 
 /// DEV-2, FMT-5: the fields of a device record. DEV-3: by code. PAGE-1: the defaults are 1 and 10.
 /// PAGE-6: a page past the end.
 #[tokio::test]
 async fn a_page_of_devices() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     insta::assert_snapshot!("a_device_page", page(&server, &token, "", "{}").await);
     let second = page(&server, &token, "current=2&size=2", "{}").await;
     insta::assert_snapshot!("a_second_device_page", second);
@@ -23,7 +23,7 @@ async fn a_page_of_devices() {
 /// PAGE-5: a page without a match is `total: 0` and `records: []`. DEV-1: the group has no devices.
 #[tokio::test]
 async fn a_group_without_devices_has_an_empty_page() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let token = server.log_in("new").await.token;
     insta::assert_snapshot!("an_empty_device_page", page(&server, &token, "", "{}").await);
 }
@@ -32,7 +32,7 @@ async fn a_group_without_devices_has_an_empty_page() {
 /// `groupId` is one of them.
 #[tokio::test]
 async fn each_filter_narrows_the_page() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let by_group = page(&server, &token, "", r#"{"groupId":"station"}"#).await;
     insta::assert_snapshot!("a_device_page_of_another_group", by_group);
     for (body, codes) in [
@@ -60,7 +60,7 @@ async fn each_filter_narrows_the_page() {
 /// codes are compared exactly.
 #[tokio::test]
 async fn a_device_outside_the_scope_is_refused_and_not_an_empty_page() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     for body in [
         r#"{"deviceCode":"H-"}"#,
         r#"{"deviceCode":"H-1\u0000"}"#,
@@ -78,7 +78,7 @@ async fn a_device_outside_the_scope_is_refused_and_not_an_empty_page() {
 /// `current` and `size` mean nothing in a body. PAGE-2: percent-encoding is allowed.
 #[tokio::test]
 async fn what_says_nothing_changes_nothing() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let plain = ask(&server, &token, DEVICES_PATH, "", "{}").await.json;
     for (query, body) in [
         ("", r#"{"groupId":null,"deviceCode":null,"deviceName":null,"isOnline":null}"#),
@@ -96,10 +96,10 @@ async fn what_says_nothing_changes_nothing() {
 /// counts at the start of its trade.
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     // The last trade of H-1 started at 09:55; the clock shows 10:00.
     for (seconds, online) in [(0, vec!["H-1"]), (300, vec!["H-1"]), (1, vec![])] {
-        server.pass(std::time::Duration::from_secs(seconds));
+        server.advance(std::time::Duration::from_secs(seconds));
         let reply = ask(&server, &token, DEVICES_PATH, "", r#"{"isOnline":1}"#).await;
         assert_eq!(column(&reply, "deviceCode"), online);
         let all = ask(&server, &token, DEVICES_PATH, "", "{}").await;
@@ -113,7 +113,7 @@ async fn a_device_is_online_for_ten_minutes() {
 /// enabled leaves the page, and returns to it.
 #[tokio::test]
 async fn a_page_shows_present_owners_and_what_is_enabled() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let moved = "[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n\
                  [[device]]\ncode = \"H-2\"\nenabled = false\n\
                  [[device]]\ncode = \"H-4\"\nenabled = true\n";

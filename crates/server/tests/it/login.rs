@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Ask, whole};
-use crate::harness::{DEVICES_PATH, LoggedIn, TOKEN_PATH, TestServer};
-use crate::shop;
+use kiosque_testkit::{DEVICES_PATH, LoggedIn, TOKEN_PATH, TestRequest, TestServer, snapshot};
+
+use crate::catalog;
 
 const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
 
@@ -12,27 +12,29 @@ const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
 /// first active one. AUTH-5: the groups that can be selected, without inactive ones.
 #[tokio::test]
 async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
-    let server = shop::open().await;
-    let english = Ask::to(TOKEN_PATH).body(GOOD).send(&server).await;
-    insta::assert_snapshot!("a_login", whole(&english));
-    let chinese = Ask::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&server).await;
-    insta::assert_snapshot!("a_login_in_chinese", whole(&chinese));
+    let server = catalog::open().await;
+    let english = TestRequest::to(TOKEN_PATH).body(GOOD).send(&server).await;
+    insta::assert_snapshot!("a_login", snapshot(&english));
+    let chinese = TestRequest::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&server).await;
+    insta::assert_snapshot!("a_login_in_chinese", snapshot(&chinese));
 }
 
 /// AUTH-1: a token is ignored. REQ-5: the content type makes no difference. REQ-10: unknown fields
 /// and query keys are ignored. REQ-2: escapes and white space are JSON's.
 #[tokio::test]
 async fn what_a_login_does_not_need_is_ignored() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let extra = r#" {"password":"secret","x":[{"y":null}],"username":"\u006fps"} "#;
     for ask in [
-        Ask::to(TOKEN_PATH).body(GOOD),
-        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", "text/plain"),
-        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", "application/json; charset=latin1"),
-        Ask::to(TOKEN_PATH).body(GOOD).header("content-type", b"\xff"),
-        Ask::to(TOKEN_PATH).body(GOOD).query("current=0&size=x"),
-        Ask::to(TOKEN_PATH).body(GOOD).token("nonsense").token("twice"),
-        Ask::to(TOKEN_PATH).body(extra),
+        TestRequest::to(TOKEN_PATH).body(GOOD),
+        TestRequest::to(TOKEN_PATH).body(GOOD).header("content-type", "text/plain"),
+        TestRequest::to(TOKEN_PATH)
+            .body(GOOD)
+            .header("content-type", "application/json; charset=latin1"),
+        TestRequest::to(TOKEN_PATH).body(GOOD).header("content-type", b"\xff"),
+        TestRequest::to(TOKEN_PATH).body(GOOD).query("current=0&size=x"),
+        TestRequest::to(TOKEN_PATH).body(GOOD).token("nonsense").token("twice"),
+        TestRequest::to(TOKEN_PATH).body(extra),
     ] {
         let token = LoggedIn::of(&ask.send(&server).await).token;
         assert_eq!(server.code_of(&token).await, 200, "{ask:?}");
@@ -52,7 +54,7 @@ async fn a_password_is_taken_as_it_is() {
         third_party_api = true
         groups = ["g"]
     "#;
-    let server = TestServer::with(fleet).await;
+    let server = TestServer::start(fleet).await;
     for (password, code) in [
         (" sécret\\t", 200),
         ("\\u0020s\\u00e9cret\\t", 200),
@@ -69,7 +71,7 @@ async fn a_password_is_taken_as_it_is() {
 /// AUTH-11: a login ends the earlier session, and selects the default group again.
 #[tokio::test]
 async fn a_new_login_replaces_the_session_and_its_group() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let first = server.log_in("ops").await;
     let switched = server.switch(&first.token, "station").await;
     let second = server.log_in("ops").await;
@@ -82,7 +84,7 @@ async fn a_new_login_replaces_the_session_and_its_group() {
 /// AUTH-12: sessions of different accounts are independent.
 #[tokio::test]
 async fn accounts_do_not_share_sessions() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let (ops, new) = (server.log_in("ops").await, server.log_in("new").await);
     assert_eq!(server.code_of(&ops.token).await, 200);
     assert_eq!(server.code_of(&new.token).await, 200);
@@ -93,12 +95,13 @@ async fn accounts_do_not_share_sessions() {
 #[tokio::test]
 async fn a_session_lasts_until_the_millisecond_that_it_names() {
     let validity = Duration::from_millis(90_001);
-    let server = TestServer::set(shop::FLEET, |settings| settings.token_validity = validity).await;
+    let server =
+        TestServer::start_with(catalog::FLEET, |settings| settings.token_validity = validity).await;
     let session = server.log_in("ops").await;
     assert_eq!(session.expires_in, server.now().0 + 90_001);
-    server.pass(Duration::from_millis(90_000));
+    server.advance(Duration::from_millis(90_000));
     assert_eq!(server.code_of(&session.token).await, 200);
-    server.pass(Duration::from_millis(1));
+    server.advance(Duration::from_millis(1));
     assert_eq!(server.now().0, session.expires_in);
     assert_eq!(server.code_of(&session.token).await, -4);
     let again = server.log_in("ops").await;
@@ -108,7 +111,7 @@ async fn a_session_lasts_until_the_millisecond_that_it_names() {
 /// AUTH-8, AUTH-9, AUTH-10: a login is judged by what the operator last applied.
 #[tokio::test]
 async fn a_login_follows_the_fleet() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let change = |what: &str| format!("[[account]]\nlogin_name = \"ops\"\n{what}");
     let body = |password: &str| format!(r#"{{"username":"ops","password":"{password}"}}"#);
     for (what, password, code) in [
@@ -125,16 +128,16 @@ async fn a_login_follows_the_fleet() {
     }
     let session = LoggedIn::of(&server.call(TOKEN_PATH, None, &body("other")).await);
     let devices = server.call(DEVICES_PATH, Some(&session.token), "{}").await;
-    assert_eq!(shop::column(&devices, "deviceCode"), ["S-1"]);
+    assert_eq!(catalog::column(&devices, "deviceCode"), ["S-1"]);
 }
 
 /// AUTH-24: applying the same password again, as text or as a hash, ends no session; another
 /// password does.
 #[tokio::test]
 async fn the_same_password_again_ends_no_session() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let session = server.log_in("ops").await;
-    let applied = server.apply(shop::FLEET).await.unwrap();
+    let applied = server.apply(catalog::FLEET).await.unwrap();
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
     let hash = server.store.credentials(&name).await.unwrap().unwrap().password_hash;

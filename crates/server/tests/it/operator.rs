@@ -11,10 +11,10 @@ pub(crate) mod streams;
 mod texts;
 mod watch;
 
+use kiosque_testkit::{ORDERS_PATH, Reply, TestServer};
 use serde_json::Value;
 
-use crate::abuse::wire::{Audience, Wire};
-use crate::harness::{ORDERS_PATH, Reply, TestServer};
+use crate::abuse::wire::{Target, Wire};
 
 pub(crate) const ORDERS: &str = "/operator/v1/orders";
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
@@ -41,7 +41,7 @@ pub(crate) const FLEET: &str = r#"
     group = "g1"
     [[device]]
     code = "D2"
-    name = "LoginLimiter"
+    name = "Gate"
     group = "g2"
 "#;
 
@@ -61,7 +61,7 @@ pub(crate) fn lines(name: &str, count: usize) -> String {
 /// Returns every order of `D1` as List orders shows it, newest first. They are read by another
 /// connection to the file than the one that writes.
 pub(crate) async fn shown(server: &TestServer, token: &str) -> Vec<Value> {
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     let (mut all, mut page) = (Vec::new(), 1);
     loop {
         let path = format!("{ORDERS_PATH}?size=1000&current={page}");
@@ -114,7 +114,7 @@ pub(crate) struct Stream(pub(crate) Wire);
 
 impl Stream {
     pub(crate) async fn open(server: &TestServer, key: &str) -> Stream {
-        let mut wire = Audience::of_operator(server).open().await;
+        let mut wire = Target::of_operator(server).open().await;
         let head = format!(
             "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Transfer-Encoding: chunked\r\n\r\n"

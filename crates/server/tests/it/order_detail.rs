@@ -1,11 +1,11 @@
 //! Order detail.
 
-use crate::fixture::whole;
-use crate::harness::{DETAIL_PATH, ORDERS_PATH, TestServer};
-use crate::shop::{self, ask, column};
+use kiosque_testkit::{DETAIL_PATH, ORDERS_PATH, TestServer, snapshot};
+
+use crate::catalog::{self, ask, column};
 
 async fn detail(server: &TestServer, token: &str, body: &str) -> String {
-    whole(&ask(server, token, DETAIL_PATH, "", body).await)
+    snapshot(&ask(server, token, DETAIL_PATH, "", body).await)
 }
 
 /// ORD-16, ORD-17: the fields of a detail, with `detailList` and `shipmentErrorList`. ORD-19: of
@@ -13,7 +13,7 @@ async fn detail(server: &TestServer, token: &str, body: &str) -> String {
 /// number counts as absent. ORD-12: the detail of an unpaid order.
 #[tokio::test]
 async fn an_order_is_shown_by_either_of_its_numbers() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let outer = detail(&server, &token, r#"{"tradeNoOut":"T-1"}"#).await;
     insta::assert_snapshot!("a_detail_with_shipment_errors", outer);
     for body in [
@@ -36,7 +36,7 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
 /// the detail has the values of the record.
 #[tokio::test]
 async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let mut seen = Vec::new();
     for device in ["H-1", "H-3"] {
         let body = format!(r#"{{"deviceCode":"{device}"}}"#);
@@ -60,7 +60,7 @@ async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
 /// ORD-18: the order must belong to the selected group.
 #[tokio::test]
 async fn a_detail_is_of_the_selected_group() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let token = server.switch(&token, "station").await.token;
     let reply = ask(&server, &token, DETAIL_PATH, "", r#"{"tradeNoOut":"T-5"}"#).await;
     assert_eq!(reply.data()["deviceCode"], "S-1");
@@ -72,7 +72,7 @@ async fn a_detail_is_of_the_selected_group() {
 /// order is reported again without names, too. ORD-3: an update keeps the order's place.
 #[tokio::test]
 async fn names_are_as_of_the_sale() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let renamed = "[[product]]\nid = \"P-1\"\nname = \"Cola light\"\n\
                    [[product]]\nid = \"P-9\"\nname = \"Told later\"\ncurrency = \"EUR\"\n";
     server.apply(renamed).await.unwrap();
@@ -84,7 +84,7 @@ async fn names_are_as_of_the_sale() {
         .replace('\n', "")
     };
     let names = async |lines: &str| {
-        server.orders(order(lines)).await;
+        server.import_valid(order(lines)).await;
         let reply = ask(&server, &token, DETAIL_PATH, "", r#"{"tradeNoIn":"I-3"}"#).await;
         let lines = reply.data()["detailList"].as_array().unwrap().clone();
         lines.iter().map(|line| line["goodsName"].as_str().unwrap().to_owned()).collect::<Vec<_>>()

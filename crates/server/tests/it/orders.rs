@@ -1,15 +1,14 @@
 //! List orders.
 
 use kiosque_model::UnixMs;
+use kiosque_testkit::{ORDERS_PATH, START_MS, TestServer, snapshot};
 
-use crate::fixture::whole;
-use crate::harness::{ORDERS_PATH, START_MS, TestServer};
-use crate::shop::{self, ask, column};
+use crate::catalog::{self, ask, column};
 
 const DAY_MS: i64 = 86_400_000;
 
 async fn page(server: &TestServer, token: &str, query: &str, body: &str) -> String {
-    whole(&ask(server, token, ORDERS_PATH, query, body).await)
+    snapshot(&ask(server, token, ORDERS_PATH, query, body).await)
 }
 
 /// ORD-2: the orders are in `data.records`. ORD-3: newest first. ORD-7, ORD-8: the fields of an
@@ -17,7 +16,7 @@ async fn page(server: &TestServer, token: &str, query: &str, body: &str) -> Stri
 /// `payEndDate` while unpaid. FMT-4: masks. PAGE-6: pages past the end.
 #[tokio::test]
 async fn a_page_of_orders_is_newest_first() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let body = r#"{"deviceCode":"H-1"}"#;
     insta::assert_snapshot!("an_order_page", page(&server, &token, "", body).await);
     let second = page(&server, &token, "current=3&size=1", body).await;
@@ -31,7 +30,7 @@ async fn a_page_of_orders_is_newest_first() {
 /// ORD-2: a device without orders has an empty page, which is no failure.
 #[tokio::test]
 async fn a_device_that_sold_nothing_has_an_empty_page() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let empty = page(&server, &token, "", r#"{"deviceCode":"H-2","includeHistory":true}"#).await;
     insta::assert_snapshot!("an_empty_order_page", empty);
 }
@@ -40,7 +39,7 @@ async fn a_device_that_sold_nothing_has_an_empty_page() {
 /// beginning of the list in the order of arrival.
 #[tokio::test]
 async fn history_is_listed_when_it_is_asked_for() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     server.store.archive(UnixMs(START_MS - DAY_MS)).await.unwrap();
     for (body, ids) in [
         (r#"{"deviceCode":"H-1"}"#, vec!["O-3", "O-2"]),
@@ -62,7 +61,7 @@ async fn history_is_listed_when_it_is_asked_for() {
 /// ORD-1, ORD-6: a time span on the start of the trade is half open, and either end may be absent.
 #[tokio::test]
 async fn a_span_is_half_open() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     // O-1 started at 09:00 and O-2 at 10:00 the day before, O-3 five minutes ago.
     let (first, second) = (START_MS - DAY_MS - 3_600_000, START_MS - DAY_MS);
     let third = START_MS - 300_000;
@@ -97,12 +96,12 @@ async fn a_span_is_half_open() {
 /// device in its scope for good. SCOPE-7: the orders of a device that is not enabled stay.
 #[tokio::test]
 async fn orders_stay_with_the_group_that_sold() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let change = "[[device]]\ncode = \"H-1\"\ngroup = \"station\"\nenabled = false\n";
     server.apply(change).await.unwrap();
     let sold = r#"{"orderId":"O-9","deviceCode":"H-1","currency":"EUR","totalAmount":1,
         "tradeStartTime":"2026-03-02 10:00:00"}"#;
-    server.orders(sold.replace('\n', "")).await;
+    server.import_valid(sold.replace('\n', "")).await;
     let body = r#"{"deviceCode":"H-1"}"#;
     let before = ask(&server, &token, ORDERS_PATH, "", body).await;
     assert_eq!(column(&before, "orderId"), ["O-3", "O-2", "O-1"]);
@@ -115,7 +114,7 @@ async fn orders_stay_with_the_group_that_sold() {
 /// PAGE-1: `current` and `size` mean nothing in a body.
 #[tokio::test]
 async fn what_means_nothing_is_ignored() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let plain = ask(&server, &token, ORDERS_PATH, "", r#"{"deviceCode":"H-1"}"#).await.json;
     let extra = r#"{"deviceCode":"H-1","current":2,"size":1,"groupId":"station","orderId":7}"#;
     let same = ask(&server, &token, ORDERS_PATH, "deviceCode=H-2&page=2", extra).await.json;

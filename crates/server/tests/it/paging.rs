@@ -4,9 +4,8 @@
 mod devices;
 mod orders;
 
+use kiosque_testkit::{Client, LoggedIn, TOKEN_PATH, TestServer, cheap_hash};
 use serde_json::{Value, json};
-
-use crate::harness::{Caller, LoggedIn, TOKEN_PATH, TestServer, cheap_hash};
 
 /// A page of an answer, each record represented by one field.
 #[derive(Debug, PartialEq)]
@@ -17,7 +16,7 @@ struct Page {
 
 /// Reads all pages of one path with one body.
 struct Walker {
-    caller: Caller,
+    caller: Client,
     token: String,
     path: &'static str,
     /// The field that identifies a record.
@@ -26,7 +25,7 @@ struct Walker {
 
 impl Walker {
     async fn new(server: &TestServer, path: &'static str, key: &'static str) -> Walker {
-        let mut caller = server.caller().await;
+        let mut caller = server.connect().await;
         let body = json!({"username": "ops", "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
         Walker { caller, token, path, key }
@@ -93,7 +92,7 @@ fn number(text: &str) -> Value {
 /// A server with a group and an account; tests add devices as they need them.
 async fn server() -> TestServer {
     let hash = cheap_hash("secret");
-    TestServer::with(&format!(
+    TestServer::start(&format!(
         "[[group]]\nid = \"g\"\nname = \"G\"\n[[group]]\nid = \"other\"\nname = \"Other\"\n\
          [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
          third_party_api = true\ngroups = [\"g\"]\n"

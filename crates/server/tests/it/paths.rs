@@ -2,18 +2,18 @@
 
 use http::Method;
 use http_body_util::{BodyExt, Full};
-
-use crate::fixture::{Ask, hold_to_every_answer};
-use crate::harness::{
-    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, http2, post,
+use kiosque_testkit::{
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestRequest,
+    assert_common_headers, post,
 };
-use crate::shop;
+
+use crate::catalog;
 
 /// ADDR-1, VER-1: the address of a call is the base URL with `/v8`, a service path and an endpoint.
 /// ADDR-2: every call is a POST.
 #[tokio::test]
 async fn the_paths_are_those_of_the_contract() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     let mut token = String::new();
     for (path, body) in [
         ("/v8/platform-auth/auth/third-api/token", r#"{"username":"ops","password":"secret"}"#),
@@ -26,7 +26,7 @@ async fn the_paths_are_those_of_the_contract() {
         ("/v8/third-center-web/openapi/v1/kioskOrder/orderDetail", r#"{"tradeNoOut":"T-1"}"#),
         ("/v8/platform-auth/auth/third-api/logout", ""),
     ] {
-        let ask = Ask::at(path).body(body);
+        let ask = TestRequest::at(path).body(body);
         let ask = if token.is_empty() { ask } else { ask.token(&token) };
         let reply = ask.send(&server).await;
         assert_eq!((reply.status, reply.code()), (200, 200), "{path}: {reply:?}");
@@ -39,8 +39,8 @@ async fn the_paths_are_those_of_the_contract() {
 /// ADDR-6: HTTP/1.1 and HTTP/2 give the same answers.
 #[tokio::test]
 async fn both_versions_of_http_say_the_same() {
-    let (server, token) = shop::open_to_ops().await;
-    let mut sender = http2(server.address, server.folder.path()).await;
+    let (server, token) = catalog::open_to_ops().await;
+    let mut sender = server.connect_http2().await;
     for (path, body) in [
         (TOKEN_PATH, r#"{"username":"ops","password":"wrong"}"#),
         (SWITCH_PATH, r#"{"groupId":"nowhere"}"#),
@@ -67,12 +67,12 @@ async fn both_versions_of_http_say_the_same() {
 /// ENV-10: every answer has a request id of its own. ENV-8, ENV-9: its other headers.
 #[tokio::test]
 async fn each_answer_names_its_request() {
-    let (server, token) = shop::open_to_ops().await;
-    let mut caller = server.caller().await;
+    let (server, token) = catalog::open_to_ops().await;
+    let mut caller = server.connect().await;
     let mut ids = std::collections::BTreeSet::new();
     for path in [DEVICES_PATH, LOGOUT_PATH, DEVICES_PATH, "nowhere", TOKEN_PATH] {
         let reply = caller.call(path, Some(&token), "{}").await;
-        hold_to_every_answer(&reply);
+        assert_common_headers(&reply);
         ids.insert(reply.headers["x-request-id"].clone());
     }
     assert_eq!(ids.len(), 5);
@@ -81,8 +81,8 @@ async fn each_answer_names_its_request() {
 /// ADDR-2: HEAD is answered like an unknown path, without a body.
 #[tokio::test]
 async fn head_is_a_wrong_method_too() {
-    let server = shop::open().await;
-    let reply = Ask::to(DEVICES_PATH).method(Method::HEAD).body("").send(&server).await;
+    let server = catalog::open().await;
+    let reply = TestRequest::to(DEVICES_PATH).method(Method::HEAD).body("").send(&server).await;
     assert_eq!((reply.status, reply.text.as_str()), (404, ""));
 }
 
@@ -90,13 +90,13 @@ async fn head_is_a_wrong_method_too() {
 /// large body.
 #[tokio::test]
 async fn a_refusal_before_a_large_body_arrives() {
-    let server = shop::open().await;
+    let server = catalog::open().await;
     for size in [100_000, 1 << 20, 4 << 20] {
         for (path, code) in
             [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3), ("nowhere", 0)]
         {
             for _ in 0..5 {
-                let reply = Ask::to(path).body(vec![b' '; size]).send(&server).await;
+                let reply = TestRequest::to(path).body(vec![b' '; size]).send(&server).await;
                 assert_eq!(reply.code(), code, "{path} with {size} bytes");
             }
         }

@@ -10,10 +10,10 @@ mod world;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Ask, Fingerprint, Line};
-use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH,
-    ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH, TestServer,
+use kiosque_testkit::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, Connection, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
+    ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH, TestRequest,
+    TestServer,
 };
 use world::{Token, World};
 
@@ -22,7 +22,7 @@ struct Row {
     /// The rule, and the case of it; no two rows have the same.
     holds: String,
     token: Token,
-    ask: Ask,
+    ask: TestRequest,
     status: u16,
     said: Said,
     data: Data,
@@ -89,7 +89,7 @@ const WITH_TOKEN: [(&str, &str); 12] = [
 impl Row {
     /// Returns a refusal with HTTP 200 whose `data` repeats the message, for a caller with a live
     /// session.
-    fn new(holds: impl Into<String>, ask: Ask, said: Said) -> Row {
+    fn new(holds: impl Into<String>, ask: TestRequest, said: Said) -> Row {
         let (holds, token) = (holds.into(), Token::Live);
         Row { holds, token, ask, status: 200, said, data: Data::Message }
     }
@@ -119,9 +119,9 @@ impl Row {
     }
 
     /// Sends the call in both languages, and returns the differences from the expected answer.
-    async fn faults(&self, world: &World, line: &mut Line) -> Vec<String> {
+    async fn faults(&self, world: &World, line: &mut Connection) -> Vec<String> {
         let mut faults = Vec::new();
-        let before = Fingerprint::of(&world.server).await;
+        let before = world.server.fingerprint().await;
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
             for value in world.values(self.token) {
@@ -133,7 +133,7 @@ impl Row {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
         }
-        if Fingerprint::of(&world.server).await != before {
+        if world.server.fingerprint().await != before {
             faults.push(format!("{}\n  the data was written to", self.holds));
         }
         if !world.stands(line).await {
@@ -150,7 +150,7 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     let world = World::new().await;
     let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
     let rows: Vec<Row> = parts.into_iter().flatten().collect();
-    let (mut faults, mut line) = (Vec::new(), Line::default());
+    let (mut faults, mut line) = (Vec::new(), Connection::default());
     for row in &rows {
         faults.extend(row.faults(&world, &mut line).await);
     }
@@ -184,14 +184,14 @@ async fn the_message_is_in_the_language_that_the_caller_asks_for() {
         (Some("中文".as_bytes()), None),
         (None, None),
     ];
-    let english = TestServer::with("").await;
-    let chinese = TestServer::set("", |settings| {
+    let english = TestServer::start("").await;
+    let chinese = TestServer::start_with("", |settings| {
         settings.default_locale = kiosque_server::locale::Locale::ZhCn;
     })
     .await;
     for (server, default) in [(&english, "en"), (&chinese, "zh")] {
         for (header, want) in CASES {
-            let mut ask = Ask::to(DEVICES_PATH);
+            let mut ask = TestRequest::to(DEVICES_PATH);
             if let Some(value) = header {
                 ask = ask.header("x-locale", value);
             }

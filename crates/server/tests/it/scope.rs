@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::chance::{self, Chance};
-use crate::harness::{
-    BEST_PATH, Caller, DETAIL_PATH, DEVICES_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH,
-    TOKEN_PATH, TREND_PATH, TestServer, cheap_hash, size,
+use kiosque_testkit::{
+    BEST_PATH, Client, DETAIL_PATH, DEVICES_PATH, LoggedIn, ORDERS_PATH, Reply, Rng, SUMMARY_PATH,
+    TOKEN_PATH, TREND_PATH, TestServer, cheap_hash, seed, size,
 };
 use requests::Request;
 
@@ -80,25 +79,25 @@ fn orders_of(mark: &str) -> String {
 
 /// A server with these groups, and their older orders archived.
 async fn house_of(marks: &[&str]) -> TestServer {
-    let server = TestServer::with("").await;
+    let server = TestServer::start("").await;
     for mark in marks {
         server.apply(&fleet_of(mark)).await.unwrap();
-        server.orders(orders_of(mark)).await;
+        server.import_valid(orders_of(mark)).await;
     }
-    server.rates(&[("EUR", "2026-03-02", "1.085")]).await;
+    server.set_rates(&[("EUR", "2026-03-02", "1.085")]).await;
     server.store.archive(server.now().plus_ms(-20 * 3_600_000)).await.unwrap();
     server
 }
 
 /// A connection with a session.
 struct Worker {
-    caller: Caller,
+    caller: Client,
     token: String,
 }
 
 impl Worker {
     async fn of(server: &TestServer, username: &str) -> Worker {
-        let mut caller = server.caller().await;
+        let mut caller = server.connect().await;
         let body = json!({"username": username, "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
         Worker { caller, token }
@@ -113,17 +112,17 @@ impl Worker {
 /// answer depends on another group, and its devices and orders look as if they did not exist.
 #[tokio::test]
 async fn every_answer_is_that_of_a_house_without_the_other_group() {
-    let (seed, requests) = (chance::seed(), size(600, 20_000));
+    let (seed, requests) = (seed(), size(600, 20_000));
     println!("{requests} requests of each group from seed {seed}");
     let shared = house_of(&[NORTH, SOUTH]).await;
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     for (own, other) in [(NORTH, SOUTH), (SOUTH, NORTH)] {
         let alone = house_of(&[own]).await;
         let mut in_shared = Worker::of(&shared, own).await;
         let mut in_alone = Worker::of(&alone, own).await;
         let (mut answered, mut with_own) = (0, 0);
         for _ in 0..requests {
-            let Request { path, body } = Request::any(&mut chance, own, other);
+            let Request { path, body } = Request::any(&mut rng, own, other);
             let reply = in_shared.ask(&path, &body).await;
             let expected = in_alone.ask(&path, &body).await;
             assert_eq!(reply.text, expected.text, "{path} {body}");
@@ -140,7 +139,7 @@ async fn every_answer_is_that_of_a_house_without_the_other_group() {
 /// filter it sees the devices of the other group alone.
 #[tokio::test]
 async fn an_account_of_two_groups_sees_the_selected_one_alone() {
-    let (seed, requests) = (chance::seed(), size(400, 10_000));
+    let (seed, requests) = (seed(), size(400, 10_000));
     println!("{requests} requests from seed {seed}");
     let server = house_of(&[NORTH, SOUTH]).await;
     let hash = cheap_hash("secret");
@@ -149,15 +148,15 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
          third_party_api = true\ngroups = [\"g-{NORTH}\", \"g-{SOUTH}\"]\n"
     );
     server.apply(&account).await.unwrap();
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     let mut worker = Worker::of(&server, "both").await;
     let (mut selected, mut other) = (NORTH, SOUTH);
     for _ in 0..requests {
-        if chance.once_in(20) {
+        if rng.one_in(20) {
             (selected, other) = (other, selected);
             worker.token = server.switch(&worker.token, &format!("g-{selected}")).await.token;
         }
-        let Request { path, body } = Request::any(&mut chance, selected, other);
+        let Request { path, body } = Request::any(&mut rng, selected, other);
         let reply = worker.ask(&path, &body).await;
         let filtered = !path.starts_with(ORDERS_PATH) && body["groupId"] == format!("g-{other}");
         let hidden = if filtered { selected } else { other };

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Barrier, RwLock};
-use tokio::task::JoinSet;
-
-use crate::harness::{
-    Caller, DEVICES_PATH, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer,
+use kiosque_testkit::{
+    Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer,
     cheap_hash, size,
 };
+use tokio::sync::{Barrier, RwLock};
+use tokio::task::JoinSet;
 
 const AT_ONCE: usize = 8;
 const ROUNDS: usize = 20;
@@ -33,13 +32,13 @@ async fn server() -> TestServer {
         "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
          third_party_api = true\ngroups = {groups:?}\n"
     );
-    TestServer::with(&fleet).await
+    TestServer::start(&fleet).await
 }
 
-async fn callers(server: &TestServer, count: usize) -> Vec<Caller> {
+async fn callers(server: &TestServer, count: usize) -> Vec<Client> {
     let mut callers = Vec::new();
     for _ in 0..count {
-        callers.push(server.caller().await);
+        callers.push(server.connect().await);
     }
     callers
 }
@@ -50,7 +49,7 @@ fn switch_to(group: usize) -> String {
 
 /// Sends the same call on every connection at the same moment, each with a body of its own.
 async fn all_at_once(
-    callers: &mut Vec<Caller>,
+    callers: &mut Vec<Client>,
     path: &'static str,
     token: Option<&str>,
     body: impl Fn(usize) -> String,
@@ -131,7 +130,7 @@ async fn of_eight_simultaneous_logins_exactly_one_token_lives() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_log_out_and_a_switch_at_once_do_not_both_succeed() {
     let server = server().await;
-    let (mut one, mut other) = (server.caller().await, server.caller().await);
+    let (mut one, mut other) = (server.connect().await, server.connect().await);
     for round in 0..ROUNDS {
         let token = LoggedIn::of(&one.call(TOKEN_PATH, None, LOG_IN).await).token;
         let group = switch_to(round % AT_ONCE);
@@ -160,7 +159,7 @@ async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token(
     for caller in callers(&server, 4).await {
         others.spawn(try_ended_tokens(caller, Arc::clone(&ended), Arc::clone(&over)));
     }
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     let mut token = LoggedIn::of(&caller.call(TOKEN_PATH, None, LOG_IN).await).token;
     let rounds = size(150, 1_500);
     for round in 0..rounds {
@@ -193,7 +192,7 @@ async fn no_request_that_starts_after_an_answer_is_accepted_with_an_older_token(
 
 /// Calls with the token that ended last, most often immediately after its end.
 async fn try_ended_tokens(
-    mut caller: Caller,
+    mut caller: Client,
     ended: Arc<RwLock<Vec<String>>>,
     over: Arc<AtomicBool>,
 ) -> usize {
@@ -217,7 +216,7 @@ async fn try_ended_tokens(
 async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
     let mut server = server().await;
     let first = server.log_in("ops").await;
-    server.pass(Duration::from_secs(60));
+    server.advance(Duration::from_secs(60));
     let session = server.switch(&first.token, "g5").await;
     assert_eq!(session.expires_in, server.now().0 + 7_200_000);
 
@@ -226,11 +225,11 @@ async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
     let page = server.call(DEVICES_PATH, Some(&session.token), "{}").await;
     assert_eq!(page.data()["records"][0]["groupId"], "g5");
 
-    server.pass(Duration::from_millis(7_199_999));
+    server.advance(Duration::from_millis(7_199_999));
     assert_eq!(server.code_of(&session.token).await, 200);
     server.restart().await;
     assert_eq!(server.code_of(&session.token).await, 200);
-    server.pass(Duration::from_millis(1));
+    server.advance(Duration::from_millis(1));
     assert_eq!(server.code_of(&session.token).await, -4);
     server.restart().await;
     assert_eq!(server.code_of(&session.token).await, -4);
@@ -261,7 +260,7 @@ async fn no_token_is_kept() {
 
 async fn holds(server: &TestServer, text: &str) -> bool {
     let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    let mut kept = server.data.bytes(server.folder.path()).await;
+    let mut kept = server.data.bytes().await;
     kept.extend(files(server.folder.path()));
     kept.iter().any(|bytes| is_in(bytes))
 }

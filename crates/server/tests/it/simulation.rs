@@ -15,9 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::chance;
-use crate::harness::size;
 use history::{Difference, Lane};
+use kiosque_testkit::{seed, size};
 use meddler::Meddler;
 
 /// Servers side by side, each for one history at a time.
@@ -25,7 +24,7 @@ const LANES: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn histories_of_workers_who_share_accounts_go_as_the_model_says() {
-    let (first_seed, histories) = (chance::seed(), u64::try_from(size(500, 10_000)).unwrap());
+    let (first_seed, histories) = (seed(), u64::try_from(size(500, 10_000)).unwrap());
     println!("simulation: {histories} histories from seed {first_seed}");
     let begun = Instant::now();
     let next = Arc::new(AtomicU64::new(0));

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use kiosque_model::TrustedProxies;
+use kiosque_testkit::{
+    LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer,
+};
 use serde_json::Value;
-
-use crate::fixture::Ask;
-use crate::harness::{Caller, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 const FLEET: &str = r#"
     [[group]]
@@ -43,20 +43,20 @@ struct Watched {
 
 impl Watched {
     async fn open() -> Watched {
-        let server = TestServer::set(FLEET, |settings| {
+        let server = TestServer::start_with(FLEET, |settings| {
             settings.trusted_proxies = TrustedProxies::parse(["127.0.0.0/8"]).unwrap();
         })
         .await;
-        let key = server.key_called("auditor", "audit").await;
+        let key = server.create_key_named("auditor", "audit").await;
         Watched { server, key, requests: Vec::new() }
     }
 
     /// Sends a call of an integrator from an address, and records its request id under a name.
-    async fn call(&mut self, named: &'static str, source: &str, ask: Ask) -> Reply {
+    async fn call(&mut self, named: &'static str, source: &str, ask: TestRequest) -> Reply {
         let chain = format!("192.0.2.99, {source}, 127.0.0.2");
         let reply = ask.header("x-forwarded-for", chain).send(&self.server).await;
         self.requests.push((reply.headers["x-request-id"].clone(), named));
-        self.server.pass(Duration::from_millis(1));
+        self.server.advance(Duration::from_millis(1));
         reply
     }
 
@@ -67,7 +67,7 @@ impl Watched {
         (name, password): (&str, &str),
     ) -> Reply {
         let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
-        self.call(named, source, Ask::to(TOKEN_PATH).body(body)).await
+        self.call(named, source, TestRequest::to(TOKEN_PATH).body(body)).await
     }
 
     async fn get(&self, query: &str) -> Reply {
@@ -96,7 +96,7 @@ async fn get(server: &TestServer, query: &str, key: Option<&str>) -> Reply {
     if let Some(key) = key {
         request = request.header("authorization", format!("Bearer {key}"));
     }
-    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
+    let mut caller = server.connect_operator().await;
     caller.send(request.body(Full::default()).unwrap()).await
 }
 
@@ -115,22 +115,25 @@ async fn the_trail_tells_who_did_what_from_where() {
     }
     assert_eq!(watched.log_in("no api", NEAR, ("no-api", "secret")).await.code(), -1);
     watched.server.app.tell_refusals().await;
-    let switch = Ask::to(SWITCH_PATH).token(&first).body(r#"{"groupId":"station"}"#);
+    let switch = TestRequest::to(SWITCH_PATH).token(&first).body(r#"{"groupId":"station"}"#);
     let second = LoggedIn::of(&watched.call("switch", NEAR, switch).await).token;
     let third = LoggedIn::of(&watched.log_in("login again", FAR, ("ops", "secret")).await).token;
-    let stale = Ask::to(LOGOUT_PATH).token(&second);
+    let stale = TestRequest::to(LOGOUT_PATH).token(&second);
     assert_eq!(watched.call("stale", NEAR, stale).await.code(), -4);
-    assert_eq!(watched.call("log out", FAR, Ask::to(LOGOUT_PATH).token(&third)).await.code(), 200);
+    assert_eq!(
+        watched.call("log out", FAR, TestRequest::to(LOGOUT_PATH).token(&third)).await.code(),
+        200
+    );
     watched.log_in("last login", NEAR, ("ops", "secret")).await;
-    watched.server.pass(Duration::from_secs(60));
+    watched.server.advance(Duration::from_secs(60));
     watched.server.app.tell_refusals().await;
     let changed = "[[account]]\nlogin_name = \"ops\"\npassword = \"other\"";
     assert_eq!(watched.server.apply(changed).await.unwrap().sessions_ended, 1);
 
     // The same over the operator's listener, which has no proxy in front of it.
-    let key = watched.server.key_called("filler", "fleet").await;
+    let key = watched.server.create_key_named("filler", "fleet").await;
     let fleet = r#"{"group":[{"id":"harbour","name":"New harbour"}]}"#;
-    let reply = watched.server.operate("/operator/v1/fleet", Some(&key), fleet).await;
+    let reply = watched.server.call_operator("/operator/v1/fleet", Some(&key), fleet).await;
     watched.requests.push((reply.headers["x-request-id"].clone(), "fleet"));
 
     insta::assert_json_snapshot!("a_trail", watched.trail("").await);
@@ -202,7 +205,7 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
             "cursor must be what next was in an answer",
         ])
     );
-    let other = watched.server.key("orders,activity,fleet").await;
+    let other = watched.server.create_key("orders,activity,fleet").await;
     for (key, status) in [(None, 401), (Some(&other), 403), (Some(&watched.key), 200)] {
         assert_eq!(get(&watched.server, "", key.map(String::as_str)).await.status, status);
     }
@@ -212,9 +215,9 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
 /// is the source.
 #[tokio::test]
 async fn nobody_is_trusted_unless_the_operator_says_so() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let body = r#"{"username":"ops","password":"secret"}"#;
-    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
+    TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
     let ask = kiosque_store::AuditQuery { account: None, since: None, limit: 1, before: None };
     let last = server.store.audit(ask).await.unwrap().entries.remove(0).happened;
     assert_eq!(last.source.unwrap().to_string(), "127.0.0.1");

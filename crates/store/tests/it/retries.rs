@@ -5,7 +5,7 @@ use kiosque_store::{Error, Refused};
 
 use crate::test_store::{TestData, TestStore, order};
 
-const REFUSE: &str = include_str!("../sql/refuse_at_first.sql");
+const REFUSE: &str = include_str!("../../../../testkit/sql/refuse_at_first.sql");
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];

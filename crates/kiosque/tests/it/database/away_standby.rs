@@ -11,7 +11,7 @@ use super::{Node, log_in, order, until_good};
 use crate::program::Served;
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
-const BACKENDS: &str = include_str!("../../../../store/tests/sql/backends.sql");
+const BACKENDS: &str = include_str!("../../../../../testkit/sql/backends.sql");
 
 /// How long the standby is away: for some twenty renewals of a lease.
 const AWAY: Duration = Duration::from_secs(6);

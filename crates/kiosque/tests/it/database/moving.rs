@@ -13,12 +13,12 @@ use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
 use crate::program::{Sandbox, Served, wait_until};
 use crate::walk;
 
-const REFUSE_TO_OPEN: &str = include_str!("../../../../store/tests/sql/refuse_to_open.sql");
-const REFUSE_NO_MORE: &str = include_str!("../../../../store/tests/sql/refuse_no_more.sql");
-const HOLD_MOVE: &str = include_str!("../../../../store/tests/sql/hold_move.sql");
-const HELD: &str = include_str!("../../../../store/tests/sql/held.sql");
-const END_HELD: &str = include_str!("../../../../store/tests/sql/end_held.sql");
-const ORDERS_STORED: &str = include_str!("../../../../store/tests/sql/orders_stored.sql");
+const REFUSE_TO_OPEN: &str = include_str!("../../../../../testkit/sql/refuse_to_open.sql");
+const REFUSE_NO_MORE: &str = include_str!("../../../../../testkit/sql/refuse_no_more.sql");
+const HOLD_MOVE: &str = include_str!("../../../../../testkit/sql/hold_move.sql");
+const HELD: &str = include_str!("../../../../../testkit/sql/held.sql");
+const END_HELD: &str = include_str!("../../../../../testkit/sql/end_held.sql");
+const ORDERS_STORED: &str = include_str!("../../../../../testkit/sql/orders_stored.sql");
 
 fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.caller();

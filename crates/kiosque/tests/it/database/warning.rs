@@ -9,7 +9,7 @@ use super::{Node, PATIENCE, log_in};
 use crate::caller::TOKEN_PATH;
 
 /// Has whoever waits for the standby wait no longer.
-const CANCEL: &str = include_str!("../../../../store/tests/sql/cancel_waits.sql");
+const CANCEL: &str = include_str!("../../../../../testkit/sql/cancel_waits.sql");
 
 /// "A commit that comes back with a warning is not reported as done."
 #[test]

@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Audience, Wire};
+use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
+
+use super::wire::{Target, Wire};
 use super::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{self, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 /// Returns the start of a connection: the preface and the settings.
 pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
@@ -104,7 +105,7 @@ pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u
 }
 
 async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: &str) -> Reply {
-    let mut sender = harness::http2(server.address, server.folder.path()).await;
+    let mut sender = server.connect_http2().await;
     let mut request = http::Request::post(format!("https://localhost{path}"));
     if let Some(token) = token {
         request = request.header("third-api-token", token);
@@ -117,7 +118,7 @@ async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: 
 /// ADDR-6: every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
     let deep = "[".repeat(100_000);
     let cases: &[(&str, Option<&str>, &str)] = &[
@@ -147,9 +148,9 @@ async fn http2_gives_the_same_answers() {
 /// ADDR-8: frames that no library would send end their connection, or are ignored.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
+    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let nonsense: [(&str, Vec<u8>); 9] = [
         ("no preface", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         ("a body of no stream", frame(0, 0, 1, b"{}")),
@@ -178,9 +179,10 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
 #[tokio::test]
 async fn a_slow_body_of_http2_ends_its_own_stream() {
     let deadline = Duration::from_millis(500);
-    let server = TestServer::set(FLEET, |settings| settings.limits.body_deadline = deadline).await;
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.body_deadline = deadline).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     let path = format!("/v8/{DEVICES_PATH}");
     let headers = [("third-api-token", token.as_str())];
     wire.say(preface(&[])).await;
@@ -206,9 +208,9 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
 /// Requests that are cancelled as soon as they are made end their connection.
 #[tokio::test]
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     const CANCEL: [u8; 4] = [0, 0, 0, 8];

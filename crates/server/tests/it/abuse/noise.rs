@@ -4,61 +4,46 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use kiosque_testkit::{
+    DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, Rng, SWITCH_PATH, TOKEN_PATH, TestServer,
+    parse_response, size,
+};
 use tokio::io::AsyncWriteExt;
 
-use super::wire::{Audience, parsed, post};
+use super::wire::{Target, post};
 use super::{FLEET, assert_envelope, assert_serves, http2};
-use crate::harness::{
-    DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestServer, size,
-};
 
-/// SplitMix64: small, and the same on every platform.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+fn byte(rng: &mut Rng) -> u8 {
+    // Half of the bytes have a meaning in HTTP or JSON.
+    const TELLING: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
+    if rng.below(2) == 0 {
+        TELLING[rng.below(TELLING.len())]
+    } else {
+        u8::try_from(rng.below(256)).unwrap()
     }
+}
 
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
-    }
-
-    fn byte(&mut self) -> u8 {
-        // Half of the bytes have a meaning in HTTP or JSON.
-        const TELLING: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
-        if self.below(2) == 0 {
-            TELLING[self.below(TELLING.len())]
-        } else {
-            self.next().to_le_bytes()[0]
+/// Corrupts `bytes`.
+fn spoil(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    for _ in 0..1 + rng.below(4) {
+        let at = rng.below(bytes.len());
+        match rng.below(5) {
+            0 => bytes[at] = byte(rng),
+            1 => bytes.insert(at, byte(rng)),
+            2 => drop(bytes.remove(at)),
+            3 => {
+                let end = (at + rng.below(40)).min(bytes.len());
+                let copy = bytes[at..end].to_vec();
+                let to = rng.below(bytes.len());
+                bytes.splice(to..to, copy);
+            }
+            _ => {
+                let noise: Vec<u8> = (0..rng.below(30)).map(|_| byte(rng)).collect();
+                bytes.splice(at..at, noise);
+            }
         }
-    }
-
-    /// Corrupts `bytes`.
-    fn spoil(&mut self, bytes: &mut Vec<u8>) {
-        for _ in 0..1 + self.below(4) {
-            let at = self.below(bytes.len());
-            match self.below(5) {
-                0 => bytes[at] = self.byte(),
-                1 => bytes.insert(at, self.byte()),
-                2 => drop(bytes.remove(at)),
-                3 => {
-                    let end = (at + self.below(40)).min(bytes.len());
-                    let copy = bytes[at..end].to_vec();
-                    let to = self.below(bytes.len());
-                    bytes.splice(to..to, copy);
-                }
-                _ => {
-                    let noise: Vec<u8> = (0..self.below(30)).map(|_| self.byte()).collect();
-                    bytes.splice(at..at, noise);
-                }
-            }
-            if bytes.is_empty() {
-                bytes.push(self.byte());
-            }
+        if bytes.is_empty() {
+            bytes.push(byte(rng));
         }
     }
 }
@@ -82,7 +67,7 @@ fn count_panics() -> usize {
 /// body.
 fn check(mut heard: &[u8], seed: u64) -> usize {
     let mut answers = 0;
-    while let Some((reply, length)) = parsed(heard, "POST") {
+    while let Some((reply, length)) = parse_response(heard, "POST") {
         match reply.status {
             100 => {}
             400 | 414 | 431 | 501 | 505 => assert_eq!(reply.text, "", "seed {seed}"),
@@ -98,7 +83,7 @@ fn check(mut heard: &[u8], seed: u64) -> usize {
 }
 
 /// Sends the bytes and ends its side of the connection; returns all that the server sent.
-async fn outcome(door: &Audience, bytes: &[u8]) -> Vec<u8> {
+async fn outcome(door: &Target, bytes: &[u8]) -> Vec<u8> {
     let mut wire = door.open().await;
     wire.say(bytes).await;
     let _ = wire.stream.shutdown().await;
@@ -108,8 +93,8 @@ async fn outcome(door: &Audience, bytes: &[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     let panics = count_panics();
-    let server = TestServer::with(FLEET).await;
-    let door = Audience::of(&server);
+    let server = TestServer::start(FLEET).await;
+    let door = Target::of(&server);
     let token = server.log_in("ops").await.token;
     let with = [("third-api-token", token.as_str()), ("X-Locale", "zh-CN"), ("Expect", "x")];
     let good = [
@@ -123,9 +108,9 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     println!("seeds from {first}");
     let (mut answers, rounds) = (0, size(1_000, 20_000));
     for seed in (first..).take(rounds) {
-        let mut chance = Chance(seed);
-        let mut bytes = good[chance.below(good.len())].clone();
-        chance.spoil(&mut bytes);
+        let mut rng = Rng::seeded(seed);
+        let mut bytes = good[rng.below(good.len())].clone();
+        spoil(&mut rng, &mut bytes);
         answers += check(&outcome(&door, &bytes).await, seed);
     }
     println!("{rounds} rounds, {answers} answers");
@@ -137,18 +122,18 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
+    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let path = format!("/v8/{DEVICES_PATH}");
     let first = 0x0068_7474_7032;
     println!("seeds from {first}");
     for seed in (first..).take(size(200, 5_000)) {
-        let mut chance = Chance(seed);
+        let mut rng = Rng::seeded(seed);
         let mut frames = http2::request(1, &path, &[("third-api-token", &token)]);
         frames.extend(http2::begun(3, &path, &[("third-api-token", &token)]));
         frames.extend(http2::frame(0, 1, 3, b"{}"));
-        chance.spoil(&mut frames);
+        spoil(&mut rng, &mut frames);
         let mut bytes = http2::preface(&[]);
         bytes.extend(frames);
         outcome(&door, &bytes).await;
@@ -160,15 +145,15 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_handshakes_end_their_connection() {
     let panics = count_panics();
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::of(&server);
+    let door = Target::of(&server);
     let first = 0x0074_6c73;
     println!("seeds from {first}");
     for seed in (first..).take(size(200, 5_000)) {
-        let mut chance = Chance(seed);
+        let mut rng = Rng::seeded(seed);
         let mut hello = super::tls::client_hello(&door);
-        chance.spoil(&mut hello);
+        spoil(&mut rng, &mut hello);
         let mut stream = door.tcp().await;
         let _ = stream.write_all(&hello).await;
         let _ = stream.shutdown().await;

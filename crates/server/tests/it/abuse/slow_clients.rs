@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kiosque_model::Limits;
+use kiosque_testkit::{DEVICES_PATH, TestServer, parse_response, size};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::wire::{Audience, Wire, parsed, post};
+use super::wire::{Target, Wire, post};
 use super::{FLEET, assert_unreadable, http2};
-use crate::harness::{DEVICES_PATH, TestServer, size};
 
 /// The deadline under test.
 const DEADLINE: Duration = Duration::from_millis(1_000);
@@ -26,7 +26,7 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     let wanted = 8_000;
     let files = rlimit::increase_nofile_limit(wanted).unwrap();
     assert!(files >= wanted, "these tests need {wanted} open files and may have {files}");
-    TestServer::set(FLEET, |settings| {
+    TestServer::start_with(FLEET, |settings| {
         let limits = &mut settings.limits;
         limits.tls_handshake_deadline = FAR;
         limits.first_byte_deadline = FAR;
@@ -42,11 +42,11 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
 /// disconnected before the deadline or long after it, or make well-behaved callers wait.
 async fn suffer<S, F>(server: &TestServer, slow: S)
 where
-    S: Fn(Audience, String) -> F,
+    S: Fn(Target, String) -> F,
     F: Future<Output = Duration> + Send + 'static,
 {
     let token = server.log_in("ops").await.token;
-    let door = Audience::of(server);
+    let door = Target::of(server);
     let over = Arc::new(AtomicBool::new(false));
     let mut good = JoinSet::new();
     good.spawn(steady(door.clone(), token.clone(), Arc::clone(&over)));
@@ -75,7 +75,7 @@ where
 
 /// A well-behaved caller on one connection; returns the number of calls served and the longest
 /// duration of one.
-async fn steady(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+async fn steady(door: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let mut wire = door.open().await;
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
@@ -89,7 +89,7 @@ async fn steady(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize,
 }
 
 /// A well-behaved caller with a new connection for each call.
-async fn fresh(door: Audience, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+async fn fresh(door: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
         let start = Instant::now();
@@ -208,7 +208,7 @@ pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
             wire.say(head).await;
             let heard = until_closed(&mut wire.stream, || Some(b' ')).await;
             let suffered = start.elapsed();
-            let (reply, length) = parsed(&heard, "POST").expect("an answer");
+            let (reply, length) = parse_response(&heard, "POST").expect("an answer");
             assert_unreadable(&reply, "the body did not arrive within 1s");
             assert_eq!(length, heard.len());
             suffered
@@ -235,7 +235,7 @@ pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
 pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Audience::with(&server, &versions, b"h2");
+    let http2_door = Target::with(&server, &versions, b"h2");
     suffer(&server, |_, _| {
         let door = http2_door.clone();
         async move {
@@ -255,7 +255,7 @@ pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
 pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
     let server = server(|limits| limits.idle_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Audience::with(&server, &versions, b"h2");
+    let http2_door = Target::with(&server, &versions, b"h2");
     suffer(&server, |_, _| {
         let door = http2_door.clone();
         async move {

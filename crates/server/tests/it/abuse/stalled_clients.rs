@@ -3,16 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Audience, Wire, post};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, TestServer};
+
+use super::wire::{Target, Wire, post};
 use super::{FLEET, assert_serves, http2};
-use crate::harness::{DEVICES_PATH, ORDERS_PATH, TestServer};
 
 const DEADLINE: Duration = Duration::from_millis(1_000);
 const LATE: Duration = Duration::from_secs(5);
 
 /// A server with a device that has three hundred large orders.
 async fn server() -> TestServer {
-    let server = TestServer::set(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
     let name = "x".repeat(2_000);
     let orders: String = (0..300)
         .map(|number| {
@@ -23,7 +25,7 @@ async fn server() -> TestServer {
             )
         })
         .collect();
-    server.orders(orders).await;
+    server.import_valid(orders).await;
     server
 }
 
@@ -46,7 +48,7 @@ async fn a_caller_that_takes_no_answer_is_closed() {
     let token = server.log_in("ops").await.token;
     let path = format!("{ORDERS_PATH}?size=300");
     let ask = post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#);
-    let mut wire = Audience::of(&server).narrow().await;
+    let mut wire = Target::of(&server).narrow().await;
     // More than any buffer on the way can hold.
     for _ in 0..40 {
         wire.say(&ask).await;
@@ -62,7 +64,7 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
     let server = server().await;
     let token = server.log_in("ops").await.token;
     let path = format!("{ORDERS_PATH}?size=300");
-    let mut wire = Audience::of(&server).narrow().await;
+    let mut wire = Target::of(&server).narrow().await;
     wire.say(post(&path, &[("third-api-token", &token)], r#"{"deviceCode":"D1"}"#)).await;
     for _ in 0..10 {
         tokio::time::sleep(DEADLINE / 20).await;
@@ -77,7 +79,7 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     let server = server().await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::with(&server, &[&rustls::version::TLS13], b"h2");
+    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let mut wire = door.open().await;
     const INITIAL_WINDOW_SIZE: u16 = 4;
     wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use kiosque_testkit::{DEVICES_PATH, TestServer};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, ProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::wire::{Audience, post};
+use super::wire::{Target, post};
 use super::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{DEVICES_PATH, TestServer};
 
 /// Returns the first bytes of a TLS handshake.
-pub(crate) fn client_hello(door: &Audience) -> Vec<u8> {
+pub(crate) fn client_hello(door: &Target) -> Vec<u8> {
     let name = ServerName::try_from("localhost").unwrap();
     let mut client = ClientConnection::new(Arc::clone(&door.config), name).unwrap();
     let mut hello = Vec::new();
@@ -21,14 +21,14 @@ pub(crate) fn client_hello(door: &Audience) -> Vec<u8> {
 
 #[tokio::test]
 async fn both_versions_of_tls_carry_the_same_answers() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
     let mut answers = Vec::new();
     for (version, number) in [
         (&rustls::version::TLS12, ProtocolVersion::TLSv1_2),
         (&rustls::version::TLS13, ProtocolVersion::TLSv1_3),
     ] {
-        let mut wire = Audience::with(&server, &[version], b"http/1.1").open().await;
+        let mut wire = Target::with(&server, &[version], b"http/1.1").open().await;
         assert_eq!(wire.stream.get_ref().1.protocol_version(), Some(number));
         let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", &token)], "{}")).await;
         assert_envelope(&reply);
@@ -40,9 +40,9 @@ async fn both_versions_of_tls_carry_the_same_answers() {
 /// ADDR-6: a caller without ALPN gets HTTP/1.1; one with unsupported names gets no connection.
 #[tokio::test]
 async fn a_caller_without_alpn_speaks_http_1() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let mut door = Audience::of(&server);
+    let mut door = Target::of(&server);
     Arc::make_mut(&mut door.config).alpn_protocols.clear();
     let mut wire = door.open().await;
     assert_eq!(wire.ask(post(DEVICES_PATH, &[], "{}")).await.code(), -4);
@@ -55,7 +55,7 @@ async fn a_caller_without_alpn_speaks_http_1() {
 /// ADDR-5: plain HTTP gets no HTTP answer.
 #[tokio::test]
 async fn plain_http_is_not_answered() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
     let plain: [&[u8]; 4] = [
         b"POST /v8/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
@@ -64,7 +64,7 @@ async fn plain_http_is_not_answered() {
         b"\0\0\0\0",
     ];
     for bytes in plain {
-        let mut stream = Audience::of(&server).tcp().await;
+        let mut stream = Target::of(&server).tcp().await;
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut heard = Vec::new();

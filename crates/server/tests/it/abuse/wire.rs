@@ -1,40 +1,34 @@
 //! A client that sends exactly the bytes it is given.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use serde_json::Value;
+use kiosque_testkit::{Reply, TestServer, client_config, parse_response, tls_over};
+use rustls::{ClientConfig, SupportedProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-
-use crate::harness::{Reply, TestServer};
 
 /// How long an answer, or an end, is waited for. A test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The address of a server and the TLS settings to reach it. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Audience {
+pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) config: Arc<ClientConfig>,
 }
 
-impl Audience {
-    pub(crate) fn of(server: &TestServer) -> Audience {
-        Audience::with(server, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
+impl Target {
+    pub(crate) fn of(server: &TestServer) -> Target {
+        Target::with(server, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
     }
 
     /// The operator's listener.
-    pub(crate) fn of_operator(server: &TestServer) -> Audience {
-        Audience { address: server.operator, ..Audience::of(server) }
+    pub(crate) fn of_operator(server: &TestServer) -> Target {
+        Target { address: server.operator, ..Target::of(server) }
     }
 
     /// A client with these versions of TLS and this protocol.
@@ -42,18 +36,9 @@ impl Audience {
         server: &TestServer,
         versions: &[&'static SupportedProtocolVersion],
         protocol: &[u8],
-    ) -> Audience {
-        let cert = server.folder.path().join("tls/cert.pem");
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(cert).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(versions)
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![protocol.to_vec()];
-        Audience { address: server.address, config: Arc::new(config) }
+    ) -> Target {
+        let config = client_config(&server.certificate_file(), versions, Some(protocol));
+        Target { address: server.address, config }
     }
 
     pub(crate) async fn tcp(&self) -> TcpStream {
@@ -76,8 +61,7 @@ impl Audience {
     }
 
     pub(crate) async fn secure(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
-        let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
+        tls_over(stream, &self.config).await
     }
 }
 
@@ -89,7 +73,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) async fn open(server: &TestServer) -> Wire {
-        Audience::of(server).open().await
+        Target::of(server).open().await
     }
 
     /// Sends the bytes; a closed connection is no error.
@@ -106,7 +90,7 @@ impl Wire {
     /// Returns the next answer to a request with this method: an answer to HEAD has no body.
     pub(crate) async fn answer_to(&mut self, method: &str) -> Option<Reply> {
         loop {
-            if let Some((reply, length)) = parsed(&self.seen, method) {
+            if let Some((reply, length)) = parse_response(&self.seen, method) {
                 self.seen.drain(..length);
                 return Some(reply);
             }
@@ -138,25 +122,6 @@ impl Wire {
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.seen.is_empty() && !self.more().await
     }
-}
-
-/// Returns an HTTP/1 answer at the beginning of `bytes` and its length, once it is complete.
-pub(crate) fn parsed(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
-    let head = std::str::from_utf8(&bytes[..end]).unwrap();
-    let mut lines = head.lines();
-    let status: u16 = lines.next()?.split(' ').nth(1).unwrap().parse().unwrap();
-    let headers: BTreeMap<String, String> = lines
-        .filter_map(|line| line.split_once(": "))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-        .collect();
-    let bodiless = method == "HEAD" || (100..200).contains(&status);
-    let length = headers.get("content-length").filter(|_| !bodiless);
-    let length: usize = length.map_or(0, |length| length.parse().unwrap());
-    let body = bytes.get(end..end + length)?;
-    let text = String::from_utf8(body.to_vec()).unwrap();
-    let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Some((Reply { status, headers, text, json }, end + length))
 }
 
 /// Returns the bytes of a POST.

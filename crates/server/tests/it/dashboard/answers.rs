@@ -1,20 +1,19 @@
 //! Whole answers, with sales and without.
 
+use kiosque_testkit::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, ONLINE_PATH, PROFILE_PATH,
+    SUMMARY_PATH, TREND_PATH, TestRequest, TestServer, snapshot,
+};
 use serde_json::json;
 
 use super::ask;
-use crate::fixture::{Ask, whole};
-use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, ONLINE_PATH, PROFILE_PATH,
-    SUMMARY_PATH, TREND_PATH, TestServer,
-};
-use crate::shop;
+use crate::catalog;
 
 /// The server of all snapshots, with a session in `harbour`, and a rate for euros but none for
 /// krónur.
 async fn open() -> (TestServer, String) {
-    let (server, token) = shop::open_to_ops().await;
-    server.rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
+    let (server, token) = catalog::open_to_ops().await;
+    server.set_rates(&[("EUR", "2026-01-01", "1.085"), ("EUR", "2026-03-02", "1.1")]).await;
     (server, token)
 }
 
@@ -23,17 +22,17 @@ async fn open() -> (TestServer, String) {
 #[tokio::test]
 async fn a_summary() {
     let (server, token) = open().await;
-    let summary = whole(&ask(&server, &token, SUMMARY_PATH, &json!({})).await);
+    let summary = snapshot(&ask(&server, &token, SUMMARY_PATH, &json!({})).await);
     insta::assert_snapshot!("a_summary", summary);
-    let chinese = Ask::to(SUMMARY_PATH).token(&token).locale("zh-CN").send(&server).await;
-    insta::assert_snapshot!("a_summary_in_chinese", whole(&chinese));
+    let chinese = TestRequest::to(SUMMARY_PATH).token(&token).locale("zh-CN").send(&server).await;
+    insta::assert_snapshot!("a_summary_in_chinese", snapshot(&chinese));
 }
 
 /// DASH-17: the fields and the ranking. DASH-18: prices. FMT-5: null where there is no rate.
 #[tokio::test]
 async fn a_best_selling_product() {
     let (server, token) = open().await;
-    let best = whole(&ask(&server, &token, BEST_PATH, &json!({})).await);
+    let best = snapshot(&ask(&server, &token, BEST_PATH, &json!({})).await);
     insta::assert_snapshot!("a_best_selling_product", best);
 }
 
@@ -41,7 +40,7 @@ async fn a_best_selling_product() {
 #[tokio::test]
 async fn sales_by_device() {
     let (server, token) = open().await;
-    let by_device = whole(&ask(&server, &token, BY_DEVICE_PATH, &json!({})).await);
+    let by_device = snapshot(&ask(&server, &token, BY_DEVICE_PATH, &json!({})).await);
     insta::assert_snapshot!("sales_by_device", by_device);
 }
 
@@ -50,7 +49,7 @@ async fn sales_by_device() {
 async fn a_sales_trend() {
     let (server, token) = open().await;
     let since_a_thursday = json!({ "startTimestamp": server.now().0 - 4 * 86_400_000 });
-    let trend = whole(&ask(&server, &token, TREND_PATH, &since_a_thursday).await);
+    let trend = snapshot(&ask(&server, &token, TREND_PATH, &since_a_thursday).await);
     insta::assert_snapshot!("a_sales_trend", trend);
 }
 
@@ -60,7 +59,7 @@ async fn a_sales_trend() {
 async fn a_device_aisle_hierarchy() {
     let (server, token) = open().await;
     server.apply(HIERARCHY).await.unwrap();
-    let aisles = whole(&ask(&server, &token, AISLE_PATH, &json!({})).await);
+    let aisles = snapshot(&ask(&server, &token, AISLE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_aisle_hierarchy", aisles);
 }
 
@@ -114,10 +113,10 @@ const HIERARCHY: &str = r#"
 #[tokio::test]
 async fn a_device_profile() {
     let (server, token) = open().await;
-    let profile = whole(&ask(&server, &token, PROFILE_PATH, &json!({})).await);
+    let profile = snapshot(&ask(&server, &token, PROFILE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_profile", profile);
     // They equal those of List devices.
-    let page = shop::ask(&server, &token, crate::harness::DEVICES_PATH, "", "{}").await;
+    let page = catalog::ask(&server, &token, kiosque_testkit::DEVICES_PATH, "", "{}").await;
     let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
     assert_eq!(profile.data()["list"], page.data()["records"]);
 }
@@ -126,7 +125,7 @@ async fn a_device_profile() {
 #[tokio::test]
 async fn online_devices() {
     let (server, token) = open().await;
-    let online = whole(&ask(&server, &token, ONLINE_PATH, &json!({})).await);
+    let online = snapshot(&ask(&server, &token, ONLINE_PATH, &json!({})).await);
     insta::assert_snapshot!("online_devices", online);
 }
 
@@ -140,7 +139,7 @@ async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
     for path in DASHBOARD_PATHS.into_iter().chain([ONLINE_PATH]) {
         let reply = ask(&server, &token, path, &json!({})).await;
         let function = path.rsplit('/').next().unwrap();
-        answers.push(format!("{function}\n{}", whole(&reply)));
+        answers.push(format!("{function}\n{}", snapshot(&reply)));
     }
     insta::assert_snapshot!("the_empty_shapes", answers.join("\n\n"));
 }

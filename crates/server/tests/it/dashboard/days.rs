@@ -1,9 +1,11 @@
 //! DASH-8: days and months of time zones, around clock changes and the ends of months and years.
 
+use kiosque_testkit::{
+    BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
+};
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
-use crate::harness::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -33,7 +35,7 @@ async fn sell(server: &TestServer, paid: &[String]) {
         });
         file += &format!("{order}\n");
     }
-    server.orders(file).await;
+    server.import_valid(file).await;
 }
 
 /// A zone, a day, the instants at which it begins and ends, its hours, and its neighbours.
@@ -122,7 +124,7 @@ const DAYS: &[ZoneDay] = &[
 #[tokio::test]
 async fn a_day_has_the_sales_of_all_its_hours() {
     for (zone, day, begins, ends, hours, [before, after]) in DAYS {
-        let server = TestServer::in_zone(zone, &fleet()).await;
+        let server = TestServer::start_in_zone(zone, &fleet()).await;
         server.set_clock("2026-06-01T00:00:00Z");
         let token = server.log_in("ops").await.token;
         let (start, end) = (ms(begins), ms(ends));
@@ -187,7 +189,7 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
         // Clocks changed on the first of the month.
         ("America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", vec!["2026-11-01"]),
     ] {
-        let server = TestServer::in_zone(zone, &fleet()).await;
+        let server = TestServer::start_in_zone(zone, &fleet()).await;
         server.set_clock(now);
         let token = server.log_in("ops").await.token;
         let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
@@ -209,7 +211,7 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
 /// less.
 #[tokio::test]
 async fn a_range_of_the_most_days_may_hold_a_clock_change() {
-    let server = TestServer::in_zone("Europe/Paris", &fleet()).await;
+    let server = TestServer::start_in_zone("Europe/Paris", &fleet()).await;
     server.set_clock("2026-06-01T00:00:00Z");
     let token = server.log_in("ops").await.token;
     // Ten years and some days: it begins in summer and ends in winter.

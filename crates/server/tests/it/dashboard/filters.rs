@@ -1,15 +1,14 @@
 //! The filters of the dashboard functions (DASH-1), and the devices that they include.
 
 use kiosque_model::UnixMs;
+use kiosque_testkit::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, ONLINE_PATH,
+    PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestRequest, TestServer,
+};
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
-use crate::fixture::Ask;
-use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, ONLINE_PATH,
-    PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestServer,
-};
-use crate::shop;
+use crate::catalog;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -42,8 +41,8 @@ async fn listed(server: &TestServer, token: &str, body: &Value) -> [Vec<String>;
 /// SCOPE-2: a `groupId` filter answers for another group and does not change the selected one.
 #[tokio::test]
 async fn a_group_filter_shows_another_group_and_does_not_switch() {
-    let (server, token) = shop::open_to_ops().await;
-    server.orders(seven_dollars("S-1", "08:00:00")).await;
+    let (server, token) = catalog::open_to_ops().await;
+    server.import_valid(seven_dollars("S-1", "08:00:00")).await;
     let station = json!({"groupId": "station"});
     let summary = ask(&server, &token, SUMMARY_PATH, &station).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "salesAmount")), ("1", "7.00"));
@@ -56,8 +55,8 @@ async fn a_group_filter_shows_another_group_and_does_not_switch() {
     // The first group is still selected for all that follows.
     let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
     assert_eq!(kpi(&summary, "orderCount"), "3");
-    let page = shop::ask(&server, &token, DEVICES_PATH, "", "{}").await;
-    assert_eq!(shop::column(&page, "deviceCode"), ["H-1", "H-2", "H-3"]);
+    let page = catalog::ask(&server, &token, DEVICES_PATH, "", "{}").await;
+    assert_eq!(catalog::column(&page, "deviceCode"), ["H-1", "H-2", "H-3"]);
     let own = ask(&server, &token, SUMMARY_PATH, &json!({"groupId": "harbour"})).await;
     assert_eq!(own.data()["kpiList"], summary.data()["kpiList"]);
 }
@@ -65,7 +64,7 @@ async fn a_group_filter_shows_another_group_and_does_not_switch() {
 /// DASH-7: `deviceCodes` selects devices, each once.
 #[tokio::test]
 async fn a_device_filter_counts_each_of_its_devices_once() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     for (filter, orders, devices, sold, shown) in [
         (json!(["H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
         (json!(["H-1", "H-1", "H-1"]), "2", "1", vec!["H-1"], vec!["H-1"]),
@@ -98,10 +97,10 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
 /// lists show the present owner's.
 #[tokio::test]
 async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     server.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
-    server.pass(std::time::Duration::from_secs(60));
-    server.orders(seven_dollars("H-1", "10:00:30")).await;
+    server.advance(std::time::Duration::from_secs(60));
+    server.import_valid(seven_dollars("H-1", "10:00:30")).await;
     for (group, orders, items, devices) in [("harbour", "2", 2, "0"), ("station", "1", 1, "1")] {
         let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
         let summary = ask(&server, &token, SUMMARY_PATH, &body).await;
@@ -128,7 +127,7 @@ async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
 /// DASH-20: they are listed.
 #[tokio::test]
 async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let before = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
     server.apply("[[device]]\ncode = \"H-1\"\nenabled = false\n").await.unwrap();
     let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
@@ -150,7 +149,7 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
     let [_, aisles, profile] = listed(&server, &token, &json!({})).await;
     assert_eq!([aisles, profile], [["H-2", "H-3"], ["H-2", "H-3"]]);
     // DASH-18: its prices no longer count.
-    server.rates(&[("EUR", "2026-01-01", "1")]).await;
+    server.set_rates(&[("EUR", "2026-01-01", "1")]).await;
     let dearer = "[[device]]\ncode = \"H-2\"\n\
                   aisle = [{code = \"1\", product = \"P-1\", price = 300}]\n";
     server.apply(dearer).await.unwrap();
@@ -161,7 +160,7 @@ async fn a_device_that_is_not_enabled_leaves_lists_and_its_sales_stay() {
 /// DASH-2, DASH-3, DASH-4: the range is half open, and either end may be absent.
 #[tokio::test]
 async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     let now = server.now().0;
     let month = now - DAY_MS - 10 * 3_600_000;
     // Sold on the 1st at 00:00:03 and 09:00:20, and today at 09:55:30.
@@ -223,9 +222,9 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
 /// ignored.
 #[tokio::test]
 async fn what_says_nothing_changes_nothing() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     for path in DASHBOARD_PATHS {
-        let plain = shop::ask(&server, &token, path, "", "{}").await.text;
+        let plain = catalog::ask(&server, &token, path, "", "{}").await.text;
         for (query, body) in [
             (
                 "",
@@ -236,7 +235,7 @@ async fn what_says_nothing_changes_nothing() {
             ("", r#"{"deviceCode":"X","current":0,"other":{"deviceCodes":["X"]}}"#),
             ("current=x&size=0&startTimestamp=7", "{}"),
         ] {
-            let reply = shop::ask(&server, &token, path, query, body).await;
+            let reply = catalog::ask(&server, &token, path, query, body).await;
             assert_eq!(reply.text, plain, "{path} {query} {body}");
         }
     }
@@ -245,8 +244,8 @@ async fn what_says_nothing_changes_nothing() {
 /// REQ-6, DASH-25: Online devices ignores any body, and answers for the selected group.
 #[tokio::test]
 async fn online_devices_ignores_any_body() {
-    let (server, token) = shop::open_to_ops().await;
-    let plain = Ask::to(ONLINE_PATH).token(&token).body("").send(&server).await;
+    let (server, token) = catalog::open_to_ops().await;
+    let plain = TestRequest::to(ONLINE_PATH).token(&token).body("").send(&server).await;
     assert_eq!((plain.code(), &plain.data()["totalCount"]), (200, &json!(3)));
     let huge = "x".repeat((1 << 20) + 1);
     for body in [
@@ -259,10 +258,10 @@ async fn online_devices_ignores_any_body() {
         r#"{"a":1,"a":2}"#,
         &huge,
     ] {
-        let reply = Ask::to(ONLINE_PATH).token(&token).body(body).send(&server).await;
+        let reply = TestRequest::to(ONLINE_PATH).token(&token).body(body).send(&server).await;
         assert_eq!(reply.text, plain.text, "{:.40}", body);
     }
-    let broken = Ask::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
+    let broken = TestRequest::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
     assert_eq!(broken.send(&server).await.text, plain.text);
 }
 
@@ -270,10 +269,10 @@ async fn online_devices_ignores_any_body() {
 /// in every function.
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
-    let (server, token) = shop::open_to_ops().await;
+    let (server, token) = catalog::open_to_ops().await;
     // The last trade of H-1 started at 09:55; the clock shows 10:00.
     for (seconds, count, rate) in [(0, 1, "33.3%"), (300, 1, "33.3%"), (1, 0, "0.0%")] {
-        server.pass(std::time::Duration::from_secs(seconds));
+        server.advance(std::time::Duration::from_secs(seconds));
         let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
         assert_eq!(kpi(&summary, "onlineDeviceCount"), count.to_string());
         assert_eq!(kpi(&summary, "onlineRate"), rate);

@@ -2,19 +2,17 @@
 
 use std::path::Path;
 
-use kiosque_server::Settings;
+use kiosque_testkit::{
+    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, ServerOptions, TREND_PATH, TestData,
+    TestServer, sql,
+};
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{NAMES, SUMS, ask};
-use crate::harness::{
-    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, TestServer,
-};
+use super::ask;
 
 const FIRST: &str = include_str!("../../../../store/migrations/0001_first.sql");
-const TAKE_OVER: &str = include_str!("../../../../store/tests/sql/first_layout.sql");
-const SALE_TIMES: &str = include_str!("../../../../store/tests/sql/sale_times.sql");
 
 const FLEET: &str = r#"
     [[group]]
@@ -77,7 +75,7 @@ fn orders() -> String {
 fn as_it_was(new: &Path, old: &Path) {
     let connection = Connection::open(old).unwrap();
     connection.execute_batch(&FIRST.replace("bigint primary key", "integer primary key")).unwrap();
-    connection.execute_batch(&TAKE_OVER.replace("NEW", new.to_str().unwrap())).unwrap();
+    connection.execute_batch(&sql::FIRST_LAYOUT.replace("NEW", new.to_str().unwrap())).unwrap();
 }
 
 /// Returns the answers, and the stored rows.
@@ -95,8 +93,8 @@ async fn told(server: &TestServer) -> Vec<String> {
             told.push(ask(server, &token, path, &range).await.text);
         }
     }
-    for sql in [SUMS, NAMES, SALE_TIMES] {
-        told.extend(server.look(sql));
+    for sql in [sql::SUMS, sql::NAMES, sql::SALE_TIMES] {
+        told.extend(server.query(sql));
     }
     told
 }
@@ -104,12 +102,13 @@ async fn told(server: &TestServer) -> Vec<String> {
 #[tokio::test]
 async fn data_without_sums_is_counted_when_it_is_opened() {
     let zone = kiosque_model::Zone::named("Europe/Paris").unwrap();
-    let settings = Settings::for_cores(2);
-    let server =
-        TestServer::of_files(TempDir::new().unwrap(), zone.clone(), settings.clone()).await;
-    server.apply(FLEET).await.unwrap();
-    server.orders(orders()).await;
-    server.rates(&[("EUR", "2025-01-01", "1.1")]).await;
+    let options = |folder| {
+        let (data, zone) = (TestData::in_folder(folder), zone.clone());
+        ServerOptions { data, zone, ..ServerOptions::default() }
+    };
+    let server = TestServer::start_on(FLEET, options(TempDir::new().unwrap())).await;
+    server.import_valid(orders()).await;
+    server.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
     // Of two instants that a clock showed alike, only the text was stored: the first counts.
     let first = |line: &str| line.replace("o7|1761442200000", "o7|1761438600000");
     let expected: Vec<String> = told(&server).await.iter().map(|line| first(line)).collect();
@@ -118,15 +117,15 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
 
     let folder = TempDir::new().unwrap();
     as_it_was(&server.folder.path().join("kiosque.db"), &folder.path().join("kiosque.db"));
-    let mut opened = TestServer::of_files(folder, zone, settings).await;
-    opened.rates(&[("EUR", "2025-01-01", "1.1")]).await;
+    let mut opened = TestServer::open(options(folder)).await;
+    opened.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
     assert_eq!(told(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
 
     // They are counted once; later changes move them from there.
     opened.restart().await;
     assert_eq!(told(&opened).await, expected);
-    opened.orders(orders().replace("\"totalAmount\":300", "\"totalAmount\":301")).await;
+    opened.import_valid(orders().replace("\"totalAmount\":300", "\"totalAmount\":301")).await;
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
-    assert_ne!(opened.look(SUMS), server.look(SUMS));
+    assert_ne!(opened.query(sql::SUMS), server.query(sql::SUMS));
 }

@@ -1,12 +1,12 @@
 //! Dollars (DASH-9): rates by day (DASH-11), sales without a rate (DASH-12), and one rounding
 //! (DASH-13).
 
+use kiosque_testkit::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
+};
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
-use crate::harness::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
-};
 
 fn fleet() -> String {
     let hash = cheap_hash("secret");
@@ -46,11 +46,11 @@ async fn sell(server: &TestServer, sales: &[Sale]) {
         });
         file += &format!("{order}\n");
     }
-    server.orders(file).await;
+    server.import_valid(file).await;
 }
 
 async fn open() -> (TestServer, String) {
-    let server = TestServer::with(&fleet()).await;
+    let server = TestServer::start(&fleet()).await;
     let token = server.log_in("ops").await.token;
     (server, token)
 }
@@ -86,7 +86,7 @@ async fn amounts_of_each_currency_come_to_dollars() {
     for &(currency, amounts, rate, dollars, told, average) in WORTH {
         let (server, token) = open().await;
         if currency != "USD" {
-            server.rates(&[(currency, "2026-01-01", rate)]).await;
+            server.set_rates(&[(currency, "2026-01-01", rate)]).await;
         }
         let sales = amounts.iter().enumerate().map(|(at, amount)| Sale {
             id: format!("o{at}"),
@@ -119,7 +119,7 @@ async fn amounts_of_each_currency_come_to_dollars() {
                 "totalAmount": 7, "payStatus": status, "tradeStartTime": "2026-03-01 12:00:00",
                 "payEndTime": "2026-03-01 23:00:00",
             });
-            server.orders(late.to_string()).await;
+            server.import_valid(late.to_string()).await;
         }
         let to_noon = json!({"endTimestamp": server.now().0 - 20 * 3_600_000});
         let cut = ask(&server, &token, SUMMARY_PATH, &to_noon).await;
@@ -137,7 +137,7 @@ fn euros(id: usize, amount: i64, day: &'static str) -> Sale {
 async fn the_rate_is_that_of_the_sales_day() {
     let (server, token) = open().await;
     server
-        .rates(&[
+        .set_rates(&[
             ("EUR", "2026-02-25", "2"),
             ("EUR", "2026-02-27", "3"),
             ("EUR", "2026-03-01", "5"),
@@ -172,7 +172,7 @@ async fn the_rate_is_that_of_the_sales_day() {
         "payStatus": 4, "refundAmount": 40,
         "detailVOList": [{"goodsId": "p-EUR", "salePrice": 100}],
     });
-    server.orders(refunded.to_string()).await;
+    server.import_valid(refunded.to_string()).await;
     let summary = ask(&server, &token, SUMMARY_PATH, &range).await;
     assert_eq!((kpi(&summary, "salesAmount"), kpi(&summary, "refundAmount")), ("15.00", "0.80"));
     let of_day = json!({"startTimestamp": server.now().0 - 3 * 86_400_000});
@@ -228,7 +228,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         vec![("JPY", "2026-03-01", "0.01")],
         vec![("EUR", "2025-12-31", "1.1")],
     ] {
-        server.rates(&rates).await;
+        server.set_rates(&rates).await;
         told.push(sold(&server, &token).await);
     }
     assert_eq!(
@@ -247,7 +247,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
 #[tokio::test]
 async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
     let (server, token) = open().await;
-    server.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-01-01", "0.0067")]).await;
+    server.set_rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-01-01", "0.0067")]).await;
     let sales = ["JPY", "EUR", "KWD", "USD"].map(|currency| Sale {
         id: currency.to_owned(),
         currency,
@@ -298,7 +298,7 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
 async fn amounts_that_are_told_alike_rank_alike() {
     let (server, token) = open().await;
     // 1.40 cents and 1.49 cents.
-    server.rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
+    server.set_rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;
     let sales = ["JPY", "EUR"].map(|currency| Sale {
         id: currency.to_owned(),
         currency,

@@ -7,18 +7,14 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kiosque_model::UnixMs;
+use kiosque_testkit::{
+    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, Rng, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
+    seed, size, sql,
+};
 use serde_json::{Value, json};
 
 use super::books::{Ask, Books, Line, Order, device_code};
-use super::{NAMES, SUMS, ask, kpi};
-use crate::chance::{self, Chance};
-use crate::harness::{
-    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash, size,
-};
-
-/// The range of sale times stored for each day.
-const BOUNDS: &str = include_str!("../../../../store/tests/sql/bounds.sql");
-
+use super::{ask, kpi};
 const GROUPS: usize = 2;
 const DEVICES: usize = 4;
 const DAY_MS: i64 = 86_400_000;
@@ -70,7 +66,7 @@ struct Trade {
 
 impl Trade {
     async fn open((zone_name, first_day): (&str, &str)) -> Trade {
-        let server = TestServer::in_zone(zone_name, &fleet()).await;
+        let server = TestServer::start_in_zone(zone_name, &fleet()).await;
         let zone = TimeZone::get(zone_name).unwrap();
         let first: Date = first_day.parse().unwrap();
         let first = first.to_zoned(zone.clone()).unwrap().timestamp();
@@ -82,64 +78,64 @@ impl Trade {
         Trade { server, token, books, owners, begins, until: begins, told: 0 }
     }
 
-    async fn round(&mut self, chance: &mut Chance) {
+    async fn round(&mut self, rng: &mut Rng) {
         self.until += DAYS * DAY_MS / ROUNDS;
-        if chance.once_in(2) {
-            self.load_rates(chance).await;
+        if rng.one_in(2) {
+            self.load_rates(rng).await;
         }
         let mut file = Vec::new();
-        for _ in 0..12 + chance.below(20) {
-            let order = match self.known(chance).filter(|_| chance.once_in(2)) {
-                Some(order) if chance.once_in(4) => order,
-                Some(order) => changed(order, chance),
-                None => self.new_order(chance),
+        for _ in 0..12 + rng.below(20) {
+            let order = match self.known(rng).filter(|_| rng.one_in(2)) {
+                Some(order) if rng.one_in(4) => order,
+                Some(order) => changed(order, rng),
+                None => self.new_order(rng),
             };
             file.push(order.json());
             let owners = &self.owners[order.device];
             let owner = owners.iter().rev().find(|(_, since)| *since <= order.start).unwrap();
             self.books.orders.insert(order.id.clone(), (owner.0, order));
         }
-        self.server.orders(file.join("\n")).await;
-        if chance.once_in(2) {
-            self.move_one(chance).await;
+        self.server.import_valid(file.join("\n")).await;
+        if rng.one_in(2) {
+            self.move_one(rng).await;
         }
-        if chance.once_in(3) {
-            let before = UnixMs(chance.within(self.begins..self.until));
+        if rng.one_in(3) {
+            let before = UnixMs(rng.range(self.begins..self.until));
             self.server.store.archive(before).await.unwrap();
         }
     }
 
-    fn known(&self, chance: &mut Chance) -> Option<Order> {
-        let at = chance.below(self.books.orders.len().max(1));
+    fn known(&self, rng: &mut Rng) -> Option<Order> {
+        let at = rng.below(self.books.orders.len().max(1));
         self.books.orders.values().nth(at).map(|(_, order)| order.clone())
     }
 
-    fn new_order(&mut self, chance: &mut Chance) -> Order {
+    fn new_order(&mut self, rng: &mut Rng) -> Order {
         self.told += 1;
-        let start = chance.within(self.begins..self.until) / 1_000 * 1_000;
+        let start = rng.range(self.begins..self.until) / 1_000 * 1_000;
         let order = Order {
             id: format!("o{}", self.told),
-            device: chance.below(DEVICES),
-            currency: CURRENCIES[chance.below(4)],
-            amount: chance.within(0..5_000),
+            device: rng.below(DEVICES),
+            currency: CURRENCIES[rng.below(4)],
+            amount: rng.range(0..5_000),
             refund: 0,
             status: 1,
-            shipment: i64::try_from(chance.below(5)).unwrap(),
+            shipment: i64::try_from(rng.below(5)).unwrap(),
             start,
-            paid: Some(self.some_time(chance, start)),
-            lines: lines(chance),
+            paid: Some(self.some_time(rng, start)),
+            lines: lines(rng),
         };
-        match chance.below(4) {
+        match rng.below(4) {
             0 => Order { paid: None, status: 0, ..order },
             _ => order,
         }
     }
 
     /// Returns the time at which an order was paid: often at an edge of a day.
-    fn some_time(&self, chance: &mut Chance, start: i64) -> i64 {
-        let at = start + chance.within(0..2 * DAY_MS);
-        match chance.below(4) {
-            0 => self.midnight(at) + chance.within(-1..2),
+    fn some_time(&self, rng: &mut Rng, start: i64) -> i64 {
+        let at = start + rng.range(0..2 * DAY_MS);
+        match rng.below(4) {
+            0 => self.midnight(at) + rng.range(-1..2),
             1 => at / 3_600_000 * 3_600_000,
             _ => at,
         }
@@ -152,22 +148,22 @@ impl Trade {
         at.start_of_day().unwrap().timestamp().as_millisecond()
     }
 
-    async fn load_rates(&mut self, chance: &mut Chance) {
-        let currency = *chance.pick(&CURRENCIES[1..]);
-        let day = self.books.date(chance.within(self.begins - DAY_MS..self.until));
+    async fn load_rates(&mut self, rng: &mut Rng) {
+        let currency = *rng.choose(&CURRENCIES[1..]);
+        let day = self.books.date(rng.range(self.begins - DAY_MS..self.until));
         // Often with few digits, so that half cents occur.
-        let parts = match chance.below(3) {
-            0 => chance.within(1..2_000_000_000_000),
-            _ => chance.within(1..400) * 5_000_000_000,
+        let parts = match rng.below(3) {
+            0 => rng.range(1..2_000_000_000_000),
+            _ => rng.range(1..400) * 5_000_000_000,
         };
         let rate = format!("{}.{:012}", parts / 1_000_000_000_000, parts % 1_000_000_000_000);
-        self.server.rates(&[(currency, &day, &rate)]).await;
+        self.server.set_rates(&[(currency, &day, &rate)]).await;
         self.books.rates.insert((currency, day), i128::from(parts));
     }
 
     /// Moves a device to the other group, after all its trades so far.
-    async fn move_one(&mut self, chance: &mut Chance) {
-        let device = chance.below(DEVICES);
+    async fn move_one(&mut self, rng: &mut Rng) {
+        let device = rng.below(DEVICES);
         let group = 1 - self.owners[device].last().unwrap().0;
         let since = jiff::Timestamp::from_millisecond(self.until).unwrap();
         let code = device_code(device);
@@ -177,18 +173,18 @@ impl Trade {
         self.owners[device].push((group, self.until));
     }
 
-    fn some_ask(&self, chance: &mut Chance) -> Ask {
-        let group = chance.below(GROUPS);
+    fn some_ask(&self, rng: &mut Rng) -> Ask {
+        let group = rng.below(GROUPS);
         let mut devices = Vec::new();
-        if chance.once_in(2) {
+        if rng.one_in(2) {
             let known = (0..DEVICES)
                 .filter(|device| self.owners[*device].iter().any(|(owner, _)| *owner == group));
-            devices = known.filter(|_| chance.once_in(2)).collect();
+            devices = known.filter(|_| rng.one_in(2)).collect();
         }
         let mut end = || {
-            let at = chance.within(self.begins - DAY_MS..self.begins + (DAYS + 3) * DAY_MS);
-            let sale = self.known(chance).and_then(|order| order.paid);
-            match (chance.below(4), sale) {
+            let at = rng.range(self.begins - DAY_MS..self.begins + (DAYS + 3) * DAY_MS);
+            let sale = self.known(rng).and_then(|order| order.paid);
+            match (rng.below(4), sale) {
                 (0, _) => self.midnight(at),
                 (1, Some(sale)) => sale,
                 (2, Some(sale)) => sale + 1,
@@ -199,14 +195,14 @@ impl Trade {
         Ask { group, devices, start: one.min(other), end: one.max(other) }
     }
 
-    async fn check(&self, chance: &mut Chance) {
+    async fn check(&self, rng: &mut Rng) {
         for _ in 0..6 {
-            let ask = self.some_ask(chance);
+            let ask = self.some_ask(rng);
             self.check_one(&ask).await;
         }
         let verified = self.server.store.verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
-        assert_eq!(self.server.look(SUMS), self.books.sums());
+        assert_eq!(self.server.query(sql::SUMS), self.books.sums());
     }
 
     async fn check_one(&self, asked: &Ask) {
@@ -274,46 +270,46 @@ impl Trade {
     }
 }
 
-fn lines(chance: &mut Chance) -> Vec<Line> {
-    let line = |chance: &mut Chance| {
-        let goods_id = format!("p{}", chance.below(14));
+fn lines(rng: &mut Rng) -> Vec<Line> {
+    let line = |rng: &mut Rng| {
+        let goods_id = format!("p{}", rng.below(14));
         // A discount is a line, too.
-        (goods_id, chance.within(0..4), chance.within(-50..2_000))
+        (goods_id, rng.range(0..4), rng.range(-50..2_000))
     };
-    (0..chance.below(4)).map(|_| line(chance)).collect()
+    (0..rng.below(4)).map(|_| line(rng)).collect()
 }
 
 /// Returns the order as it is reported again, with one change or several.
-fn changed(order: Order, chance: &mut Chance) -> Order {
-    let later = order.start + chance.within(0..2 * DAY_MS);
-    let order = match chance.below(9) {
+fn changed(order: Order, rng: &mut Rng) -> Order {
+    let later = order.start + rng.range(0..2 * DAY_MS);
+    let order = match rng.below(9) {
         0 => Order { paid: Some(later), status: 1, ..order },
-        1 => Order { shipment: i64::try_from(chance.below(5)).unwrap(), ..order },
-        2 => Order { status: 3, refund: chance.within(0..order.amount + 1), ..order },
+        1 => Order { shipment: i64::try_from(rng.below(5)).unwrap(), ..order },
+        2 => Order { status: 3, refund: rng.range(0..order.amount + 1), ..order },
         3 => Order { status: 4, refund: order.amount, ..order },
         4 => Order { status: 2, ..order },
-        5 => Order { amount: chance.within(0..5_000), ..order },
-        6 => Order { lines: lines(chance), ..order },
-        7 => Order { currency: CURRENCIES[chance.below(4)], ..order },
+        5 => Order { amount: rng.range(0..5_000), ..order },
+        6 => Order { lines: lines(rng), ..order },
+        7 => Order { currency: CURRENCIES[rng.below(4)], ..order },
         _ => Order { paid: None, status: 0, ..order },
     };
-    if chance.once_in(3) { changed(order, chance) } else { order }
+    if rng.one_in(3) { changed(order, rng) } else { order }
 }
 
 #[tokio::test]
 async fn sums_tell_what_histories_of_orders_come_to() {
-    let (seed, histories) = (chance::seed(), size(6, 600));
+    let (seed, histories) = (seed(), size(6, 600));
     println!("{histories} histories of orders from KIOSQUE_SEED={seed}");
     for history in 0..u64::try_from(histories).unwrap() {
         let seed = seed.wrapping_add(history);
-        let mut chance = Chance::seeded(seed);
+        let mut rng = Rng::seeded(seed);
         let zone = ZONES[usize::try_from(seed % 6).unwrap()];
         // A history that fails is repeated as the first one by its own seed.
         println!("KIOSQUE_SEED={seed} {zone:?}");
         let mut trade = Trade::open(zone).await;
         for _ in 0..ROUNDS {
-            trade.round(&mut chance).await;
-            trade.check(&mut chance).await;
+            trade.round(&mut rng).await;
+            trade.check(&mut rng).await;
         }
         trade.check_pages().await;
     }
@@ -322,43 +318,43 @@ async fn sums_tell_what_histories_of_orders_come_to() {
 /// The sums of a set of orders do not depend on the order or the portions in which it is imported.
 #[tokio::test]
 async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
-    let seed = chance::seed();
+    let seed = seed();
     println!("KIOSQUE_SEED={seed}");
-    let mut chance = Chance::seeded(seed);
-    let start = crate::harness::START_MS - 2 * DAY_MS;
+    let mut rng = Rng::seeded(seed);
+    let start = kiosque_testkit::START_MS - 2 * DAY_MS;
     let mut orders: Vec<String> = (0..60)
         .map(|at| {
             let order = Order {
                 id: format!("o{at}"),
-                device: chance.below(DEVICES),
-                currency: CURRENCIES[chance.below(4)],
-                amount: chance.within(0..5_000),
-                refund: chance.within(0..9),
+                device: rng.below(DEVICES),
+                currency: CURRENCIES[rng.below(4)],
+                amount: rng.range(0..5_000),
+                refund: rng.range(0..9),
                 status: 1,
                 shipment: 1,
                 start,
                 // Few times, so that names of the same time meet.
-                paid: Some(start + chance.within(0..10) * 3_600_000),
-                lines: lines(&mut chance),
+                paid: Some(start + rng.range(0..10) * 3_600_000),
+                lines: lines(&mut rng),
             };
             let mut order: Value = serde_json::from_str(&order.json()).unwrap();
             for line in order["detailVOList"].as_array_mut().unwrap() {
-                line["goodsName"] = json!(["", "Tea", "tea", "茶"][chance.below(4)]);
+                line["goodsName"] = json!(["", "Tea", "tea", "茶"][rng.below(4)]);
             }
             order.to_string()
         })
         .collect();
     let mut told = Vec::new();
     for parts in [1, 60, 7] {
-        let server = TestServer::with(&fleet()).await;
-        server.rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
+        let server = TestServer::start(&fleet()).await;
+        server.set_rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
         for at in (1..orders.len()).rev() {
-            orders.swap(at, chance.below(at + 1));
+            orders.swap(at, rng.below(at + 1));
         }
         for part in orders.chunks(orders.len().div_ceil(parts)) {
-            server.orders(part.join("\n")).await;
+            server.import_valid(part.join("\n")).await;
         }
-        let kept = [SUMS, NAMES, BOUNDS].map(|sql| server.look(sql));
+        let kept = [sql::SUMS, sql::NAMES, sql::BOUNDS].map(|sql| server.query(sql));
         assert!(kept.iter().all(|lines| lines.len() > 4));
         let token = server.log_in("ops").await.token;
         let range = json!({"startTimestamp": start});

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
+use kiosque_testkit::{DEVICES_PATH, TestServer};
 use tokio::time::timeout;
 
 use crate::abuse::FLEET;
 use crate::abuse::http2::{self, DATA, RST_STREAM, SETTINGS, await_frame};
-use crate::abuse::wire::{Audience, post};
-use crate::harness::{DEVICES_PATH, TestServer};
+use crate::abuse::wire::{Target, post};
 
 /// LIM-4: one connection over the limit waits until another is closed.
 #[tokio::test]
 pub(super) async fn one_connection_too_many_waits_for_its_turn() {
-    let server = TestServer::set(FLEET, |settings| settings.limits.connections_max = 3).await;
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.connections_max = 3).await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::of(&server);
+    let door = Target::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     // A connection takes a permit whatever it does: silent, idle or active.
     let silent = door.tcp().await;
@@ -43,9 +44,10 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
 /// another attempt.
 #[tokio::test]
 pub(super) async fn one_stream_too_many_is_refused() {
-    let server = TestServer::set(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(http2::preface(&[])).await;
     let settings = await_frame(&mut wire, SETTINGS, 0).await;
     const MAX_CONCURRENT_STREAMS: [u8; 6] = [0, 3, 0, 0, 0, 2];

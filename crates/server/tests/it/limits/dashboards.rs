@@ -1,9 +1,9 @@
 //! The limits of dashboard filters.
 
+use kiosque_testkit::{SUMMARY_PATH, TREND_PATH, TestServer};
 use serde_json::json;
 
-use crate::harness::{SUMMARY_PATH, TREND_PATH, TestServer};
-use crate::shop;
+use crate::catalog;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -11,7 +11,8 @@ const DAY_MS: i64 = 86_400_000;
 #[tokio::test]
 pub(super) async fn a_range_is_as_long_as_its_limit() {
     let server =
-        TestServer::set(shop::FLEET, |settings| settings.limits.dashboard_days_max = 3).await;
+        TestServer::start_with(catalog::FLEET, |settings| settings.limits.dashboard_days_max = 3)
+            .await;
     let token = server.log_in("ops").await.token;
     let ask = async |days_ms: i64| {
         let end = server.now().0;
@@ -29,7 +30,8 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
     let server =
-        TestServer::set(shop::FLEET, |settings| settings.limits.device_codes_max = 2).await;
+        TestServer::start_with(catalog::FLEET, |settings| settings.limits.device_codes_max = 2)
+            .await;
     let token = server.log_in("ops").await.token;
     let ask = async |codes: &[&str]| {
         let body = json!({ "deviceCodes": codes });

@@ -4,9 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use kiosque_model::{Limits, TrustedProxies};
-
-use crate::fixture::Ask;
-use crate::harness::{Reply, TOKEN_PATH, TestServer, cheap_hash};
+use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, cheap_hash};
 
 pub(crate) const LIMITED_EN: &str = "Too many failed logins. Please try again later.";
 const LIMITED_ZH: &str = "登录失败次数过多，请稍后再试。";
@@ -20,7 +18,7 @@ pub(crate) async fn server(change: impl FnOnce(&mut Limits)) -> TestServer {
          [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\nthird_party_api = true\n\
          groups = [\"g1\"]\n"
     );
-    TestServer::set(&fleet, |settings| {
+    TestServer::start_with(&fleet, |settings| {
         settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
         change(&mut settings.limits);
     })
@@ -33,7 +31,7 @@ pub(crate) fn source(number: u32) -> String {
 
 pub(crate) async fn log_in(server: &TestServer, source: &str, name: &str, password: &str) -> Reply {
     let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
-    Ask::to(TOKEN_PATH).body(body).header("x-forwarded-for", source).send(server).await
+    TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", source).send(server).await
 }
 
 /// Sends wrong passwords until one is no longer compared: returns how many were, and the answer
@@ -60,7 +58,7 @@ fn assert_limited(reply: &Reply, retry_after: &str) {
 async fn the_refusal_is_said_in_both_languages() {
     let server = server(|limits| limits.login_failures_free = 1).await;
     failures(&server, &source(1), "ops").await;
-    let ask = Ask::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
+    let ask = TestRequest::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
     let reply = ask.locale("zh-CN").header("x-forwarded-for", source(1)).send(&server).await;
     let (msg, data) = (&reply.json["msg"], reply.data());
     assert_eq!(
@@ -88,9 +86,9 @@ pub(super) async fn a_source_may_fail_so_often_and_then_waits() {
     // Other sources are not limited.
     let session = log_in(&server, &source(2), "ops", "secret").await;
     assert_eq!(session.code(), 200);
-    server.pass(Duration::from_millis(30_000));
+    server.advance(Duration::from_millis(30_000));
     assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "1");
-    server.pass(Duration::from_millis(1));
+    server.advance(Duration::from_millis(1));
     assert_eq!(log_in(&server, &source(1), "ops", "secret").await.code(), 200);
     // LIM-9: the source is known now, and exempt.
     for _ in 0..20 {
@@ -120,7 +118,7 @@ pub(super) async fn all_strangers_together_may_fail_so_often() {
     // LIM-9, LIM-10: the known source is exempt, and the session is not touched.
     assert_eq!(server.code_of(&token).await, 200);
     assert_eq!(log_in(&server, &source(0), "ops", "secret").await.code(), 200);
-    server.pass(Duration::from_secs(7));
+    server.advance(Duration::from_secs(7));
     assert_eq!(log_in(&server, &source(9), "ops", "secret").await.code(), 200);
 }
 
@@ -141,7 +139,7 @@ async fn many_first_logins_at_once_all_succeed() {
     let server = server(|limits| limits.login_failures_free = 2).await;
     let mut logins = tokio::task::JoinSet::new();
     for _ in 0..30 {
-        let mut caller = server.caller().await;
+        let mut caller = server.connect().await;
         let body = r#"{"username":"ops","password":"secret"}"#;
         logins.spawn(async move { caller.call(TOKEN_PATH, None, body).await.code() });
     }

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::{Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
+
 use crate::abuse::{FLEET, assert_envelope, assert_serves};
-use crate::harness::{Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
 
 /// An account whose hash is so costly that a login occupies its slot for the rest of a test's
 /// steps, and one that never logged in from anywhere.
@@ -28,7 +29,7 @@ const HASH: &str = "$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
 const FAR: Duration = Duration::from_secs(300);
 
 async fn server(slots: usize, queue: usize, wait: Duration) -> TestServer {
-    TestServer::set(&format!("{FLEET}{COSTLY}"), |settings| {
+    TestServer::start_with(&format!("{FLEET}{COSTLY}"), |settings| {
         settings.limits.hash_slots = slots;
         settings.limits.hash_queue = queue;
         settings.limits.hash_wait = wait;
@@ -38,7 +39,7 @@ async fn server(slots: usize, queue: usize, wait: Duration) -> TestServer {
 
 /// Starts a login that runs in parallel to the test.
 async fn begin(server: &TestServer, name: &str) -> tokio::task::JoinHandle<Reply> {
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
     let login = tokio::spawn(async move { caller.call(TOKEN_PATH, None, &body).await });
     // Long enough for the login to reach its place.
@@ -141,19 +142,19 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
-    let server = TestServer::set(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let server = TestServer::start_with(FLEET, |settings| settings.limits.store_wait = wait).await;
     let token = server.log_in("ops").await.token;
-    let held = server.hold_writes().await;
+    let held = server.block_writes().await;
 
     let start = Instant::now();
     let mut logins = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        let mut caller = server.caller().await;
+        let mut caller = server.connect().await;
         let body = r#"{"username":"ops","password":"secret"}"#;
         logins.spawn(async move { caller.call(TOKEN_PATH, None, body).await });
     }
     let switch = r#"{"groupId":"g1"}"#;
-    let mut switcher = server.caller().await;
+    let mut switcher = server.connect().await;
     let asked = token.clone();
     let switching =
         tokio::spawn(async move { switcher.call(SWITCH_PATH, Some(&asked), switch).await });
@@ -173,7 +174,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     // The refused requests have changed nothing, and a short wait succeeds.
     drop(held);
     assert_serves(&server, &token).await;
-    let held = server.hold_writes().await;
+    let held = server.block_writes().await;
     let patient = begin(&server, "ops").await;
     drop(held);
     assert_eq!(patient.await.unwrap().code(), 200);

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::{DEVICES_PATH, TestServer};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::abuse::wire::{Audience, Wire, post};
+use crate::abuse::wire::{Target, Wire, post};
 use crate::abuse::{FLEET, assert_envelope, http2};
-use crate::harness::{DEVICES_PATH, TestServer};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
@@ -16,7 +16,7 @@ const FAR: Duration = Duration::from_secs(300);
 const SOON: Duration = Duration::from_secs(5);
 
 async fn server(shutdown_deadline: Duration) -> TestServer {
-    TestServer::set(FLEET, |settings| {
+    TestServer::start_with(FLEET, |settings| {
         settings.limits.shutdown_deadline = shutdown_deadline;
         settings.limits.tls_handshake_deadline = FAR;
         settings.limits.first_byte_deadline = FAR;
@@ -29,7 +29,7 @@ async fn server(shutdown_deadline: Duration) -> TestServer {
 
 /// Opens a connection with a request whose body has begun and not ended, and returns the rest of
 /// that body.
-async fn begun(door: &Audience, token: &str) -> (Wire, &'static [u8]) {
+async fn begun(door: &Target, token: &str) -> (Wire, &'static [u8]) {
     let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
     let mut wire = door.open().await;
     wire.say(&request[..request.len() - 1]).await;
@@ -49,14 +49,14 @@ fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
 async fn a_stop_answers_what_is_under_way() {
     let server = server(FAR).await;
     let token = server.log_in("ops").await.token;
-    let door = Audience::of(&server);
+    let door = Target::of(&server);
     let mut resting = door.open().await;
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     assert_eq!(resting.ask(&ask).await.code(), 200);
     let (mut slow, rest) = begun(&door, &token).await;
     let mut silent = door.open().await;
     let mut greeting = door.tcp().await;
-    let mut crowd = Audience::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    let mut crowd = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     crowd.say(http2::preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
@@ -103,7 +103,7 @@ pub(super) async fn a_stop_waits_up_to_its_limit() {
     let deadline = Duration::from_millis(700);
     let server = server(deadline).await;
     let token = server.log_in("ops").await.token;
-    let (_slow, _) = begun(&Audience::of(&server), &token).await;
+    let (_slow, _) = begun(&Target::of(&server), &token).await;
     let start = Instant::now();
     timeout(SOON, stop(server)).await.expect("it does not wait for ever").unwrap();
     assert!(start.elapsed() >= deadline, "stopped after {:?}", start.elapsed());

@@ -1,9 +1,9 @@
 //! Heartbeats: `POST /operator/v1/activity`.
 
+use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer};
 use serde_json::json;
 
 use super::{FLEET, whole};
-use crate::harness::{DEVICES_PATH, START_MS, TestServer};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 
@@ -24,8 +24,8 @@ async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
 /// by name, and the others are stored.
 #[tokio::test]
 async fn heartbeats_are_seen_by_the_next_request() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("activity").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("activity").await;
     let token = server.log_in("ops").await.token;
     assert_eq!(online(&server, &token).await, (0, Vec::new()));
     let past = START_MS - 60_000;
@@ -37,14 +37,14 @@ async fn heartbeats_are_seen_by_the_next_request() {
          {{\"deviceCode\":\"D2\",\"timestamp\":{}}}\n",
         START_MS + 60_000
     );
-    let reply = server.operate(ACTIVITY, Some(&key), body).await;
+    let reply = server.call_operator(ACTIVITY, Some(&key), body).await;
     insta::assert_snapshot!("heartbeats", whole(&reply));
     assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), past)]));
     // A time in the future counts as now.
     let token = server.switch(&token, "g2").await.token;
     assert_eq!(online(&server, &token).await, (1, vec![("D2".to_owned(), START_MS)]));
     // So does a missing timestamp.
-    let reply = server.operate(ACTIVITY, Some(&key), r#"{"deviceCode":"D1"}"#).await;
+    let reply = server.call_operator(ACTIVITY, Some(&key), r#"{"deviceCode":"D1"}"#).await;
     assert_eq!(reply.json, json!({"accepted": 1, "rejectedCount": 0, "rejected": []}));
     let token = server.switch(&token, "g1").await.token;
     assert_eq!(online(&server, &token).await, (1, vec![("D1".to_owned(), START_MS)]));
@@ -53,13 +53,13 @@ async fn heartbeats_are_seen_by_the_next_request() {
 /// At most 1,000 rejected lines are listed, however long the stream is; all are counted.
 #[tokio::test]
 async fn a_long_stream_is_counted_whole() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("activity").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("activity").await;
     let mut body = String::new();
     for at in 0..2_500 {
         body += &format!("{{\"deviceCode\":\"{}\"}}\n", if at % 2 == 0 { "D1" } else { "DX" });
     }
-    let reply = server.operate(ACTIVITY, Some(&key), body).await;
+    let reply = server.call_operator(ACTIVITY, Some(&key), body).await;
     assert_eq!(
         (&reply.json["accepted"], &reply.json["rejectedCount"]),
         (&json!(1_250), &json!(1_250))
@@ -72,11 +72,11 @@ async fn a_long_stream_is_counted_whole() {
 
 #[tokio::test]
 async fn heartbeats_need_a_key_that_may() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let token = server.log_in("ops").await.token;
-    let other = server.key("orders,fleet").await;
+    let other = server.create_key("orders,fleet").await;
     for (key, status) in [(None, 401), (Some(token.as_str()), 401), (Some(other.as_str()), 403)] {
-        let reply = server.operate(ACTIVITY, key, r#"{"deviceCode":"D1"}"#).await;
+        let reply = server.call_operator(ACTIVITY, key, r#"{"deviceCode":"D1"}"#).await;
         assert_eq!(reply.status, status);
     }
     assert_eq!(online(&server, &token).await, (0, Vec::new()));

@@ -1,7 +1,8 @@
 //! The operator's calls, and the exact answers to everything else.
 
-use crate::abuse::wire::Audience;
-use crate::harness::{Caller, Reply, TestServer};
+use kiosque_testkit::{Reply, TestServer};
+
+use crate::abuse::wire::Target;
 
 use super::{FLEET, FLEET_CALL, ORDERS, whole};
 
@@ -10,14 +11,14 @@ async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &s
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
+    let mut caller = server.connect_operator().await;
     caller.send(request.body(Default::default()).unwrap()).await
 }
 
 #[tokio::test]
 async fn what_is_not_done_is_told_as_a_problem() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("fleet").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("fleet").await;
     let bearer = format!("Bearer {key}");
     let told =
         async |method, path, headers: &[_]| whole(&ask(&server, method, path, headers).await);
@@ -36,12 +37,12 @@ async fn what_is_not_done_is_told_as_a_problem() {
 /// `GET /livez` needs no key. ADDR-4: neither listener has the paths of the other.
 #[tokio::test]
 async fn each_listener_has_its_own_calls() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     insta::assert_snapshot!("livez", whole(&ask(&server, "GET", "/livez", &[]).await));
     assert_eq!(ask(&server, "HEAD", "/livez", &[]).await.status, 200);
     let login = "/v8/platform-auth/auth/third-api/token";
     assert_eq!(ask(&server, "POST", login, &[]).await.status, 404);
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     let request = http::Request::get("/livez").header("host", "localhost");
     assert_eq!(caller.send(request.body(Default::default()).unwrap()).await.status, 404);
 }
@@ -49,9 +50,9 @@ async fn each_listener_has_its_own_calls() {
 /// A refused caller that is still sending receives its answer, unless it sends without end.
 #[tokio::test]
 async fn a_refused_caller_is_heard_out() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     for size in [1 << 10, 4 << 20] {
-        let reply = server.operate(ORDERS, None, vec![b'x'; size]).await;
+        let reply = server.call_operator(ORDERS, None, vec![b'x'; size]).await;
         assert_eq!(reply.status, 401);
         assert_eq!(reply.headers["www-authenticate"], "Bearer");
     }
@@ -60,11 +61,11 @@ async fn a_refused_caller_is_heard_out() {
 /// A caller with `Expect: 100-continue` is asked for its body only if its key is valid.
 #[tokio::test]
 async fn a_caller_that_asks_first_need_not_send_in_vain() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
     let body = super::lines("o", 3);
     for (key, answers) in [("kqo_none", &[401][..]), (key.as_str(), &[100, 200])] {
-        let mut wire = Audience::of_operator(&server).open().await;
+        let mut wire = Target::of_operator(&server).open().await;
         let head = format!(
             "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",

@@ -1,16 +1,15 @@
 //! `POST /operator/v1/fleet`: a fleet in JSON. A fault anywhere names the entry, and nothing is
 //! applied.
 
+use kiosque_testkit::TestServer;
 use serde_json::json;
-
-use crate::harness::TestServer;
 
 use super::{FLEET, FLEET_CALL, whole};
 
 #[tokio::test]
 async fn a_fleet_is_applied_and_what_it_did_is_told() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("fleet").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("fleet").await;
     server.log_in("ops").await;
     let fleet = json!({
         "group": [{"id": "g1"}, {"id": "g3", "name": "Three"}],
@@ -22,19 +21,19 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
         "device": [{"code": "D3", "name": "Hall", "group": "g3",
             "aisle": [{"code": "1", "product": "cola", "price": 250}]}],
     });
-    let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+    let reply = server.call_operator(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("a_fleet", whole(&reply));
     assert_eq!(server.log_in("new").await.group, "g3");
     // The same fleet again changes nothing, and ends no session.
-    let reply = server.operate(FLEET_CALL, Some(&key), fleet.to_string()).await;
+    let reply = server.call_operator(FLEET_CALL, Some(&key), fleet.to_string()).await;
     insta::assert_snapshot!("the_same_fleet_again", whole(&reply));
 }
 
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_applied() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("fleet").await;
-    let before = crate::fixture::Fingerprint::of(&server).await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("fleet").await;
+    let before = server.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
@@ -50,25 +49,25 @@ async fn every_fault_is_told_and_nothing_is_applied() {
         ("faults_of_what_is_named", named.to_string()),
         ("a_fleet_that_is_no_json", "{\"group\":[}".to_owned()),
     ] {
-        let reply = server.operate(FLEET_CALL, Some(&key), body).await;
+        let reply = server.call_operator(FLEET_CALL, Some(&key), body).await;
         insta::assert_snapshot!(name, whole(&reply));
     }
-    let reply = server.operate(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
+    let reply = server.call_operator(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is no UTF-8")));
-    assert!(before == crate::fixture::Fingerprint::of(&server).await, "something was applied");
+    assert!(before == server.fingerprint().await, "something was applied");
 }
 
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.
 #[tokio::test]
 async fn a_fleet_of_many_passwords_keeps_nobody_waiting() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("fleet").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("fleet").await;
     let token = server.log_in("ops").await.token;
     let accounts: Vec<_> = (0..12)
         .map(|at| json!({"login_name": format!("a{at}"), "password": "secret", "groups": ["g1"]}))
         .collect();
     let body = json!({ "account": accounts }).to_string();
-    let mut applying = std::pin::pin!(server.operate(FLEET_CALL, Some(&key), body));
+    let mut applying = std::pin::pin!(server.call_operator(FLEET_CALL, Some(&key), body));
     // The test has one thread: a hash on it would stop everything else until its end.
     let mut served = 0;
     let reply = loop {

@@ -3,8 +3,7 @@
 use http_body_util::Full;
 use kiosque_model::{KeyName, OperatorKey};
 use kiosque_store::RevokedKey;
-
-use crate::harness::{Caller, TestServer};
+use kiosque_testkit::TestServer;
 
 use super::{FLEET, FLEET_CALL, ORDERS};
 
@@ -13,11 +12,11 @@ const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fl
 
 #[tokio::test]
 async fn each_right_opens_its_call_and_no_other() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     for may in ["orders", "activity", "fleet", "audit", "orders,activity,fleet,audit"] {
-        let key = server.key(may).await;
+        let key = server.create_key(may).await;
         for (path, right, done) in CALLS {
-            let reply = server.operate(path, Some(&key), "").await;
+            let reply = server.call_operator(path, Some(&key), "").await;
             let opens = may.split(',').any(|one| one == right);
             assert_eq!(reply.status, if opens { done } else { 403 }, "{may}: {path}: {reply:?}");
         }
@@ -27,9 +26,10 @@ async fn each_right_opens_its_call_and_no_other() {
 /// From the next request on, also on the same connection; other keys are not affected.
 #[tokio::test]
 async fn a_revoked_key_is_refused_from_the_next_request() {
-    let server = TestServer::with(FLEET).await;
-    let (key, other) = (server.key("orders").await, server.key_called("other", "orders").await);
-    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
+    let server = TestServer::start(FLEET).await;
+    let (key, other) =
+        (server.create_key("orders").await, server.create_key_named("other", "orders").await);
+    let mut caller = server.connect_operator().await;
     let mut ask = async |key: &str| {
         let request = http::Request::post(ORDERS).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
@@ -49,9 +49,9 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
 
 #[tokio::test]
 async fn a_key_is_presented_in_one_way() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
-    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
+    let mut caller = server.connect_operator().await;
     let mut ask = async |values: &[String]| {
         let mut request = http::Request::post(ORDERS).header("host", "localhost");
         for value in values {

@@ -2,9 +2,8 @@
 //! answer is sent after the durable commit, with HTTP 200 also when some lines are rejected; the
 //! others are stored.
 
+use kiosque_testkit::{ORDERS_PATH, TestServer};
 use serde_json::json;
-
-use crate::harness::{ORDERS_PATH, TestServer};
 
 use super::{FLEET, ORDERS, counts, kept, line, lines, shown, whole};
 
@@ -33,17 +32,17 @@ fn mixed() -> Vec<u8> {
 
 #[tokio::test]
 async fn an_answer_says_what_became_of_each_line() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
     let before = [line("old", 100), line("changed", 100)].concat();
-    assert_eq!(counts(&server.operate(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
-    let reply = server.operate(ORDERS, Some(&key), mixed()).await;
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
+    let reply = server.call_operator(ORDERS, Some(&key), mixed()).await;
     insta::assert_snapshot!("a_mixed_stream", whole(&reply));
     let token = server.log_in("ops").await.token;
     assert_eq!(kept(&server, &token).await, ["changed", "colour", "last", "new", "old"]);
 
     // The same file imported by the command stores the same orders.
-    let other = TestServer::with(FLEET).await;
+    let other = TestServer::start(FLEET).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
     let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
@@ -64,12 +63,12 @@ async fn an_answer_says_what_became_of_each_line() {
 /// Integrators see the orders with their next request.
 #[tokio::test]
 async fn what_is_answered_is_shown() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
     let token = server.log_in("ops").await.token;
     for posted in 1..=3 {
         let body = line(&format!("o{posted}"), posted);
-        assert_eq!(counts(&server.operate(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
+        assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
         let page = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
         assert_eq!(page.data()["total"], posted);
         assert_eq!(page.data()["records"][0]["orderId"], format!("o{posted}"));
@@ -80,11 +79,11 @@ async fn what_is_answered_is_shown() {
 /// to a limit.
 #[tokio::test]
 async fn at_most_a_thousand_rejected_lines_are_listed() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
     let bad = format!("{{\"orderId\":\"{}\"}}\n", "x".repeat(3_000));
     let body = [bad.repeat(1_200), line("good", 1)].concat();
-    let reply = server.operate(ORDERS, Some(&key), body).await;
+    let reply = server.call_operator(ORDERS, Some(&key), body).await;
     assert_eq!(counts(&reply), [1, 0, 0, 1_200]);
     let rejected = reply.json["rejected"].as_array().unwrap();
     let numbers: Vec<i64> = rejected.iter().map(|one| one["line"].as_i64().unwrap()).collect();
@@ -92,7 +91,7 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
     assert!(reply.text.len() < 400_000, "{} bytes", reply.text.len());
 
     let currency = line("c", 1).replace("EUR", &"Y".repeat(100_000));
-    let reply = server.operate(ORDERS, Some(&key), currency).await;
+    let reply = server.call_operator(ORDERS, Some(&key), currency).await;
     assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
 }
 
@@ -100,15 +99,15 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
 /// too.
 #[tokio::test]
 async fn an_order_knows_the_products_of_this_moment() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
     let token = server.log_in("ops").await.token;
     let sold = |id: &str| {
         let lines = r#","detailVOList":[{"goodsId":"cola"},{"goodsId":"tea"}]}"#;
         line(id, 1).replace("}\n", lines)
     };
     let names = async |id: &str| {
-        let reply = server.operate(ORDERS, Some(&key), sold(id)).await;
+        let reply = server.call_operator(ORDERS, Some(&key), sold(id)).await;
         assert_eq!(counts(&reply), [1, 0, 0, 0]);
         let shown = shown(&server, &token).await;
         let lines = &shown[0]["detailVOList"];
@@ -124,13 +123,13 @@ async fn an_order_knows_the_products_of_this_moment() {
 /// Any content type is accepted, and HTTP/2 as well.
 #[tokio::test]
 async fn orders_come_over_http2_and_as_whatever_they_are_called() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders").await;
-    let mut sender = crate::harness::http2(server.operator, server.folder.path()).await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders").await;
+    let mut sender = server.connect_operator_http2().await;
     let request = http::Request::post(format!("https://localhost{ORDERS}"));
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.header("content-type", "text/csv");
     let body = http_body_util::Full::from(lines("h", 700));
     let reply = sender.send_request(request.body(body).unwrap()).await.unwrap();
-    assert_eq!(counts(&crate::harness::Reply::of(reply).await), [700, 0, 0, 0]);
+    assert_eq!(counts(&kiosque_testkit::Reply::of(reply).await), [700, 0, 0, 0]);
 }

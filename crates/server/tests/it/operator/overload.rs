@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::{Reply, TestServer};
 use tokio::io::AsyncWriteExt;
-
-use crate::harness::{Reply, TestServer};
 
 use super::streams::begin;
 use super::{FLEET, FLEET_CALL, ORDERS, Stream, counts, line, lines};
@@ -20,18 +19,19 @@ fn assert_refused(reply: &Reply, said: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn one_stream_too_many_is_refused_at_once() {
-    let server = TestServer::set(FLEET, |settings| settings.limits.ingest_streams_max = 2).await;
-    let key = server.key("orders").await;
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.ingest_streams_max = 2).await;
+    let key = server.create_key("orders").await;
     let mut first = Stream::open(&server, &key).await;
     let mut second = Stream::open(&server, &key).await;
     for stream in [&mut first, &mut second] {
         stream.say("\n").await;
     }
     tokio::time::sleep(Duration::from_millis(150)).await;
-    let third = server.operate(ORDERS, Some(&key), line("o", 1)).await;
+    let third = server.call_operator(ORDERS, Some(&key), line("o", 1)).await;
     assert_refused(&third, "too many order streams at a time");
     assert_eq!(counts(&first.end().await), [0, 0, 0, 0]);
-    assert_eq!(counts(&server.operate(ORDERS, Some(&key), line("o", 1)).await), [1, 0, 0, 0]);
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), line("o", 1)).await), [1, 0, 0, 0]);
     assert_eq!(counts(&second.end().await), [0, 0, 0, 0]);
 }
 
@@ -39,13 +39,13 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
 /// under way is not read any further, and all of it is stored in the end.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn what_waits_is_bounded() {
-    let server = TestServer::set(FLEET, |settings| {
+    let server = TestServer::start_with(FLEET, |settings| {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_queue_max_bytes = 300 << 10;
     })
     .await;
-    let key = server.key("orders").await;
-    let held = server.hold_writes().await;
+    let key = server.create_key("orders").await;
+    let held = server.block_writes().await;
     let mut stream = Stream::open(&server, &key).await;
     // More than is ever buffered on the way for a connection.
     let text = lines("o", 150_000);
@@ -67,13 +67,13 @@ pub(crate) async fn what_waits_is_bounded() {
     });
     let (stream, said, all) = said.await.unwrap();
     assert!(said < all / 2, "{said} of {all} bytes were taken while nothing could be stored");
-    let refused = server.operate(ORDERS, Some(&key), lines("x", 500));
+    let refused = server.call_operator(ORDERS, Some(&key), lines("x", 500));
     let refused = tokio::time::timeout(Duration::from_secs(20), refused).await;
     assert_refused(&refused.expect("at once"), "too many orders are waiting to be stored");
     drop(stream);
     drop(held);
     let begun = Instant::now();
-    while server.operate(ORDERS, Some(&key), lines("x", 500)).await.status != 200 {
+    while server.call_operator(ORDERS, Some(&key), lines("x", 500)).await.status != 200 {
         assert!(begun.elapsed() < Duration::from_secs(20), "there is no room yet");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -85,14 +85,14 @@ pub(crate) async fn what_waits_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
     for threads in [1, 2] {
-        let server = TestServer::set(FLEET, |settings| {
+        let server = TestServer::start_with(FLEET, |settings| {
             settings.limits.store_wait = FAR;
             settings.limits.ingest_threads = threads;
         })
         .await;
-        let key = server.key("orders").await;
+        let key = server.create_key("orders").await;
         let read = threads > 1 || !server.store.is_file();
-        let held = server.hold_writes().await;
+        let held = server.block_writes().await;
         let storing = begin(&server, &key, line("o", 1)).await;
         let mut reading = begin(&server, &key, "nonsense\n").await;
         let soon = Duration::from_millis(if read { 20_000 } else { 150 });
@@ -110,15 +110,15 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
 
 #[tokio::test]
 pub(crate) async fn a_fleet_is_taken_up_to_its_limit() {
-    let server = TestServer::set(FLEET, |settings| {
+    let server = TestServer::start_with(FLEET, |settings| {
         settings.limits.body_max_bytes = 100;
         settings.limits.fleet_body_max_bytes = 1_000;
     })
     .await;
-    let key = server.key("fleet").await;
+    let key = server.create_key("fleet").await;
     let fleet = |size: usize| format!("{{}}{}", " ".repeat(size - 2));
-    assert_eq!(server.operate(FLEET_CALL, Some(&key), fleet(1_000)).await.status, 200);
-    let reply = server.operate(FLEET_CALL, Some(&key), fleet(1_001)).await;
+    assert_eq!(server.call_operator(FLEET_CALL, Some(&key), fleet(1_000)).await.status, 200);
+    let reply = server.call_operator(FLEET_CALL, Some(&key), fleet(1_001)).await;
     assert_eq!(reply.status, 413);
     assert_eq!(reply.json["detail"], "the body is larger than 1000 bytes");
 }

@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 
 use kiosque_model::UnixMs;
 use kiosque_model::sales::Sale;
-use kiosque_server::Settings;
 use kiosque_server::ingest::record::Records;
 use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
+use kiosque_testkit::{Reply, ServerOptions, TestServer};
 use tokio::task::JoinHandle;
-
-use crate::harness::{Reply, TestServer};
 
 use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
 
@@ -20,7 +18,7 @@ const FAR: Duration = Duration::from_secs(300);
 const SOON: Duration = Duration::from_millis(200);
 
 async fn server() -> TestServer {
-    TestServer::set(FLEET, |settings| {
+    TestServer::start_with(FLEET, |settings| {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_threads = 4;
     })
@@ -33,7 +31,7 @@ pub(super) async fn begin(
     key: &str,
     body: impl Into<String>,
 ) -> JoinHandle<Reply> {
-    let mut caller = crate::harness::Caller::connect(server.operator, server.folder.path()).await;
+    let mut caller = server.connect_operator().await;
     let request = http::Request::post(ORDERS).header("host", "localhost");
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.body(http_body_util::Full::from(body.into())).unwrap();
@@ -46,8 +44,8 @@ pub(super) async fn begin(
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_comes_after_the_commit() {
     let server = server().await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
-    let held = server.hold_writes().await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    let held = server.block_writes().await;
     let mut posting = begin(&server, &key, lines("o", 3)).await;
     let early = tokio::time::timeout(SOON, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
@@ -62,10 +60,10 @@ async fn an_answer_comes_after_the_commit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let server = server().await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
-    server.operate(ORDERS, Some(&key), line("b1", 100)).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    server.call_operator(ORDERS, Some(&key), line("b1", 100)).await;
     let before = server.commits().await;
-    let held = server.hold_writes().await;
+    let held = server.block_writes().await;
     let first = begin(&server, &key, lines("a", 2)).await;
     let second = begin(&server, &key, [line("b1", 7), line("b2", 1)].concat()).await;
     let unknown = line("c2", 1).replace("D1", "D9");
@@ -113,14 +111,13 @@ impl RecordShape for Failing {
 /// An order on which the store fails fails its own request, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_of_one_request_is_not_held_against_another() {
-    let limits = |settings: &mut Settings| {
-        settings.limits.store_wait = FAR;
-        settings.limits.ingest_threads = 4;
-    };
-    let server = TestServer::shaped(FLEET, limits, Arc::new(Failing)).await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
-    server.operate(ORDERS, Some(&key), line("bad", 1)).await;
-    let held = server.hold_writes().await;
+    let mut options = ServerOptions { shape: Arc::new(Failing), ..ServerOptions::default() };
+    options.settings.limits.store_wait = FAR;
+    options.settings.limits.ingest_threads = 4;
+    let server = TestServer::start_on(FLEET, options).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
+    let held = server.block_writes().await;
     let first = begin(&server, &key, line("a", 1)).await;
     let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat()).await;
     let third = begin(&server, &key, line("c", 1)).await;
@@ -138,9 +135,9 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
-    let server = TestServer::set(FLEET, |settings| settings.limits.store_wait = wait).await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
-    let held = server.hold_writes().await;
+    let server = TestServer::start_with(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    let held = server.block_writes().await;
     let begun = Instant::now();
     let posts =
         [begin(&server, &key, lines("a", 9)).await, begin(&server, &key, lines("b", 9)).await];
@@ -152,7 +149,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
     drop(held);
     assert_eq!(kept(&server, &token).await, [""; 0]);
-    let again = server.operate(ORDERS, Some(&key), lines("a", 9)).await;
+    let again = server.call_operator(ORDERS, Some(&key), lines("a", 9)).await;
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
@@ -161,8 +158,9 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     let deadline = Duration::from_millis(700);
-    let server = TestServer::set(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let mut silent = Stream::open(&server, &key).await;
     let mut slow = Stream::open(&server, &key).await;
     let begun = Instant::now();
@@ -189,8 +187,8 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     let server = server().await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
-    let held = server.hold_writes().await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    let held = server.block_writes().await;
     let mut stream = Stream::open(&server, &key).await;
     // An order occurs again in the next chunk, and nearer to its beginning.
     let (rounds, orders) = (12, 700);
@@ -218,7 +216,7 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_pauses_is_stored_so_far() {
     let server = server().await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let mut stream = Stream::open(&server, &key).await;
     stream.say(lines("o", 5)).await;
     let begun = Instant::now();
@@ -233,8 +231,9 @@ async fn a_stream_that_pauses_is_stored_so_far() {
 /// A caller that disconnects leaves complete orders, no partial ones, and frees its permit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
-    let server = TestServer::set(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
-    let (key, token) = (server.key("orders").await, server.log_in("ops").await.token);
+    let server =
+        TestServer::start_with(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     for round in 0..5 {
         let mut stream = Stream::open(&server, &key).await;
         let text = lines(&format!("r{round}-"), 2_500);
@@ -242,7 +241,7 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
         drop(stream);
         let begun = Instant::now();
         let last = format!("last{round}");
-        while server.operate(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
+        while server.call_operator(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
             assert!(begun.elapsed() < Duration::from_secs(20), "the place is not free");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -257,12 +256,14 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_pass_in_the_middle_of_a_full_ingest() {
     let server = server().await;
-    let key = server.key("orders").await;
-    let cheap = crate::harness::cheap_hash("secret");
+    let key = server.create_key("orders").await;
+    let cheap = kiosque_testkit::cheap_hash("secret");
     let account = "login_name = \"ops\"";
     server.apply(&format!("[[account]]\n{account}\npassword_hash = \"{cheap}\"")).await.unwrap();
     let streams: Vec<_> = (0..4)
-        .map(|stream| server.operate(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000)))
+        .map(|stream| {
+            server.call_operator(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000))
+        })
         .collect();
     let ingest = futures_util::future::join_all(streams);
     let logins = async {

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TOKEN_PATH, TestData, TestServer};
 use tokio::net::TcpStream;
 
 use super::{ORDERS, line, whole};
-use crate::harness::{Caller, DEVICES_PATH, Reply, START_MS, TOKEN_PATH, TestServer};
-use crate::test_data::TestData;
 
 /// Part of every value that belongs to a tenant.
 const CANARY: &str = "canary7";
@@ -31,7 +30,7 @@ const FLEET: &str = r#"
 "#;
 
 async fn get(server: &TestServer, path: &str) -> Reply {
-    let mut caller = Caller::connect(server.operator, server.folder.path()).await;
+    let mut caller = server.connect_operator().await;
     let request = http::Request::get(path).header("host", "localhost");
     caller.send(request.body(Default::default()).unwrap()).await
 }
@@ -86,15 +85,15 @@ fn moved(before: &Series, after: &Series) -> Vec<String> {
 
 #[tokio::test]
 async fn every_counter_moves_with_what_it_counts() {
-    let server = TestServer::with(FLEET).await;
-    let key = server.key("orders,activity").await;
+    let server = TestServer::start(FLEET).await;
+    let key = server.create_key("orders,activity").await;
     let before = metrics(&server).await;
     let start = f64::from(i32::try_from(START_MS / 1_000).unwrap());
     assert_eq!(before["kiosque_start_time_seconds"], start);
-    let has_files = matches!(server.data, TestData::Files);
+    let has_files = matches!(server.data, TestData::Folder(_));
     assert_eq!(before["kiosque_store_bytes{file=\"log\"}"] > 0.0, has_files);
 
-    let mut caller = server.caller().await;
+    let mut caller = server.connect().await;
     let mut log_in = async |name: &str, password: &str| {
         let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
         caller.call(TOKEN_PATH, None, &body).await
@@ -113,11 +112,11 @@ async fn every_counter_moves_with_what_it_counts() {
     let known = order("canary7-o", 100).repeat(4);
     let (other, changed) = (order("canary7-p", 100), order("canary7-o", 200));
     let orders = format!("{known}{other}{changed}{}", line("x", 1).repeat(5));
-    server.operate(ORDERS, Some(&key), orders).await;
+    server.call_operator(ORDERS, Some(&key), orders).await;
     let heartbeat = "{\"deviceCode\":\"canary7-device\"}\n{\"deviceCode\":\"canary7\"}\n";
-    server.operate("/operator/v1/activity", Some(&key), heartbeat).await;
-    server.operate("/operator/v1/activity", None, heartbeat).await;
-    server.operate("/canary7", None, "").await;
+    server.call_operator("/operator/v1/activity", Some(&key), heartbeat).await;
+    server.call_operator("/operator/v1/activity", None, heartbeat).await;
+    server.call_operator("/canary7", None, "").await;
 
     insta::assert_snapshot!("what_moved", settled(&server, &before).await);
 }
@@ -151,7 +150,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
 /// The histogram of durations by path: each request is in one bucket and in the count.
 #[tokio::test]
 async fn durations_are_kept_by_path() {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     for _ in 0..3 {
         server.call("nowhere", None, "{}").await;
     }
@@ -170,13 +169,13 @@ async fn durations_are_kept_by_path() {
 /// `/readyz` answers 200 when the store answers a small read, else 503.
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
-    let server = TestServer::with("").await;
+    let server = TestServer::start("").await;
     insta::assert_snapshot!("ready", whole(&get(&server, "/readyz").await));
 
     // Nothing of this stream has been read yet.
-    let server = TestServer::with("").await;
+    let server = TestServer::start("").await;
     let before = metrics(&server).await;
-    server.data.tear_down(server.folder.path());
+    server.data.destroy();
     insta::assert_snapshot!("not_ready", whole(&get(&server, "/readyz").await));
     let after = metrics(&server).await;
     let faults = moved(&before, &after).into_iter().filter(|line| line.contains("faults"));

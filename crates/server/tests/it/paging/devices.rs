@@ -1,10 +1,9 @@
 //! Pages of devices: the order by code point, with every filter.
 
+use kiosque_testkit::{DEVICES_PATH, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
 use super::{Walker, server};
-use crate::chance::{self, Chance};
-use crate::harness::{DEVICES_PATH, START_MS, TestServer, size};
 
 const ONLINE_MS: i64 = 600_000;
 
@@ -20,7 +19,7 @@ struct Kiosk {
 
 /// Returns codes of many scripts: ASCII, accents, CJK, and characters beyond the Basic Multilingual
 /// Plane, which UTF-16 sorts before U+FFFF and code point order after it.
-fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
+fn codes(rng: &mut Rng, count: usize) -> Vec<String> {
     const PARTS: [&str; 16] = [
         "a",
         "A",
@@ -41,7 +40,7 @@ fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
     ];
     let mut codes = std::collections::BTreeSet::new();
     while codes.len() < count {
-        let code: String = (0..1 + chance.below(4)).map(|_| *chance.pick(&PARTS)).collect();
+        let code: String = (0..1 + rng.below(4)).map(|_| *rng.choose(&PARTS)).collect();
         codes.insert(code);
     }
     codes.into_iter().collect()
@@ -49,21 +48,21 @@ fn codes(chance: &mut Chance, count: usize) -> Vec<String> {
 
 /// Creates the devices in any order. Some are not enabled, some belong to another group, and some
 /// have sold.
-async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kiosk> {
-    let mut codes = codes(chance, count);
+async fn make(server: &TestServer, rng: &mut Rng, count: usize) -> Vec<Kiosk> {
+    let mut codes = codes(rng, count);
     let (mut kiosks, mut fleet, mut orders) = (Vec::new(), String::new(), String::new());
     while !codes.is_empty() {
-        let code = codes.swap_remove(chance.below(codes.len()));
-        let name = (*chance.pick(&["Kiosk", "kiosk é", "100%", "Lobby_1", "机器"])).to_owned();
-        let enabled = !chance.once_in(8);
-        let own = !chance.once_in(8);
+        let code = codes.swap_remove(rng.below(codes.len()));
+        let name = (*rng.choose(&["Kiosk", "kiosk é", "100%", "Lobby_1", "机器"])).to_owned();
+        let enabled = !rng.one_in(8);
+        let own = !rng.one_in(8);
         let group = if own { "g" } else { "other" };
         fleet += &format!(
             "[[device]]\ncode = {}\nname = {}\ngroup = \"{group}\"\nenabled = {enabled}\n",
             json!(code),
             json!(name),
         );
-        let ago = chance.once_in(2).then(|| chance.within(0..1_200) * 1_000);
+        let ago = rng.one_in(2).then(|| rng.range(0..1_200) * 1_000);
         if let Some(ago) = ago {
             let start = kiosque_model::Zone::utc().text(kiosque_model::UnixMs(START_MS - ago));
             orders += &json!({
@@ -77,7 +76,7 @@ async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kio
         kiosks.push(Kiosk { code, name, own, listed: own && enabled, last_active });
     }
     server.apply(&fleet).await.unwrap();
-    server.orders(orders).await;
+    server.import_valid(orders).await;
     // Rust sorts strings by code point.
     kiosks.sort();
     kiosks
@@ -85,16 +84,16 @@ async fn make(server: &TestServer, chance: &mut Chance, count: usize) -> Vec<Kio
 
 #[tokio::test]
 async fn concatenated_pages_are_all_devices_once_by_code_point_with_any_filter() {
-    let (seed, houses) = (chance::seed(), size(6, 60));
+    let (seed, houses) = (seed(), size(6, 60));
     println!("{houses} houses from seed {seed}");
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     for _ in 0..houses {
         let server = server().await;
-        let count = chance.below(80);
-        let kiosks = make(&server, &mut chance, count).await;
+        let count = rng.below(80);
+        let kiosks = make(&server, &mut rng, count).await;
         let mut walker = Walker::new(&server, DEVICES_PATH, "deviceCode").await;
         let listed: Vec<&Kiosk> = kiosks.iter().filter(|kiosk| kiosk.listed).collect();
-        for page_size in [1, 2, 7, 1 + chance.below(40), 1_000] {
+        for page_size in [1, 2, 7, 1 + rng.below(40), 1_000] {
             check(&mut walker, &json!({}), &listed, page_size, |_| true).await;
         }
         for part in ["Kiosk", "iosk", "kiosk é", "%", "_", "机", "", "nothing"] {

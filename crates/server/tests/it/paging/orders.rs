@@ -1,11 +1,10 @@
 //! Pages of orders while orders arrive and are archived.
 
 use kiosque_model::{UnixMs, Zone};
+use kiosque_testkit::{ORDERS_PATH, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
 use super::{Walker, server};
-use crate::chance::{self, Chance};
-use crate::harness::{ORDERS_PATH, START_MS, TestServer, size};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -41,7 +40,7 @@ impl Kiosk {
     }
 
     async fn receive(&mut self, server: &TestServer, ago_seconds: &[i64]) {
-        server.orders(self.lines_of(ago_seconds)).await;
+        server.import_valid(self.lines_of(ago_seconds)).await;
     }
 
     /// ORD-5: the archive mark advances to the first order that is recent enough; late arrivals
@@ -70,34 +69,34 @@ fn line(code: &str, id: &str, start: i64) -> String {
     format!("{order}\n")
 }
 
-fn some_starts(chance: &mut Chance, most: usize) -> Vec<i64> {
-    (0..chance.below(most + 1)).map(|_| chance.within(0..5 * DAY_MS / 1_000)).collect()
+fn some_starts(rng: &mut Rng, most: usize) -> Vec<i64> {
+    (0..rng.below(most + 1)).map(|_| rng.range(0..5 * DAY_MS / 1_000)).collect()
 }
 
 #[tokio::test]
 async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
-    let (seed, kiosks) = (chance::seed(), size(25, 400));
+    let (seed, kiosks) = (seed(), size(25, 400));
     println!("{kiosks} kiosks from seed {seed}");
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     let server = server().await;
     let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
     let always = i64::MIN..i64::MAX;
     for number in 0..kiosks {
         let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
         for _ in 0..4 {
-            kiosk.receive(&server, &some_starts(&mut chance, 25)).await;
-            if chance.once_in(2) {
-                let before = START_MS - chance.within(0..5 * DAY_MS);
+            kiosk.receive(&server, &some_starts(&mut rng, 25)).await;
+            if rng.one_in(2) {
+                let before = START_MS - rng.range(0..5 * DAY_MS);
                 server.store.archive(UnixMs(before)).await.unwrap();
                 kiosk.archive(before);
             }
-            let size = 1 + chance.below(30);
+            let size = 1 + rng.below(30);
             for history in [true, false] {
                 let body = kiosk.body(history);
                 let listed = kiosk.listed(history, always.clone());
                 assert_eq!(walker.walk(&body, size).await, listed, "{body}, size {size}");
             }
-            check_spans(&mut walker, &mut chance, &kiosk, size).await;
+            check_spans(&mut walker, &mut rng, &kiosk, size).await;
         }
         let all = kiosk.orders.len();
         walker.check_past_the_end(&kiosk.body(true), all).await;
@@ -106,21 +105,21 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
 }
 
 /// ORD-6: a span is half open on the start of the trade, and either end may be absent.
-async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, size: usize) {
+async fn check_spans(walker: &mut Walker, rng: &mut Rng, kiosk: &Kiosk, size: usize) {
     for history in [true, false] {
         let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
         // Ends at which orders start, where a span that is not half open would show.
         let mut end_of_one = || match kiosk.orders.as_slice() {
             [] => START_MS - DAY_MS,
-            orders => chance.pick(orders).1,
+            orders => rng.choose(orders).1,
         };
         let (one, other) = (end_of_one(), end_of_one());
         let (start, end) = (one.min(other), one.max(other));
-        if !chance.once_in(4) {
+        if !rng.one_in(4) {
             body["startTimestamp"] = json!(start);
             within.start = start;
         }
-        if !chance.once_in(4) {
+        if !rng.one_in(4) {
             body["endTimestamp"] = json!(end);
             within.end = end;
         }
@@ -134,21 +133,21 @@ async fn check_spans(walker: &mut Walker, chance: &mut Chance, kiosk: &Kiosk, si
 /// and misses none that was there when it began.
 #[tokio::test]
 async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive() {
-    let (seed, walks) = (chance::seed(), size(25, 400));
+    let (seed, walks) = (seed(), size(25, 400));
     println!("{walks} walks from seed {seed}");
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     let server = server().await;
     let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
     let mut seen_again = 0;
     for number in 0..walks {
         let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
-        kiosk.receive(&server, &some_starts(&mut chance, 60)).await;
+        kiosk.receive(&server, &some_starts(&mut rng, 60)).await;
         let there = kiosk.orders.clone();
         let mut body = kiosk.body(true);
-        if chance.once_in(3) {
+        if rng.one_in(3) {
             body["startTimestamp"] = json!(0);
         }
-        let (size, mut seen, mut current) = (2 + chance.below(9), Vec::new(), 1);
+        let (size, mut seen, mut current) = (2 + rng.below(9), Vec::new(), 1);
         loop {
             let page = walker.page(&body, &current.to_string(), &size.to_string()).await;
             assert_eq!(page.total, i64::try_from(kiosk.orders.len()).unwrap());
@@ -158,9 +157,9 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
             seen.extend(page.rows);
             current += 1;
             // Fewer than a page, or the traversal would never end. Some started long ago.
-            kiosk.receive(&server, &some_starts(&mut chance, size - 1)).await;
-            if chance.once_in(4) {
-                let before = START_MS - chance.within(0..5 * DAY_MS);
+            kiosk.receive(&server, &some_starts(&mut rng, size - 1)).await;
+            if rng.one_in(4) {
+                let before = START_MS - rng.range(0..5 * DAY_MS);
                 server.store.archive(UnixMs(before)).await.unwrap();
             }
         }
@@ -196,7 +195,7 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     }
     // The same order with another start: an update, which keeps its place.
     file += &line("B", "o3", START_MS);
-    server.orders(file).await;
+    server.import_valid(file).await;
     let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"other\"]\n";
     for (code, newest_first) in
         [("A", ["o1", "o3", "o4", "o0", "o2"]), ("B", ["o2", "o0", "o4", "o1", "o3"])]
@@ -219,7 +218,7 @@ async fn an_update_moves_an_order_by_less_than_a_second() {
     };
     let at = START_MS - 3_600_000;
     for ms in [200, 700, 0] {
-        server.orders(order(ms)).await;
+        server.import_valid(order(ms)).await;
         for (start, end, listed) in [(ms, ms + 1, 1), (0, ms, 0), (ms + 1, 1_000, 0)] {
             let (start, end) = (at + start, at + end);
             let body = json!({"deviceCode": "K", "startTimestamp": start, "endTimestamp": end});

@@ -1,9 +1,9 @@
 //! Refused logins (AUTH-7 to AUTH-10, LIM-7, LIM-10).
 
+use kiosque_testkit::{TOKEN_PATH, TestRequest};
+
 use super::world::Token;
 use super::{Row, Said};
-use crate::fixture::Ask;
-use crate::harness::TOKEN_PATH;
 
 const CREDENTIALS: Said =
     Said { code: -2, en: "User name or password is wrong.", zh: "用户名或密码错误。" };
@@ -62,10 +62,10 @@ pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (what, username, password, said) in CASES {
         let body = format!("{{\"username\":\"{username}\",\"password\":\"{password}\"}}");
-        let ask = Ask::to(TOKEN_PATH).body(body);
+        let ask = TestRequest::to(TOKEN_PATH).body(body);
         rows.push(Row::new(*what, ask, *said).with(Token::Missing));
     }
-    let ask = Ask::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
+    let ask = TestRequest::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
     for token in [Token::Live, Token::Garbage, Token::Twice] {
         let holds = format!("AUTH-1: a token is ignored: {token:?}");
         rows.push(Row::new(holds, ask.clone(), CREDENTIALS).with(token));

@@ -1,14 +1,13 @@
 //! Bodies that cannot be read, on every path that takes one, and unknown paths.
 
 use http::Method;
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
+    TOKEN_PATH, TestRequest,
+};
 
 use super::world::Token;
 use super::{Data, NOT_FOUND, Row, UNREADABLE};
-use crate::fixture::Ask;
-use crate::harness::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
-    TOKEN_PATH,
-};
 
 const EMPTY: &str = "the body is empty; send a JSON object such as {}";
 const NULL: &str = "the body is null; send a JSON object such as {}";
@@ -87,7 +86,7 @@ pub(super) fn rows() -> Vec<Row> {
     let bodies = BODIES.iter().map(|(what, body, said)| (*what, body.to_vec(), *said));
     for (what, body, said) in bodies.chain(beyond()) {
         for path in paths.into_iter().chain(DASHBOARD_PATHS) {
-            let ask = Ask::to(path).query("current=0").body(body.clone());
+            let ask = TestRequest::to(path).query("current=0").body(body.clone());
             let holds = format!("{what} — {path}");
             let data = Data::Diagnostic(said.to_owned());
             rows.push(Row::new(holds, ask, UNREADABLE).data(data));
@@ -96,7 +95,7 @@ pub(super) fn rows() -> Vec<Row> {
     for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH].into_iter().chain(DASHBOARD_PATHS) {
         let holds = format!("REQ-1: body before scope: the selected group is closed — {path}");
         let data = Data::Diagnostic(NULL.to_owned());
-        let ask = Ask::to(path).body("null");
+        let ask = TestRequest::to(path).body("null");
         rows.push(Row::new(holds, ask, UNREADABLE).data(data).with(Token::GroupRevoked));
     }
     rows.extend(not_found());
@@ -110,31 +109,31 @@ fn not_found() -> Vec<Row> {
         [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH, ONLINE_PATH];
     for path in others.into_iter().chain(DASHBOARD_PATHS) {
         for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS, Method::PATCH] {
-            asks.push(Ask::to(path).method(method));
+            asks.push(TestRequest::to(path).method(method));
         }
-        asks.push(Ask::at(&format!("/{path}")));
-        asks.push(Ask::at(&format!("/v8/v8/{path}")));
-        asks.push(Ask::at(&format!("//v8/{path}")));
-        asks.push(Ask::at(&format!("/V8/{path}")));
-        asks.push(Ask::at(&format!("/v8//{path}")));
-        asks.push(Ask::at(&format!("/v8/{path}/")));
-        asks.push(Ask::at(&format!("/v8/{}", path.replace("/", "%2F"))));
-        asks.push(Ask::at(&format!("/v8/{}", path.to_ascii_lowercase() + "x")));
+        asks.push(TestRequest::at(&format!("/{path}")));
+        asks.push(TestRequest::at(&format!("/v8/v8/{path}")));
+        asks.push(TestRequest::at(&format!("//v8/{path}")));
+        asks.push(TestRequest::at(&format!("/V8/{path}")));
+        asks.push(TestRequest::at(&format!("/v8//{path}")));
+        asks.push(TestRequest::at(&format!("/v8/{path}/")));
+        asks.push(TestRequest::at(&format!("/v8/{}", path.replace("/", "%2F"))));
+        asks.push(TestRequest::at(&format!("/v8/{}", path.to_ascii_lowercase() + "x")));
     }
     for path in ["/", "/v8", "/v8/", "/livez", "/metrics", "/operator/v1/orders"] {
-        asks.push(Ask::at(path));
-        asks.push(Ask::at(path).method(Method::GET));
+        asks.push(TestRequest::at(path));
+        asks.push(TestRequest::at(path).method(Method::GET));
     }
     for path in ["platform-auth/auth/third-api", "third-center-web/openapi/v1", "openapi.json"] {
-        asks.push(Ask::to(path));
+        asks.push(TestRequest::to(path));
     }
-    let row = |ask: Ask| {
+    let row = |ask: TestRequest| {
         let holds = format!("ADDR-2, ADDR-3, ADDR-4: {} {}", ask.method, ask.path);
         let row = Row::new(holds, ask, NOT_FOUND).data(Data::Null);
         Row { status: 404, ..row }
     };
     let mut rows: Vec<Row> = asks.into_iter().map(row).collect();
-    let ask = Ask::to("third-center-web/openapi/v1/kioskDevice/nothing").body("{nonsense");
+    let ask = TestRequest::to("third-center-web/openapi/v1/kioskDevice/nothing").body("{nonsense");
     let before = Row { holds: "REQ-1: path before token and body".to_owned(), ..row(ask) };
     rows.push(before.with(Token::Missing));
     rows

@@ -1,11 +1,12 @@
 //! Fields that are missing or wrong (REQ-7, REQ-8, REQ-11): every violation, in each language.
 
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH, TOKEN_PATH,
+    TestRequest,
+};
+
 use super::world::Token;
 use super::{Data, INVALID, Row};
-use crate::fixture::Ask;
-use crate::harness::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH, TOKEN_PATH,
-};
 
 /// A violation in English and in Chinese; `{}` is the field.
 type Fault = (&'static str, &'static str);
@@ -93,7 +94,7 @@ pub(super) fn rows() -> Vec<Row> {
                 "" => format!("{{{rest}}}"),
                 value => format!("{{{rest},\"{field}\":{value}}}"),
             };
-            let ask = Ask::to(path).body(body.as_str());
+            let ask = TestRequest::to(path).body(body.as_str());
             rows.push(row(
                 &format!("REQ-8: a field missing or wrong — {path} {body}"),
                 ask,
@@ -109,7 +110,7 @@ pub(super) fn rows() -> Vec<Row> {
             ("deviceCodes", NO_TEXTS, NOT_TEXTS),
         ] {
             for value in values {
-                let ask = Ask::to(path).body(format!("{{\"x\":1,\"{field}\":{value}}}"));
+                let ask = TestRequest::to(path).body(format!("{{\"x\":1,\"{field}\":{value}}}"));
                 let holds = format!("REQ-8: a field wrong — {path} {field} {value}");
                 rows.push(row(&holds, ask, &[(field, fault)]));
             }
@@ -127,7 +128,7 @@ fn pages() -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#)] {
         let mut add = |query: String, field, fault| {
-            let ask = Ask::to(path).query(&query).body(body);
+            let ask = TestRequest::to(path).query(&query).body(body);
             rows.push(row(
                 &format!("PAGE-2, PAGE-3, PAGE-4: {path} {query}"),
                 ask,
@@ -219,11 +220,11 @@ fn violating_filters() -> [Violating; 9] {
 fn dashboards(path: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (what, fields, violations) in violating_filters() {
-        let ask = Ask::to(path).body(format!("{{{fields}}}"));
+        let ask = TestRequest::to(path).body(format!("{{{fields}}}"));
         rows.push(row(&format!("{what} — {path}"), ask, violations));
     }
     let body = r#"{"startTimestamp":2,"endTimestamp":1,"groupId":"foreign","deviceCodes":[7]}"#;
-    let ask = Ask::to(path).body(body);
+    let ask = TestRequest::to(path).body(body);
     let violations = [("startTimestamp", AFTER_END), ("deviceCodes", NOT_TEXTS)];
     rows.push(row(&format!("REQ-1: fields before scope — {path}"), ask.clone(), &violations));
     let holds = format!("REQ-1: fields before scope: the selected group is closed — {path}");
@@ -234,7 +235,8 @@ fn dashboards(path: &str) -> Vec<Row> {
 /// REQ-7: all violations of a request come in one answer, in the order of the fields.
 fn all_at_once() -> Vec<Row> {
     let page = [("current", NOT_POSITIVE), ("size", OVER_MAXIMUM)];
-    let ask = |path: &str, body: &str| Ask::to(path).query("size=1001&current=0").body(body);
+    let ask =
+        |path: &str, body: &str| TestRequest::to(path).query("size=1001&current=0").body(body);
     let orders = r#"{"endTimestamp":[],"startTimestamp":"a","includeHistory":1,"deviceCode":" "}"#;
     let devices = r#"{"groupId":1,"deviceCode":2,"deviceName":3,"isOnline":4}"#;
     let backwards = r#"{"deviceCode":"F-1","startTimestamp":2,"endTimestamp":1}"#;
@@ -267,32 +269,32 @@ fn all_at_once() -> Vec<Row> {
         ),
         row(
             "REQ-7: all violations at once — Log in",
-            Ask::to(TOKEN_PATH),
+            TestRequest::to(TOKEN_PATH),
             &[("username", BLANK), ("password", BLANK)],
         ),
         row(
             "REQ-7: all violations at once — Order detail",
-            Ask::to(DETAIL_PATH).body(numbers),
+            TestRequest::to(DETAIL_PATH).body(numbers),
             &[("tradeNoOut", NOT_TEXT), ("tradeNoIn", NOT_TEXT)],
         ),
-        row("ORD-6: start after end", Ask::to(ORDERS_PATH).body(backwards), &[after]),
+        row("ORD-6: start after end", TestRequest::to(ORDERS_PATH).body(backwards), &[after]),
         row(
             "REQ-7: start after end, and all the rest",
             ask(ORDERS_PATH, &backwards.replace("\"F-1\"", "null")),
             &[page[0], page[1], ("deviceCode", BLANK), after],
         ),
-        row("ORD-15: no trade number", Ask::to(DETAIL_PATH), &[("tradeNoOut", NO_NUMBER)]),
+        row("ORD-15: no trade number", TestRequest::to(DETAIL_PATH), &[("tradeNoOut", NO_NUMBER)]),
     ];
     for token in [Token::Live, Token::GroupRevoked, Token::GroupDeactivated] {
         let body = r#"{"groupId":"foreign","deviceCode":"F-1","isOnline":7}"#;
-        let ask = Ask::to(DEVICES_PATH).body(body);
+        let ask = TestRequest::to(DEVICES_PATH).body(body);
         let holds = format!("REQ-1: fields before scope: {token:?}");
         rows.push(row(&holds, ask, &[("isOnline", NOT_ZERO_OR_ONE)]).with(token));
     }
     rows
 }
 
-fn row(holds: &str, ask: Ask, violations: &[(&str, Fault)]) -> Row {
+fn row(holds: &str, ask: TestRequest, violations: &[(&str, Fault)]) -> Row {
     let worded = violations
         .iter()
         .map(|(field, (en, zh))| (en.replace("{}", field), zh.replace("{}", field)));

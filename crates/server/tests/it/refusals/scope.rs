@@ -1,8 +1,10 @@
 //! Devices, groups and orders outside the scope, which look like such that do not exist (SCOPE-4).
 
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH, TestRequest,
+};
+
 use super::{GROUP_CLOSED, ORDER_UNKNOWN, OUT_OF_SCOPE, Row};
-use crate::fixture::Ask;
-use crate::harness::{DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH};
 
 const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
@@ -32,7 +34,7 @@ fn switches() -> Vec<Row> {
         ("of other characters", "南\\ud83d\\ude00' or 1=1 --"),
     ];
     let row = |(what, group): (&str, &str)| {
-        let ask = Ask::to(SWITCH_PATH).body(format!("{{\"groupId\":\"{group}\"}}"));
+        let ask = TestRequest::to(SWITCH_PATH).body(format!("{{\"groupId\":\"{group}\"}}"));
         Row::new(format!("AUTH-19: a group that is {what}"), ask, GROUP_CLOSED)
     };
     groups.into_iter().map(row).collect()
@@ -68,7 +70,7 @@ fn group_filters() -> Vec<Row> {
     for (what, group) in FOREIGN_GROUPS {
         for rest in ["", r#","deviceCode":"F-1""#, r#","deviceName":"o","isOnline":0"#] {
             let body = format!("{{\"groupId\":\"{group}\"{rest}}}");
-            let ask = Ask::to(DEVICES_PATH).body(body.as_str());
+            let ask = TestRequest::to(DEVICES_PATH).body(body.as_str());
             rows.push(Row::new(format!("SCOPE-3: {what} — {body}"), ask, OUT_OF_SCOPE));
         }
     }
@@ -81,7 +83,7 @@ fn devices() -> Vec<Row> {
         let rests = ["", r#","includeHistory":true"#, r#","startTimestamp":0,"endTimestamp":9"#];
         for rest in rests {
             let body = format!("{{\"deviceCode\":\"{code}\"{rest}}}");
-            let ask = Ask::to(ORDERS_PATH).query("current=9&size=1000").body(body.as_str());
+            let ask = TestRequest::to(ORDERS_PATH).query("current=9&size=1000").body(body.as_str());
             rows.push(Row::new(format!("SCOPE-4: {what} — {body}"), ask, OUT_OF_SCOPE));
         }
     }
@@ -102,7 +104,7 @@ fn dashboards() -> Vec<Row> {
     bodies.push(("of the selected group, in another one", of_selected.to_owned()));
     let asks = DASHBOARD_PATHS.into_iter().flat_map(|path| {
         bodies.iter().map(move |(what, body)| {
-            let ask = Ask::to(path).body(body.as_str());
+            let ask = TestRequest::to(path).body(body.as_str());
             Row::new(format!("SCOPE-3, SCOPE-4: {what} — {path} {body}"), ask, OUT_OF_SCOPE)
         })
     });
@@ -138,7 +140,7 @@ fn trade_numbers() -> Vec<Row> {
         ("nothing derived", r#"{"tradeNoIn":"oid:"}"#),
     ];
     let row = |(what, body): (&str, &str)| {
-        let ask = Ask::to(DETAIL_PATH).body(body);
+        let ask = TestRequest::to(DETAIL_PATH).body(body);
         Row::new(format!("ORD-20: {what}"), ask, ORDER_UNKNOWN)
     };
     let mut rows: Vec<Row> = bodies.into_iter().map(row).collect();

@@ -1,12 +1,13 @@
 //! Tokens that are not valid, on every path that needs one (AUTH-14, AUTH-15, AUTH-16), and the
 //! order of the checks.
 
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
+    TestRequest,
+};
+
 use super::world::Token;
 use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, WITH_TOKEN};
-use crate::fixture::Ask;
-use crate::harness::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
-};
 
 const FAULTS: &[(Token, &str)] = &[
     (Token::Unknown, "AUTH-16: unknown"),
@@ -31,7 +32,7 @@ const FAULTS: &[(Token, &str)] = &[
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, body) in WITH_TOKEN {
-        let ask = Ask::to(path).body(body);
+        let ask = TestRequest::to(path).body(body);
         let on_auth_path = [SWITCH_PATH, LOGOUT_PATH].contains(&path);
         let when_missing = if on_auth_path { TOKEN_MISSING } else { TOKEN_INVALID };
         for (token, holds) in
@@ -64,7 +65,7 @@ fn token_before_body() -> Vec<Row> {
                 "tradeNoOut":"T-F-1"}"#,
             ),
         ] {
-            let ask = Ask::to(path).query("current=0&size=x").body(body);
+            let ask = TestRequest::to(path).query("current=0&size=x").body(body);
             let holds = format!("token before {what} — {path}");
             rows.push(
                 Row::new(format!("REQ-1: a wrong {holds}"), ask.clone(), TOKEN_INVALID)
@@ -95,7 +96,7 @@ fn closed_meanwhile() -> Vec<Row> {
             (DETAIL_PATH, r#"{"tradeNoOut":"T-S-1"}"#),
             (DETAIL_PATH, r#"{"tradeNoIn":"\u0000"}"#),
         ] {
-            let ask = Ask::to(path).body(body);
+            let ask = TestRequest::to(path).body(body);
             let holds = format!("{how} — {path} {body}");
             rows.push(Row::new(holds, ask, GROUP_CLOSED).with(token));
         }
@@ -103,7 +104,7 @@ fn closed_meanwhile() -> Vec<Row> {
         let dashboards =
             DASHBOARD_PATHS.into_iter().flat_map(|path| bodies.map(|body| (path, body)));
         for (path, body) in dashboards.chain([(ONLINE_PATH, ""), (ONLINE_PATH, "{nonsense")]) {
-            let ask = Ask::to(path).body(body);
+            let ask = TestRequest::to(path).body(body);
             let holds = format!("{how} — {path} {body}");
             rows.push(Row::new(holds, ask, GROUP_CLOSED).with(token));
         }

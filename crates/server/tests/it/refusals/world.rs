@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Ask, Line};
-use crate::harness::{DEVICES_PATH, LOGOUT_PATH, TOKEN_PATH, TestServer};
+use kiosque_testkit::{Connection, DEVICES_PATH, LOGOUT_PATH, TOKEN_PATH, TestRequest, TestServer};
 
 pub(super) const FLEET: &str = r#"
     [[group]]
@@ -160,10 +159,10 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new() -> World {
-        let server = TestServer::with(FLEET).await;
-        server.orders(orders()).await;
+        let server = TestServer::start(FLEET).await;
+        server.import_valid(orders()).await;
         let mut known = vec![(Token::ExpiredNow, server.log_in("expired").await.token)];
-        server.pass(Duration::from_secs(3_600));
+        server.advance(Duration::from_secs(3_600));
         let live = server.log_in("ops").await.token;
         let first = server.log_in("stale").await.token;
         let second = server.log_in("stale").await.token;
@@ -176,7 +175,7 @@ impl World {
         known.push((Token::GroupDeactivated, server.log_in("closed").await.token));
         known.push((Token::GroupRevoked, server.log_in("revoked").await.token));
         server.apply(LATER).await.unwrap();
-        server.pass(Duration::from_secs(3_600));
+        server.advance(Duration::from_secs(3_600));
         for name in ["guessed", "guessed nobody"] {
             let body = format!(r#"{{"username":"{name}","password":"a guess"}}"#);
             for _ in 0..server.settings.limits.login_failures_free {
@@ -187,8 +186,8 @@ impl World {
     }
 
     /// Returns whether the live session is still live.
-    pub(super) async fn stands(&self, line: &mut Line) -> bool {
-        let ask = Ask::to(DEVICES_PATH).token(&self.live);
+    pub(super) async fn stands(&self, line: &mut Connection) -> bool {
+        let ask = TestRequest::to(DEVICES_PATH).token(&self.live);
         ask.send_on(line, &self.server).await.data()["total"] == 2
     }
 

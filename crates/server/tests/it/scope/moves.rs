@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use kiosque_testkit::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Reply, TestServer, cheap_hash};
 use serde_json::{Value, json};
 
 use super::Worker;
-use crate::harness::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Reply, TestServer, cheap_hash};
 
 /// Two groups with an account each, and a device of the old one.
 async fn server() -> TestServer {
@@ -20,7 +20,7 @@ async fn server() -> TestServer {
         );
     }
     fleet += "[[device]]\ncode = \"K\"\nname = \"Kiosk\"\ngroup = \"old\"\n";
-    TestServer::with(&fleet).await
+    TestServer::start(&fleet).await
 }
 
 fn give_to_new(more: &str) -> String {
@@ -61,15 +61,19 @@ async fn devices(worker: &mut Worker, body: Value) -> Value {
 async fn a_device_that_moves_leaves_its_past_with_its_group() {
     let server = server().await;
     let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
-    server.orders(order("o1", "2026-03-02 09:58:00") + &order("o2", "2026-03-02 09:59:00")).await;
+    server
+        .import_valid(order("o1", "2026-03-02 09:58:00") + &order("o2", "2026-03-02 09:59:00"))
+        .await;
     let unknown = listed(&mut new).await;
     assert_eq!(unknown, Err(-1));
 
     server.apply(&give_to_new("")).await.unwrap();
-    server.pass(Duration::from_secs(60));
+    server.advance(Duration::from_secs(60));
     // One order for the new owner, and one of the old owner's time that arrives late. DEV-5, below:
     // the code is in the old group's scope, and its page is empty.
-    server.orders(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00")).await;
+    server
+        .import_valid(order("o3", "2026-03-02 10:00:30") + &order("late", "2026-03-02 09:30:00"))
+        .await;
 
     assert_eq!(listed(&mut old).await, Ok(vec!["late".into(), "o2".into(), "o1".into()]));
     assert_eq!(listed(&mut new).await, Ok(vec!["o3".into()]));
@@ -104,13 +108,13 @@ async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
 async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
     let server = server().await;
     let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
-    server.orders(order("o1", "2026-03-02 09:59:00")).await;
+    server.import_valid(order("o1", "2026-03-02 09:59:00")).await;
     let active = devices(&mut old, json!({"isOnline": 1})).await;
     assert_eq!(active[0]["lastActiveTimestamp"], server.now().0 - 60_000);
 
     server.apply(&give_to_new("")).await.unwrap();
-    server.pass(Duration::from_secs(1));
-    server.orders(order("late", "2026-03-02 09:59:30")).await;
+    server.advance(Duration::from_secs(1));
+    server.import_valid(order("late", "2026-03-02 09:59:30")).await;
     let quiet = devices(&mut new, json!({})).await;
     assert_eq!(
         (&quiet[0]["isOnline"], &quiet[0]["lastActiveTimestamp"]),
@@ -119,7 +123,7 @@ async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
     assert_eq!(devices(&mut new, json!({"isOnline": 1})).await, json!([]));
     assert_eq!(devices(&mut new, json!({"isOnline": 0})).await, quiet);
 
-    server.orders(order("o2", "2026-03-02 10:00:01")).await;
+    server.import_valid(order("o2", "2026-03-02 10:00:01")).await;
     let awake = devices(&mut new, json!({"isOnline": 1})).await;
     assert_eq!(awake[0]["lastActiveTimestamp"], server.now().0);
 }
@@ -128,7 +132,7 @@ async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
 async fn a_move_that_is_to_come_changes_nothing_until_then() {
     let server = server().await;
     let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
-    server.orders(order("o1", "2026-03-02 09:59:00")).await;
+    server.import_valid(order("o1", "2026-03-02 09:59:00")).await;
     let requests = [
         (DEVICES_PATH, json!({})),
         (DEVICES_PATH, json!({"deviceCode": "K", "deviceName": "Kio"})),
@@ -142,7 +146,7 @@ async fn a_move_that_is_to_come_changes_nothing_until_then() {
     }
     server.apply(&give_to_new("since = \"2026-03-02T11:00:00Z\"\n")).await.unwrap();
     for wait in [0, 3_599_999] {
-        server.pass(Duration::from_millis(wait));
+        server.advance(Duration::from_millis(wait));
         for ((path, body), (of_old, of_new)) in requests.iter().zip(&before) {
             // The time changes nothing but whether the device is online.
             let online = of_old.replace("\"isOnline\":1", "\"isOnline\":0");
@@ -151,7 +155,7 @@ async fn a_move_that_is_to_come_changes_nothing_until_then() {
             assert_eq!(new.ask(path, body).await.text, *of_new, "{path} {body}");
         }
     }
-    server.pass(Duration::from_millis(1));
+    server.advance(Duration::from_millis(1));
     assert_eq!(devices(&mut old, json!({})).await, json!([]));
     assert_eq!(devices(&mut new, json!({})).await[0]["groupId"], "new");
     assert_eq!(listed(&mut old).await, Ok(vec!["o1".into()]));

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use kiosque_model::{UnixMs, Zone};
 use kiosque_server::Settings;
+use kiosque_testkit::{
+    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, Rng, START_MS, TestServer, cheap_hash, seed, size,
+};
 use serde_json::json;
 
 use super::Worker;
-use crate::chance::{self, Chance};
-use crate::harness::{
-    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, TestServer, cheap_hash, size,
-};
 
 const GROUPS: usize = 3;
 const ONLINE_MS: i64 = 600_000;
@@ -62,24 +61,24 @@ struct Walk {
 }
 
 impl Walk {
-    async fn step(&mut self, chance: &mut Chance) {
-        match chance.below(4) {
+    async fn step(&mut self, rng: &mut Rng) {
+        match rng.below(4) {
             0 => {
-                let ms = chance.within(1..20 * 60_000);
+                let ms = rng.range(1..20 * 60_000);
                 self.model.now += ms;
-                self.server.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+                self.server.advance(Duration::from_millis(u64::try_from(ms).unwrap()));
             }
-            1 => self.give(chance).await,
-            _ => self.trade(chance).await,
+            1 => self.give(rng).await,
+            _ => self.trade(rng).await,
         }
     }
 
-    async fn give(&mut self, chance: &mut Chance) {
-        let group = chance.below(GROUPS);
+    async fn give(&mut self, rng: &mut Rng) {
+        let group = rng.below(GROUPS);
         let now = self.model.now;
-        let since = match chance.below(4) {
-            0 => Some(now + chance.within(1..30 * 60_000)),
-            1 => Some(now - chance.within(0..30 * 60_000)),
+        let since = match rng.below(4) {
+            0 => Some(now + rng.range(1..30 * 60_000)),
+            1 => Some(now - rng.range(0..30 * 60_000)),
             _ => None,
         };
         // Fleet files have times in seconds.
@@ -93,11 +92,11 @@ impl Walk {
     }
 
     /// Some orders arrive in one file, which numbers them by the start of their trades.
-    async fn trade(&mut self, chance: &mut Chance) {
+    async fn trade(&mut self, rng: &mut Rng) {
         let mut arriving = Vec::new();
         let mut file = String::new();
-        for _ in 0..1 + chance.below(4) {
-            let ago = if chance.once_in(2) { 1 } else { chance.within(1..90 * 60_000) };
+        for _ in 0..1 + rng.below(4) {
+            let ago = if rng.one_in(2) { 1 } else { rng.range(1..90 * 60_000) };
             let start = (self.model.now - ago) / 1_000 * 1_000;
             let id = format!("o{}", self.arrived);
             self.arrived += 1;
@@ -110,7 +109,7 @@ impl Walk {
             file.push('\n');
             arriving.push((id, start));
         }
-        self.server.orders(file).await;
+        self.server.import_valid(file).await;
         arriving.sort_by_key(|(_, start)| *start);
         for (id, start) in arriving {
             self.model.orders[self.model.owner_at(start)].push((id, start));
@@ -156,7 +155,7 @@ impl Walk {
 
 #[tokio::test]
 async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
-    let (seed, kiosks) = (chance::seed(), size(30, 600));
+    let (seed, kiosks) = (seed(), size(30, 600));
     println!("{kiosks} kiosks wander from seed {seed}");
     let hash = cheap_hash("secret");
     let mut fleet = String::new();
@@ -167,7 +166,7 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
              third_party_api = true\ngroups = [\"g{group}\"]\n"
         );
     }
-    let mut chance = Chance::seeded(seed);
+    let mut rng = Rng::seeded(seed);
     for kiosk in 0..kiosks {
         let code = format!("K{kiosk}");
         let fleet =
@@ -176,7 +175,7 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
         let a_day = |settings: &mut Settings| {
             settings.token_validity = Duration::from_secs(86_400);
         };
-        let server = TestServer::set(&fleet, a_day).await;
+        let server = TestServer::start_with(&fleet, a_day).await;
         let mut workers = Vec::new();
         for group in 0..GROUPS {
             workers.push(Worker::of(&server, &format!("a{group}")).await);
@@ -184,7 +183,7 @@ async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
         let model = Model { now: START_MS, periods: vec![(0, 0)], orders: Default::default() };
         let mut walk = Walk { server, workers, code, model, arrived: 0 };
         for _ in 0..20 {
-            walk.step(&mut chance).await;
+            walk.step(&mut rng).await;
             walk.check().await;
         }
         let verified = walk.server.store.verify().await.unwrap();

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use client::{Client, Heard};
 use copy::Copy;
+use kiosque_testkit::{
+    Client as HttpClient, Rng, ServerOptions, TestData, TestServer, cheap_hash, seed, size,
+};
 use tokio::task::JoinSet;
 
 use super::linear::{Answer, Op, Recorder, Violation, check};
-use crate::chance::{self, Chance};
-use crate::harness::{Caller, TestServer, cheap_hash, size};
 
 const NODES: usize = 3;
 const CLIENTS: usize = 8;
@@ -56,7 +57,8 @@ pub(super) struct Nodes {
 
 impl Nodes {
     async fn start(copy: Option<Copy>) -> Nodes {
-        let first = TestServer::of_postgres(&fleet()).await;
+        let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+        let first = TestServer::start_on(&fleet(), options).await;
         wander(&first).await;
         let mut houses = vec![first];
         while houses.len() < NODES {
@@ -65,8 +67,8 @@ impl Nodes {
         Nodes { houses, copy, moving: tokio::sync::Mutex::default() }
     }
 
-    async fn connect(&self, node: usize) -> Caller {
-        self.houses[node].caller().await
+    async fn connect(&self, node: usize) -> HttpClient {
+        self.houses[node].connect().await
     }
 
     /// Returns the proxy in front of a node.
@@ -80,12 +82,12 @@ async fn wander(server: &TestServer) {
     for group in 0..GROUPS {
         let name = format!("name = \"Wanderer\"\ngroup = \"g{group}\"");
         server.apply(&format!("[[device]]\ncode = \"{WANDERER}\"\n{name}\n")).await.unwrap();
-        server.pass(minute);
+        server.advance(minute);
         let order = serde_json::json!({
             "orderId": format!("o{group}"), "deviceCode": WANDERER, "currency": "EUR",
             "totalAmount": 100, "tradeStartTime": format!("2026-03-02 10:0{group}:30"),
         });
-        server.orders(order.to_string()).await;
+        server.import_valid(order.to_string()).await;
     }
 }
 
@@ -120,14 +122,14 @@ struct Tally {
 
 impl Run {
     async fn start(copy: Option<Copy>) -> Run {
-        let (seed, nodes) = (chance::seed(), Arc::new(Nodes::start(copy).await));
+        let (seed, nodes) = (seed(), Arc::new(Nodes::start(copy).await));
         let mut clients = Vec::new();
         for (number, seed) in (0..CLIENTS).zip(seed..) {
             let mut lines = Vec::new();
             for node in 0..NODES {
                 lines.push(nodes.connect(node).await);
             }
-            clients.push(Client::new(number, Chance::seeded(seed), lines));
+            clients.push(Client::new(number, Rng::seeded(seed), lines));
         }
         Run { seed, nodes, clients, tally: Tally::default() }
     }

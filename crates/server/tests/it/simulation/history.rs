@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use kiosque_testkit::{
+    Client, DEVICES_PATH, LOGOUT_PATH, Reply, Rng, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash,
+};
+
 use super::meddler::Meddler;
 use super::model::{Account, Answer, Change, Model, TokenNo};
 use super::operation::{self, ACCOUNTS, GROUPS, Operation, PASSWORDS, WORKERS};
-use crate::chance::Chance;
-use crate::harness::{
-    Caller, DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash,
-};
 
 /// A server with a connection for each worker, on which histories are played one after another,
 /// each with accounts and groups of its own.
 pub(super) struct Lane {
     server: TestServer,
-    callers: Vec<Caller>,
+    callers: Vec<Client>,
     hashes: [String; PASSWORDS.len()],
     played: usize,
     /// Counts of each kind of answer.
@@ -62,7 +62,7 @@ struct Play<'a> {
 
 impl Lane {
     pub(super) async fn new() -> Lane {
-        let server = TestServer::with("").await;
+        let server = TestServer::start("").await;
         let hashes = PASSWORDS.map(cheap_hash);
         let (callers, answers) = (Vec::new(), BTreeMap::new());
         let mut lane = Lane { server, callers, hashes, played: 0, answers };
@@ -73,7 +73,7 @@ impl Lane {
     async fn connect(&mut self) {
         self.callers.clear();
         for _ in 0..WORKERS {
-            self.callers.push(self.server.caller().await);
+            self.callers.push(self.server.connect().await);
         }
     }
 
@@ -92,7 +92,7 @@ impl Lane {
         meddler: Option<Meddler>,
     ) -> Result<(), Box<Difference>> {
         self.played += 1;
-        let mut chance = Chance::seeded(seed);
+        let mut rng = Rng::seeded(seed);
         let model = Model {
             now: self.server.now().0,
             active: vec![true; GROUPS],
@@ -102,9 +102,9 @@ impl Lane {
         self.server.apply(&self.fleet(&model)).await.unwrap();
         let (tokens, held, steps) = (Vec::new(), [None; WORKERS], Vec::new());
         let mut play = Play { lane: self, model, meddler, tokens, held, steps };
-        let length = 12 + chance.below(19);
+        let length = 12 + rng.below(19);
         for _ in 0..length {
-            let operation = operation::next(&mut chance, &play.model, &play.held);
+            let operation = operation::next(&mut rng, &play.model, &play.held);
             play.step(seed, operation).await?;
         }
         // In the end every token that ever existed is tried.
@@ -170,7 +170,7 @@ impl Play<'_> {
         let (reply, expected) = match operation {
             Operation::Pass { ms } => {
                 self.model.now += ms;
-                self.lane.server.pass(Duration::from_millis(u64::try_from(ms).unwrap()));
+                self.lane.server.advance(Duration::from_millis(u64::try_from(ms).unwrap()));
                 return Ok(());
             }
             Operation::Restart => {

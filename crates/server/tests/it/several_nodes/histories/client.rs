@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use http_body_util::Full;
+use kiosque_testkit::{
+    Client as HttpClient, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, Rng,
+    SWITCH_PATH, TOKEN_PATH, post,
+};
 use serde_json::{Value, json};
 
 use super::super::linear::{Answer, Ask, Call, Session};
 use super::{ACCOUNTS, GROUPS, History, NODES, Nodes, WANDERER};
-use crate::chance::Chance;
-use crate::harness::{
-    Caller, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH, post,
-};
 
 /// The validity of a session, and a part of it.
 const CLOCK_MOVES: [Duration; 2] = [Duration::from_secs(7_200), Duration::from_secs(2_400)];
@@ -72,14 +72,14 @@ struct Request {
 
 pub(super) struct Client {
     number: usize,
-    chance: Chance,
+    rng: Rng,
     /// A connection to each node.
-    lines: Vec<Caller>,
+    lines: Vec<HttpClient>,
 }
 
 impl Client {
-    pub(super) fn new(number: usize, chance: Chance, lines: Vec<Caller>) -> Client {
-        Client { number, chance, lines }
+    pub(super) fn new(number: usize, rng: Rng, lines: Vec<HttpClient>) -> Client {
+        Client { number, rng, lines }
     }
 
     pub(super) fn number(&self) -> usize {
@@ -88,27 +88,27 @@ impl Client {
 
     /// Logs in, without a random choice.
     pub(super) async fn log_in(&mut self, history: &History, account: usize) {
-        let node = self.chance.below(NODES);
+        let node = self.rng.below(NODES);
         self.call(history, (node, account), Ask::LogIn { default_group: account }).await;
     }
 
     /// Sends a random request.
     pub(super) async fn ask(&mut self, history: &History) {
-        if self.chance.once_in(80) {
+        if self.rng.one_in(80) {
             return self.move_clock(history).await;
         }
-        let (node, account) = (self.chance.below(NODES), self.chance.below(ACCOUNTS));
+        let (node, account) = (self.rng.below(NODES), self.rng.below(ACCOUNTS));
         let ask = self.ask_of(history, account);
         self.call(history, (node, account), ask).await;
     }
 
     async fn move_clock(&mut self, history: &History) {
-        let by = *self.chance.pick(&CLOCK_MOVES);
+        let by = *self.rng.choose(&CLOCK_MOVES);
         let nodes = &history.nodes;
         let _alone = nodes.moving.lock().await;
         let now_ms = nodes.houses[0].now().0 + i64::try_from(by.as_millis()).unwrap();
         let asked = history.recorder.asks(self.number, Call::Advance { now_ms });
-        nodes.houses[0].pass(by);
+        nodes.houses[0].advance(by);
         history.recorder.answered(asked, Answer::Advanced);
     }
 
@@ -119,11 +119,11 @@ impl Client {
             return log_in;
         }
         // The newest most often.
-        let oldest = self.chance.below(latest.len());
-        let token = latest[self.chance.below(oldest + 1)];
-        match self.chance.below(40) {
+        let oldest = self.rng.below(latest.len());
+        let token = latest[self.rng.below(oldest + 1)];
+        match self.rng.below(40) {
             0..=3 => log_in,
-            4..=10 => Ask::Switch { token, group: self.chance.below(GROUPS) },
+            4..=10 => Ask::Switch { token, group: self.rng.below(GROUPS) },
             11..=12 => Ask::LogOut { token },
             _ => Ask::Use { token },
         }
@@ -158,7 +158,7 @@ impl Client {
                 (SWITCH_PATH, Some(token), json!({"groupId": format!("g{group}")}))
             }
             Ask::LogOut { token } => (LOGOUT_PATH, Some(token), Value::Null),
-            Ask::Use { token } if self.chance.once_in(2) => (DEVICES_PATH, Some(token), json!({})),
+            Ask::Use { token } if self.rng.one_in(2) => (DEVICES_PATH, Some(token), json!({})),
             Ask::Use { token } => (ORDERS_PATH, Some(token), json!({"deviceCode": WANDERER})),
         };
         let token = token.map(|number| history.heard.lock().unwrap().text(number));

@@ -1,9 +1,10 @@
 //! The search against the simplest one: every order of a few calls, tried one by one.
 
+use kiosque_testkit::Rng;
+
 use super::schedule::{Size, history};
 use super::sessions::FAULTS;
 use super::{Answer, Ask, Call, Op, Reply, Session, check};
-use crate::chance::Chance;
 
 const HISTORIES: u64 = 20_000;
 const CALLS: usize = 7;
@@ -67,33 +68,31 @@ fn some_order_explains(left: &[Op], row: Row) -> bool {
 }
 
 /// Returns random calls and answers, right ones and wrong ones.
-fn any_history(chance: &mut Chance) -> Vec<Op> {
-    let calls = 2 + chance.below(CALLS - 1);
+fn any_history(rng: &mut Rng) -> Vec<Op> {
+    let calls = 2 + rng.below(CALLS - 1);
     let mut instants: Vec<u64> =
-        (0..calls).map(|_| u64::try_from(chance.below(INSTANTS)).unwrap()).collect();
+        (0..calls).map(|_| u64::try_from(rng.below(INSTANTS)).unwrap()).collect();
     instants.sort_unstable();
     let mut tokens = vec![1];
-    (0..).zip(instants).map(|(client, at)| any_op(chance, client, at, &mut tokens)).collect()
+    (0..).zip(instants).map(|(client, at)| any_op(rng, client, at, &mut tokens)).collect()
 }
 
-fn any_op(chance: &mut Chance, client: usize, asked_ns: u64, tokens: &mut Vec<u64>) -> Op {
-    let (token, group) = (*chance.pick(tokens), chance.below(2));
+fn any_op(rng: &mut Rng, client: usize, asked_ns: u64, tokens: &mut Vec<u64>) -> Op {
+    let (token, group) = (*rng.choose(tokens), rng.below(2));
     let opened = Session {
         token: tokens[tokens.len() - 1] + 1,
-        group: if chance.once_in(20) { 1 } else { group },
-        expires_at_ms: *chance.pick(&[10, 20, 20]),
+        group: if rng.one_in(20) { 1 } else { group },
+        expires_at_ms: *rng.choose(&[10, 20, 20]),
     };
-    let (ask, answer) = match chance.below(12) {
+    let (ask, answer) = match rng.below(12) {
         0..=2 => (Ask::LogIn { default_group: group }, Answer::OpenedSession(opened)),
         3..=4 => (Ask::Switch { token, group }, Answer::OpenedSession(opened)),
         5 => (Ask::LogOut { token }, Answer::Ended),
-        6 => {
-            (*chance.pick(&[Ask::LogOut { token }, Ask::Switch { token, group }]), Answer::Refused)
-        }
+        6 => (*rng.choose(&[Ask::LogOut { token }, Ask::Switch { token, group }]), Answer::Refused),
         7..=8 => (Ask::Use { token }, Answer::Refused),
         9 => {
-            let call = Call::Advance { now_ms: *chance.pick(&[10, 20]) };
-            let reply = any_reply(chance, asked_ns, Answer::Advanced);
+            let call = Call::Advance { now_ms: *rng.choose(&[10, 20]) };
+            let reply = any_reply(rng, asked_ns, Answer::Advanced);
             return Op { client, call, asked_ns, reply };
         }
         _ => (Ask::Use { token }, Answer::Seen { group }),
@@ -101,14 +100,14 @@ fn any_op(chance: &mut Chance, client: usize, asked_ns: u64, tokens: &mut Vec<u6
     if matches!(answer, Answer::OpenedSession(_)) {
         tokens.push(opened.token);
     }
-    let reply = any_reply(chance, asked_ns, answer);
+    let reply = any_reply(rng, asked_ns, answer);
     Op { client, call: Call::Session { node: 0, account: 0, ask }, asked_ns, reply }
 }
 
-fn any_reply(chance: &mut Chance, asked_ns: u64, answer: Answer) -> Option<Reply> {
-    let at_ns = asked_ns + u64::try_from(chance.below(INSTANTS / 2)).unwrap();
-    let answer = if chance.once_in(6) { Answer::Unknown } else { answer };
-    (!chance.once_in(20)).then_some(Reply { at_ns, answer })
+fn any_reply(rng: &mut Rng, asked_ns: u64, answer: Answer) -> Option<Reply> {
+    let at_ns = asked_ns + u64::try_from(rng.below(INSTANTS / 2)).unwrap();
+    let answer = if rng.one_in(6) { Answer::Unknown } else { answer };
+    (!rng.one_in(20)).then_some(Reply { at_ns, answer })
 }
 
 fn is_explained(seed: u64, ops: &[Op]) -> bool {
@@ -119,7 +118,7 @@ fn is_explained(seed: u64, ops: &[Op]) -> bool {
 
 #[test]
 fn the_search_says_what_trying_every_order_says() {
-    let of_seed = |seed: &u64| is_explained(*seed, &any_history(&mut Chance::seeded(*seed)));
+    let of_seed = |seed: &u64| is_explained(*seed, &any_history(&mut Rng::seeded(*seed)));
     let explained = (0..HISTORIES).filter(of_seed).count();
     println!("{explained} of {HISTORIES} histories are explained");
     assert!((2_000..18_000).contains(&explained), "{explained}");

@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::Rng;
+
 use super::sessions::{Fault, NODES, Sessions, Started, VALIDITY_MS};
 use super::{Answer, Ask, Call, Op, Reply, check};
-use crate::chance::Chance;
 
 const GROUPS: usize = 3;
 
@@ -32,7 +33,7 @@ struct Request {
 
 struct Schedule {
     size: Size,
-    chance: Chance,
+    rng: Rng,
     now_ns: u64,
     sessions: Sessions,
     clients: Vec<Option<Request>>,
@@ -45,10 +46,10 @@ struct Schedule {
 
 /// Returns the history of a seed. Some of its calls have no answer yet when it ends.
 pub(super) fn history(seed: u64, size: Size, fault: Option<Fault>) -> Vec<Op> {
-    let sessions = Sessions::of(size.accounts, fault, Chance::seeded(!seed));
+    let sessions = Sessions::of(size.accounts, fault, Rng::seeded(!seed));
     let mut schedule = Schedule {
         size,
-        chance: Chance::seeded(seed),
+        rng: Rng::seeded(seed),
         now_ns: 0,
         sessions,
         clients: vec![None; size.clients],
@@ -64,17 +65,17 @@ pub(super) fn history(seed: u64, size: Size, fault: Option<Fault>) -> Vec<Op> {
 
 impl Schedule {
     fn step(&mut self) {
-        self.now_ns += 1 + u64::try_from(self.chance.below(20_000)).unwrap();
-        if !self.strays.is_empty() && self.chance.once_in(10) {
-            let stray = self.chance.below(self.strays.len());
+        self.now_ns += 1 + u64::try_from(self.rng.below(20_000)).unwrap();
+        if !self.strays.is_empty() && self.rng.one_in(10) {
+            let stray = self.rng.below(self.strays.len());
             let Request { call, started, .. } = self.strays.swap_remove(stray);
             let started = started.unwrap_or_else(|| self.sessions.start(call));
             self.sessions.perform(self.now_ns, call, started);
         }
-        let client = self.chance.below(self.clients.len());
+        let client = self.rng.below(self.clients.len());
         self.clients[client] = match self.clients[client].take() {
             None => Some(self.ask(client)),
-            Some(request) if self.chance.once_in(self.size.breaks_one_in) => {
+            Some(request) if self.rng.one_in(self.size.breaks_one_in) => {
                 self.break_off(request);
                 None
             }
@@ -89,7 +90,7 @@ impl Schedule {
     }
 
     fn break_off(&mut self, request: Request) {
-        if self.chance.once_in(2) {
+        if self.rng.one_in(2) {
             self.reply(request.op, Answer::Unknown);
         }
         if request.answer.is_none() {
@@ -118,13 +119,13 @@ impl Schedule {
     }
 
     fn call(&mut self) -> Call {
-        if self.chance.once_in(40) {
-            let ms = *self.chance.pick(&[VALIDITY_MS, VALIDITY_MS / 3]);
+        if self.rng.one_in(40) {
+            let ms = *self.rng.choose(&[VALIDITY_MS, VALIDITY_MS / 3]);
             return Call::Advance { now_ms: self.sessions.now_ms() + ms };
         }
-        let account = self.chance.below(self.size.accounts);
+        let account = self.rng.below(self.size.accounts);
         let ask = self.ask_of(account);
-        Call::Session { node: self.chance.below(NODES), account, ask }
+        Call::Session { node: self.rng.below(NODES), account, ask }
     }
 
     fn ask_of(&mut self, account: usize) -> Ask {
@@ -134,11 +135,11 @@ impl Schedule {
             return log_in;
         }
         // The newest most often.
-        let oldest = self.chance.below(latest.len());
-        let token = latest[self.chance.below(oldest + 1)];
-        match self.chance.below(40) {
+        let oldest = self.rng.below(latest.len());
+        let token = latest[self.rng.below(oldest + 1)];
+        match self.rng.below(40) {
             0..=2 => log_in,
-            3..=8 => Ask::Switch { token, group: self.chance.below(GROUPS) },
+            3..=8 => Ask::Switch { token, group: self.rng.below(GROUPS) },
             9 => Ask::LogOut { token },
             _ => Ask::Use { token },
         }

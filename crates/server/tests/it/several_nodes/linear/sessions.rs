@@ -1,7 +1,8 @@
 //! Sessions in memory, on several nodes, that keep the promise or break it by a planted fault.
 
+use kiosque_testkit::Rng;
+
 use super::{Answer, Ask, Call, Session};
-use crate::chance::Chance;
 
 pub(super) const NODES: usize = 3;
 pub(super) const VALIDITY_MS: i64 = 7_200_000;
@@ -59,13 +60,13 @@ pub(super) struct Sessions {
     copies: Vec<[Option<Copied>; NODES]>,
     issued: u64,
     fault: Option<Fault>,
-    chance: Chance,
+    rng: Rng,
 }
 
 impl Sessions {
-    pub(super) fn of(accounts: usize, fault: Option<Fault>, chance: Chance) -> Sessions {
+    pub(super) fn of(accounts: usize, fault: Option<Fault>, rng: Rng) -> Sessions {
         let (rows, copies) = (vec![None; accounts], vec![[None; NODES]; accounts]);
-        Sessions { now_ms: 0, rows, copies, issued: 0, fault, chance }
+        Sessions { now_ms: 0, rows, copies, issued: 0, fault, rng }
     }
 
     pub(super) fn now_ms(&self) -> i64 {
@@ -122,7 +123,7 @@ impl Sessions {
     }
 
     fn keep(&mut self, account: usize, row: Option<Session>) {
-        let loses = self.fault == Some(Fault::LosesWrites) && self.chance.once_in(LOSES_ONE_IN);
+        let loses = self.fault == Some(Fault::LosesWrites) && self.rng.one_in(LOSES_ONE_IN);
         if !loses {
             self.rows[account] = row;
         }

@@ -1,7 +1,6 @@
 //! A small house with something of everything, whose answers are snapshots.
 
-use crate::fixture::Ask;
-use crate::harness::{Reply, TestServer};
+use kiosque_testkit::{Reply, TestRequest, TestServer};
 
 pub(crate) const FLEET: &str = r#"
     [[group]]
@@ -100,9 +99,9 @@ const ORDERS: &[&str] = &[
 
 /// The house, with what it sold.
 pub(crate) async fn open() -> TestServer {
-    let server = TestServer::with(FLEET).await;
+    let server = TestServer::start(FLEET).await;
     let lines: Vec<String> = ORDERS.iter().map(|order| order.replace('\n', "")).collect();
-    server.orders(lines.join("\n")).await;
+    server.import_valid(lines.join("\n")).await;
     server
 }
 
@@ -121,7 +120,7 @@ pub(crate) async fn ask(
     query: &str,
     body: &str,
 ) -> Reply {
-    let ask = Ask::to(path).query(query).token(token).body(body);
+    let ask = TestRequest::to(path).query(query).token(token).body(body);
     let reply = ask.send(server).await;
     assert_eq!((reply.status, reply.code()), (200, 200), "{query} {body}: {reply:?}");
     reply

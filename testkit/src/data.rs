@@ -1,0 +1,300 @@
+//! The location of a test's data on the engine of this run, and access to it that bypasses the
+//! store.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use kiosque_store::StoreLocation;
+use kiosque_testdb::Place;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, NoTls};
+
+use crate::sql;
+
+/// Names the engine of a run: `postgres`, or SQLite if it is not set.
+const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
+const DATABASE: &str = "kiosque.db";
+/// Holds the transactions that are not in the database file yet.
+const WAL: &str = "kiosque.db-wal";
+
+/// The one expression of the shared statements that differs between the engines.
+const DATE_SQLITE: &str = "date(s.day * 86400, 'unixepoch')";
+const DATE_POSTGRES: &str = "(date '1970-01-01' + s.day::integer)";
+
+/// Formats a row of PostgreSQL like one of SQLite, where booleans are numbers.
+const LIKE_SQLITE: &str = "select (
+    select string_agg(case json_typeof(value)
+        when 'boolean' then case value::text when 'true' then '1' else '0' end
+        when 'null' then 'null'
+        else value #>> '{}' end, '|' order by place)
+    from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
+) from";
+
+/// Tables whose rows depend on the run and the engine.
+const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
+
+/// A temporary folder or a schema of a PostgreSQL server. Clones share it.
+#[derive(Clone)]
+pub enum TestData {
+    /// SQLite, in files of this folder.
+    Folder(Arc<TempDir>),
+    /// PostgreSQL, in a schema that several nodes may share.
+    Postgres(Arc<Schema>),
+}
+
+/// A schema, and a connection for queries from async code.
+pub struct Schema {
+    place: Place,
+    client: OnceCell<Client>,
+}
+
+impl Schema {
+    async fn connect(&self) -> Client {
+        let (client, connection) = tokio_postgres::connect(self.place.url(), NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    /// Returns the first column, which is text. Starting `psql` for each query would take longer.
+    async fn query(&self, sql: &str) -> Vec<String> {
+        let client = self.client.get_or_init(|| self.connect()).await;
+        let rows = client.query(sql, &[]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+impl TestData {
+    /// Returns new data on the engine that `KIOSQUE_TEST_ENGINE` names.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "each has a location of its own")]
+    pub fn new() -> TestData {
+        match std::env::var(ENGINE).as_deref() {
+            Ok("postgres") => TestData::postgres(),
+            Ok(other) => panic!("{ENGINE} is {other:?}, which is no engine: use postgres"),
+            Err(_) => TestData::sqlite(),
+        }
+    }
+
+    /// Returns new data on SQLite whatever the run's engine, for tests of files.
+    #[must_use]
+    pub fn sqlite() -> TestData {
+        TestData::in_folder(TempDir::new().unwrap())
+    }
+
+    /// Returns the data of a folder, which may have some already.
+    #[must_use]
+    pub fn in_folder(folder: TempDir) -> TestData {
+        TestData::Folder(Arc::new(folder))
+    }
+
+    /// Returns new data on PostgreSQL whatever the run's engine.
+    #[must_use]
+    pub fn postgres() -> TestData {
+        TestData::in_schema(Place::new())
+    }
+
+    /// Returns the data of a schema.
+    #[must_use]
+    pub fn in_schema(place: Place) -> TestData {
+        TestData::Postgres(Arc::new(Schema { place, client: OnceCell::new() }))
+    }
+
+    /// Returns the folder of the data's files, which a test that asked for [`TestData::sqlite`]
+    /// reads.
+    #[must_use]
+    pub fn files(&self) -> &Path {
+        match self {
+            TestData::Folder(folder) => folder.path(),
+            TestData::Postgres(_) => panic!("the data is in PostgreSQL, not in files"),
+        }
+    }
+
+    /// Returns the location as the store takes it.
+    #[must_use]
+    pub fn location(&self) -> StoreLocation<'_> {
+        match self {
+            TestData::Folder(folder) => StoreLocation::Folder(folder.path()),
+            TestData::Postgres(schema) => StoreLocation::Postgres(schema.place.url()),
+        }
+    }
+
+    /// Returns the rows of a statement, each as text with `|` between its cells.
+    #[must_use]
+    pub fn query(&self, sql: &str) -> Vec<String> {
+        match self {
+            TestData::Folder(folder) => query(&connect(folder.path()), sql),
+            TestData::Postgres(schema) => lines(&schema.place.sql(&like_sqlite(sql))),
+        }
+    }
+
+    /// Returns every row of every table, in an order that does not depend on the engine.
+    #[must_use]
+    pub fn rows(&self) -> Vec<String> {
+        let mut rows = match self {
+            TestData::Folder(folder) => {
+                let connection = connect(folder.path());
+                let selects = self.tables().into_iter().map(|table| every_row(&table));
+                selects.flat_map(|sql| query(&connection, &sql)).collect()
+            }
+            // One run of `psql`, since starting it takes longer than all the queries.
+            TestData::Postgres(schema) => {
+                let tables = self.tables().into_iter();
+                let selects = tables.map(|table| like_sqlite(&every_row(&table)));
+                lines(&schema.place.sql(&selects.collect::<Vec<_>>().join("; ")))
+            }
+        };
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Changes rows by a statement, which must change at least one.
+    pub fn tamper(&self, sql: &str) {
+        let changed = match self {
+            TestData::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
+            TestData::Postgres(schema) => {
+                lines(&schema.place.sql(&format!("{sql} returning 1"))).len()
+            }
+        };
+        assert!(changed > 0, "{sql} changes nothing");
+    }
+
+    /// Returns everything stored, as bytes: the database files, or every row with its transaction.
+    /// Requests that only read do not change them, nor do transactions that are rolled back.
+    pub async fn bytes(&self) -> Vec<Vec<u8>> {
+        match self {
+            TestData::Folder(folder) => {
+                let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+                [DATABASE, WAL].map(read).to_vec()
+            }
+            TestData::Postgres(schema) => {
+                schema.query(sql::EVERY_ROW).await.into_iter().map(String::into_bytes).collect()
+            }
+        }
+    }
+
+    /// Returns a value that is equal to an earlier one only if nothing was written meanwhile.
+    pub async fn fingerprint(&self) -> Fingerprint {
+        Fingerprint(self.bytes().await)
+    }
+
+    /// Returns an identifier of each transaction that wrote orders.
+    pub async fn commits(&self) -> BTreeSet<String> {
+        match self {
+            TestData::Folder(folder) => {
+                commits_in(&std::fs::read(folder.path().join(WAL)).unwrap())
+            }
+            TestData::Postgres(schema) => {
+                schema.query(sql::WRITERS_OF_ORDERS).await.into_iter().collect()
+            }
+        }
+    }
+
+    /// Begins a transaction that blocks every other writer, and no reader, until it is released or
+    /// dropped.
+    pub async fn block_writes(&self) -> WriteLock {
+        match self {
+            TestData::Folder(folder) => {
+                let connection = connect(folder.path());
+                connection.execute_batch(sql::HOLD_WRITES_SQLITE).unwrap();
+                WriteLock(Holder::Sqlite(connection))
+            }
+            TestData::Postgres(schema) => {
+                let client = schema.connect().await;
+                client.batch_execute(sql::HOLD_WRITES_POSTGRES).await.unwrap();
+                WriteLock(Holder::Postgres(client))
+            }
+        }
+    }
+
+    /// Destroys the data under a store that has not read any of it.
+    pub fn destroy(&self) {
+        match self {
+            // Everything is still in the log.
+            TestData::Folder(folder) => std::fs::write(folder.path().join(WAL), "").unwrap(),
+            TestData::Postgres(schema) => drop(schema.place.sql(sql::TEAR_DOWN)),
+        }
+    }
+
+    fn tables(&self) -> Vec<String> {
+        let mut tables = self.query(match self {
+            TestData::Folder(_) => "select name from sqlite_schema where type = 'table'",
+            TestData::Postgres(_) => {
+                "select table_name from information_schema.tables
+                where table_schema = current_schema()"
+            }
+        });
+        tables.retain(|table| !ABOUT_NODES.contains(&table.as_str()));
+        tables
+    }
+}
+
+/// Everything stored at one time. It has no `Debug`: a difference is too long to print.
+#[derive(PartialEq, Eq)]
+pub struct Fingerprint(Vec<Vec<u8>>);
+
+/// A transaction that blocks every other writer; see [`TestData::block_writes`].
+pub struct WriteLock(Holder);
+
+enum Holder {
+    Sqlite(Connection),
+    Postgres(Client),
+}
+
+impl WriteLock {
+    /// Rolls the transaction back, and returns when other writers can go on. Dropping the lock
+    /// does not wait for that.
+    pub async fn release(self) {
+        match self.0 {
+            Holder::Sqlite(connection) => connection.execute_batch("rollback").unwrap(),
+            Holder::Postgres(client) => client.batch_execute("rollback").await.unwrap(),
+        }
+    }
+}
+
+fn connect(folder: &Path) -> Connection {
+    Connection::open(folder.join(DATABASE)).unwrap()
+}
+
+fn every_row(table: &str) -> String {
+    format!("select '{table}' as of_table, * from {table}")
+}
+
+fn like_sqlite(sql: &str) -> String {
+    format!("{LIKE_SQLITE} ({}) asked", sql.replace(DATE_SQLITE, DATE_POSTGRES))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+fn query(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let row = |row: &rusqlite::Row<'_>| {
+        let cells = (0..columns).map(|column| Ok(text(row.get(column)?)));
+        Ok(cells.collect::<rusqlite::Result<Vec<String>>>()?.join("|"))
+    };
+    statement.query_map([], row).unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Integer(int) => int.to_string(),
+        Value::Text(text) => text,
+        other => format!("{other:?}"),
+    }
+}
+
+/// Returns the frames of a write-ahead log that end a transaction: those with the size of the
+/// database after it.
+fn commits_in(log: &[u8]) -> BTreeSet<String> {
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap());
+    let frames = log[32..].chunks_exact(24 + usize::try_from(page).unwrap());
+    let ends = frames.enumerate().filter(|(_, frame)| frame[4..8] != [0; 4]);
+    ends.map(|(at, _)| at.to_string()).collect()
+}

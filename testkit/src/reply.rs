@@ -1,0 +1,107 @@
+//! Responses, and the checks that hold for each of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// A complete response.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers, with their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub text: String,
+    /// The body as JSON; null if it is none.
+    pub json: Value,
+}
+
+impl Reply {
+    pub(crate) fn new(status: u16, headers: BTreeMap<String, String>, body: &[u8]) -> Reply {
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Reply { status, headers, text, json }
+    }
+
+    /// Returns the code of the envelope.
+    #[must_use]
+    pub fn code(&self) -> i64 {
+        self.json["code"].as_i64().unwrap()
+    }
+
+    /// Returns the data of the envelope.
+    #[must_use]
+    pub fn data(&self) -> &Value {
+        &self.json["data"]
+    }
+
+    /// Returns the data of the envelope of a call that must have succeeded.
+    #[must_use]
+    #[track_caller]
+    pub fn success(&self) -> &Value {
+        assert_eq!((self.status, self.code()), (200, 200), "{self:?}");
+        self.data()
+    }
+}
+
+/// Parses a response of HTTP/1.1 at the beginning of `bytes`, to a request with this method.
+/// Returns it with its length; `None` if more bytes are needed.
+#[must_use]
+pub fn parse_response(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let head = std::str::from_utf8(&bytes[..end]).unwrap();
+    let mut lines = head.lines();
+    let status: u16 = lines.next()?.split(' ').nth(1).unwrap().parse().unwrap();
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let has_no_body = method == "HEAD" || (100..200).contains(&status);
+    let length = headers.get("content-length").filter(|_| !has_no_body);
+    let length: usize = length.map_or(0, |length| length.parse().unwrap());
+    let body = bytes.get(end..end + length)?;
+    Some((Reply::new(status, headers, body), end + length))
+}
+
+/// Asserts the headers that every response to an integrator has.
+#[track_caller]
+pub fn assert_common_headers(reply: &Reply) {
+    let header = |name: &str| reply.headers.get(name).map(String::as_str);
+    assert_eq!(header("content-type"), Some("application/json; charset=UTF-8"), "{reply:?}");
+    assert_eq!(header("cache-control"), Some("no-store"), "{reply:?}");
+    let id = header("x-request-id").unwrap();
+    let (run, number) = id.split_once('-').unwrap();
+    let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+    assert!(run.len() == 8 && is_hex(run) && is_hex(number), "a request id: {id}");
+}
+
+/// Returns a response as text for a snapshot: status, headers and body. Random values are checked
+/// for their form and replaced; the date and the length are left out.
+#[must_use]
+#[track_caller]
+pub fn snapshot(reply: &Reply) -> String {
+    assert_common_headers(reply);
+    let mut text = format!("HTTP {}\n", reply.status);
+    for (name, value) in &reply.headers {
+        match name.as_str() {
+            "date" | "content-length" => {}
+            "x-request-id" => text.push_str("x-request-id: [request id]\n"),
+            _ => text.push_str(&format!("{name}: {value}\n")),
+        }
+    }
+    // The parser has dropped nothing, such as a duplicate field or bytes after the end.
+    assert_eq!(reply.json.to_string(), reply.text);
+    let mut json = reply.json.clone();
+    if let Some(token) = json.pointer_mut("/data/accessToken") {
+        let is_token = |text: &str| {
+            let in_alphabet = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+            text.len() == 64 && text.bytes().all(in_alphabet)
+        };
+        assert!(token.as_str().is_some_and(is_token), "64 characters of base64url: {token}");
+        *token = "[64 characters of base64url]".into();
+    }
+    text.push('\n');
+    text.push_str(&serde_json::to_string_pretty(&json).unwrap());
+    text
+}

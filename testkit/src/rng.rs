@@ -1,0 +1,67 @@
+//! Seeded randomness, so that a failing run can be repeated.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+/// A small generator (SplitMix64): the same seed gives the same numbers on every machine.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Returns a generator that starts from `seed`.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number from 0 to `end - 1`.
+    pub fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).unwrap();
+        usize::try_from(self.next() % end).unwrap()
+    }
+
+    /// Returns a number of the range.
+    pub fn range(&mut self, range: Range<i64>) -> i64 {
+        let width = u64::try_from(range.end - range.start).unwrap();
+        range.start + i64::try_from(self.next() % width).unwrap()
+    }
+
+    /// Returns true with a probability of 1 in `times`.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Returns one of the elements.
+    pub fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// Returns `Some` with a probability of 1 in 3.
+    pub fn option<T>(&mut self, some: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+        if self.one_in(3) { Some(some(self)) } else { None }
+    }
+
+    /// Returns any number of the elements, each at most once, in any order.
+    pub fn subset<T: Clone>(&mut self, of: &[T]) -> Vec<T> {
+        let mut left = of.to_vec();
+        let count = self.below(of.len() + 1);
+        (0..count).map(|_| left.remove(self.below(left.len()))).collect()
+    }
+}
+
+/// Returns the seed in `KIOSQUE_SEED`, to repeat a run, or a new one. A test prints it.
+#[must_use]
+pub fn seed() -> u64 {
+    match std::env::var("KIOSQUE_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => RandomState::new().hash_one(0) >> 32,
+    }
+}

@@ -1,0 +1,398 @@
+//! A server in the test's process: real ports and real data, with a clock that the test sets.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
+use bytes::Bytes;
+use http_body_util::Full;
+use kiosque_clock::Entropy;
+use kiosque_model::sales::Rate;
+use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
+use kiosque_server::ingest::fleet::{self, Format};
+use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
+use kiosque_server::ingest::record::Records;
+use kiosque_server::ingest::rejected::Rejected;
+use kiosque_server::tls::{self, Certificate};
+use kiosque_server::{App, Audience, Listener, Settings, Stop};
+use kiosque_store::{
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, RecordShape, SessionLease,
+    Store, WhenAbsent,
+};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use crate::client::{Client, Http2Client, LoggedIn, connect_http2};
+use crate::clock::ManualClock;
+use crate::data::{Fingerprint, TestData, WriteLock};
+use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
+use crate::reply::Reply;
+
+/// The time that a server's clock shows at first: 2026-03-02 10:00:00 UTC.
+pub const START_MS: i64 = 1_772_445_600_000;
+
+/// How a server is opened; by default with new data on the run's engine, in UTC.
+pub struct ServerOptions {
+    /// The location of the data.
+    pub data: TestData,
+    /// The time zone of data that is new.
+    pub zone: Zone,
+    /// The settings.
+    pub settings: Settings,
+    /// The reader of stored records.
+    pub shape: Arc<dyn RecordShape>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            data: TestData::new(),
+            zone: Zone::utc(),
+            settings: Settings::for_cores(2),
+            shape: Arc::new(Records),
+        }
+    }
+}
+
+/// A server, which stops when it is dropped.
+pub struct TestServer {
+    /// The folder of the certificate, and of the data if it is in files.
+    pub folder: Arc<TempDir>,
+    /// The location of the data.
+    pub data: TestData,
+    /// The store that the server uses.
+    pub store: Store,
+    /// The integrators' listener.
+    pub address: SocketAddr,
+    /// The operator's listener.
+    pub operator: SocketAddr,
+    /// The settings.
+    pub settings: Settings,
+    /// The certificate of both listeners.
+    pub certificate: Arc<Certificate>,
+    /// The application. Refused logins are written to the audit trail when a test calls
+    /// [`App::tell_refusals`].
+    pub app: Arc<App>,
+    shape: Arc<dyn RecordShape>,
+    zone: Zone,
+    clock: ManualClock,
+    stop: Stop,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    /// Starts a server with a fleet, in TOML.
+    pub async fn start(fleet: &str) -> TestServer {
+        TestServer::start_with(fleet, |_| {}).await
+    }
+
+    /// Starts a server with a fleet and changed settings.
+    pub async fn start_with(fleet: &str, change: impl FnOnce(&mut Settings)) -> TestServer {
+        let mut options = ServerOptions::default();
+        change(&mut options.settings);
+        TestServer::start_on(fleet, options).await
+    }
+
+    /// Starts a server with a fleet, in a time zone.
+    pub async fn start_in_zone(zone: &str, fleet: &str) -> TestServer {
+        let zone = Zone::named(zone).unwrap();
+        TestServer::start_on(fleet, ServerOptions { zone, ..ServerOptions::default() }).await
+    }
+
+    /// Starts a server with these options, then applies a fleet.
+    pub async fn start_on(fleet: &str, options: ServerOptions) -> TestServer {
+        let server = TestServer::open(options).await;
+        server.apply(fleet).await.unwrap();
+        server
+    }
+
+    /// Starts a server on data as it is.
+    pub async fn open(options: ServerOptions) -> TestServer {
+        TestServer::open_at(options, ManualClock::new(UnixMs(START_MS))).await
+    }
+
+    /// Starts another node on the same data, with the same clock.
+    pub async fn another_node(&self) -> TestServer {
+        let options = ServerOptions {
+            data: self.data.clone(),
+            zone: self.zone.clone(),
+            settings: self.settings.clone(),
+            shape: Arc::clone(&self.shape),
+        };
+        TestServer::open_at(options, self.clock.clone()).await
+    }
+
+    async fn open_at(options: ServerOptions, clock: ManualClock) -> TestServer {
+        let folder = match &options.data {
+            TestData::Folder(folder) => Arc::clone(folder),
+            TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
+        };
+        let serving = serve(&folder, &options, &clock).await;
+        let ServerOptions { data, zone, settings, shape } = options;
+        TestServer {
+            folder,
+            data,
+            store: serving.store,
+            address: serving.address,
+            operator: serving.operator,
+            settings,
+            certificate: serving.certificate,
+            app: serving.app,
+            shape,
+            zone,
+            clock,
+            stop: serving.stop,
+            serving: Some(serving.task),
+        }
+    }
+
+    /// Stops the server and starts another on the same data.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        let options = ServerOptions {
+            data: self.data.clone(),
+            zone: self.zone.clone(),
+            settings: self.settings.clone(),
+            shape: Arc::clone(&self.shape),
+        };
+        let again = serve(&self.folder, &options, &self.clock).await;
+        self.store = again.store;
+        self.app = again.app;
+        self.address = again.address;
+        self.operator = again.operator;
+        self.certificate = again.certificate;
+        self.stop = again.stop;
+        self.serving = Some(again.task);
+    }
+
+    /// Stops the server, and returns when it has drained.
+    pub async fn stop(&mut self) {
+        self.stop.now();
+        self.serving.take().unwrap().await.unwrap();
+    }
+
+    /// Returns the time that the server's clock shows.
+    #[must_use]
+    pub fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+
+    /// Sets the clock to a time with an offset.
+    pub fn set_clock(&self, time: &str) {
+        self.clock.set(self.zone.parse(time).unwrap());
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Applies a fleet like `kiosque apply`.
+    ///
+    /// # Errors
+    /// The fleet has faults, or the store failed.
+    pub async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
+        let fleet =
+            fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
+        let by = ActedBy::command(self.now());
+        fleet::apply(&self.store, fleet, &Entropy::system(), by).await
+    }
+
+    /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.
+    pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
+        let mut rejections = Rejections::default();
+        let clock = self.clock.clock();
+        let imported =
+            import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
+        (imported, rejections.0)
+    }
+
+    /// Imports orders of which none may be rejected.
+    pub async fn import_valid(&self, ndjson: impl AsRef<[u8]>) {
+        let (_, rejected) = self.import(ndjson).await;
+        assert_eq!(rejected, []);
+    }
+
+    /// Stores exchange rates: currency, first day, rate.
+    pub async fn set_rates(&self, rates: &[(&str, &str, &str)]) {
+        let rates = rates.iter().map(|(currency, day, rate)| DatedRate {
+            currency: Currency::parse(currency).unwrap(),
+            day: Day::of(day.parse().unwrap()),
+            rate: Rate::parse(rate).unwrap(),
+        });
+        self.store.set_rates(rates.collect()).await.unwrap();
+    }
+
+    /// Returns the rows of a statement; see [`TestData::query`].
+    #[must_use]
+    pub fn query(&self, sql: &str) -> Vec<String> {
+        self.data.query(sql)
+    }
+
+    /// Blocks every writer; see [`TestData::block_writes`].
+    pub async fn block_writes(&self) -> WriteLock {
+        self.data.block_writes().await
+    }
+
+    /// Returns the transactions that wrote orders; see [`TestData::commits`].
+    pub async fn commits(&self) -> BTreeSet<String> {
+        self.data.commits().await
+    }
+
+    /// Returns a value that changes with the data; see [`TestData::fingerprint`].
+    pub async fn fingerprint(&self) -> Fingerprint {
+        self.data.fingerprint().await
+    }
+
+    /// Returns the file of the certificate that the server made for itself.
+    #[must_use]
+    pub fn certificate_file(&self) -> PathBuf {
+        self.folder.path().join("tls/cert.pem")
+    }
+
+    /// Opens a connection of HTTP/1.1 to the integrators' listener.
+    pub async fn connect(&self) -> Client {
+        Client::connect(self.address, &self.certificate_file()).await
+    }
+
+    /// Opens a connection from a local address; see [`Client::connect_from`].
+    pub async fn connect_from(&self, source: Ipv4Addr) -> Option<Client> {
+        Client::connect_from(source, self.address, &self.certificate_file()).await
+    }
+
+    /// Opens a connection of HTTP/1.1 to the operator's listener.
+    pub async fn connect_operator(&self) -> Client {
+        Client::connect(self.operator, &self.certificate_file()).await
+    }
+
+    /// Opens a connection of HTTP/2 to the integrators' listener.
+    pub async fn connect_http2(&self) -> Http2Client {
+        connect_http2(self.address, &self.certificate_file()).await
+    }
+
+    /// Opens a connection of HTTP/2 to the operator's listener.
+    pub async fn connect_operator_http2(&self) -> Http2Client {
+        connect_http2(self.operator, &self.certificate_file()).await
+    }
+
+    /// Sends one call on a connection of its own.
+    pub async fn call(&self, path: &str, token: Option<&str>, body: &str) -> Reply {
+        self.connect().await.call(path, token, body).await
+    }
+
+    /// Creates an operator's key with these rights, separated by commas, which also name it.
+    pub async fn create_key(&self, rights: &str) -> String {
+        self.create_key_named(rights, rights).await
+    }
+
+    /// Creates an operator's key with a name.
+    pub async fn create_key_named(&self, name: &str, rights: &str) -> String {
+        let key = OperatorKey::mint(Entropy::system().bytes().unwrap());
+        let name = KeyName::parse(name).unwrap();
+        let holder = KeyHolder { name, rights: rights.parse().unwrap() };
+        let created = self.store.create_key(holder, key.digest(), self.now()).await.unwrap();
+        assert_eq!(created, CreatedKey::Created);
+        key.reveal().to_owned()
+    }
+
+    /// Sends a POST to the operator's listener, on a connection of its own.
+    pub async fn call_operator(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        body: impl Into<Bytes>,
+    ) -> Reply {
+        let mut request = http::Request::post(path).header("host", "localhost");
+        if let Some(key) = key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let mut client = self.connect_operator().await;
+        client.send(request.body(Full::from(body.into())).unwrap()).await
+    }
+
+    /// Logs in with the password `secret`, with success.
+    pub async fn log_in(&self, username: &str) -> LoggedIn {
+        let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
+        LoggedIn::of(&self.call(TOKEN_PATH, None, &body).await)
+    }
+
+    /// Changes the session's group, with success.
+    pub async fn switch(&self, token: &str, group: &str) -> LoggedIn {
+        let body = format!(r#"{{"groupId":"{group}"}}"#);
+        LoggedIn::of(&self.call(SWITCH_PATH, Some(token), &body).await)
+    }
+
+    /// Returns the envelope's code of a call with this token: 200 or -4 in most tests.
+    pub async fn code_of(&self, token: &str) -> i64 {
+        self.call(DEVICES_PATH, Some(token), "{}").await.code()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
+/// A running server.
+struct Serving {
+    app: Arc<App>,
+    store: Store,
+    address: SocketAddr,
+    operator: SocketAddr,
+    certificate: Arc<Certificate>,
+    stop: Stop,
+    task: JoinHandle<()>,
+}
+
+async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -> Serving {
+    let opening = OpenOptions {
+        place: options.data.location(),
+        when_absent: WhenAbsent::Create,
+        zone: Some(&options.zone),
+        shape: Arc::clone(&options.shape),
+        wait: options.settings.limits.store_wait,
+        lease: SessionLease::default(),
+        now: clock.now(),
+    };
+    let store = Store::open(&opening).await.unwrap();
+    let identity = tls::self_signed(folder.path(), UnixMs(START_MS)).unwrap();
+    let certificate = Certificate::open(identity).unwrap();
+    let bind = |audience| Listener::bind(audience, "127.0.0.1:0", Arc::clone(&certificate));
+    let gateway = bind(Audience::Gateway).await.unwrap();
+    let operators = bind(Audience::Operator).await.unwrap();
+    let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
+    let (settings, clock) = (options.settings.clone(), clock.clock());
+    let app = Arc::new(App::new(store.clone(), settings, clock, Entropy::system()).unwrap());
+    let stop = Stop::new();
+    let gateway = gateway.serve(Arc::clone(&app), stop.clone());
+    let operators = operators.serve(Arc::clone(&app), stop.clone());
+    let task = tokio::spawn(async move {
+        tokio::join!(gateway, operators);
+    });
+    Serving { app, store, address, operator, certificate, stop, task }
+}
+
+/// Collects the rejected lines of an import.
+#[derive(Default)]
+struct Rejections(Vec<Rejected>);
+
+impl Watch for Rejections {
+    fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
+        self.0.push(rejected.clone());
+        Ok(())
+    }
+
+    fn progress(&mut self, _: Progress) {}
+}
+
+/// Returns the cheapest argon2id hash of a password, for tests that log in often.
+#[must_use]
+pub fn cheap_hash(password: &str) -> String {
+    let params = Params::new(8, 1, 1, None).unwrap();
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_with_salt(password.as_bytes(), b"salt-of-a-test").unwrap().to_string()
+}

@@ -1,0 +1,50 @@
+//! Statements that look at, hold or damage a test's data where the store offers no function.
+//!
+//! A file says in its first line what its statement does, and for which engine if not for both.
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $name:ident = $file:literal,)*) => {
+        $($(#[$doc])* pub const $name: &str = include_str!(concat!("../sql/", $file));)*
+    };
+}
+
+files! {
+    /// PostgreSQL: the number of the nodes' connections.
+    BACKENDS = "backends.sql",
+    /// The sale times that each day is recorded to span.
+    BOUNDS = "bounds.sql",
+    /// PostgreSQL: cancels every wait for the standby.
+    CANCEL_WAITS = "cancel_waits.sql",
+    /// PostgreSQL: ends the sessions that [`HELD`] counts.
+    END_HELD = "end_held.sql",
+    /// PostgreSQL: every row of every table, with the transaction that wrote it.
+    EVERY_ROW = "every_row.sql",
+    /// SQLite: copies the data of `NEW` into the tables of the first layout.
+    FIRST_LAYOUT = "first_layout.sql",
+    /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
+    HELD = "held.sql",
+    /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.
+    HOLD_MOVE = "hold_move.sql",
+    /// PostgreSQL: begins a transaction that blocks every other writer.
+    HOLD_WRITES_POSTGRES = "hold_writes_postgres.sql",
+    /// SQLite: begins a transaction that blocks every other writer.
+    HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
+    /// The names that orders brought for products.
+    NAMES = "names.sql",
+    /// The number of orders.
+    ORDERS_STORED = "orders_stored.sql",
+    /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.
+    REFUSE_AT_FIRST = "refuse_at_first.sql",
+    /// PostgreSQL: undoes [`REFUSE_TO_OPEN`].
+    REFUSE_NO_MORE = "refuse_no_more.sql",
+    /// PostgreSQL: makes the end of a move fail.
+    REFUSE_TO_OPEN = "refuse_to_open.sql",
+    /// The time at which each order became a sale.
+    SALE_TIMES = "sale_times.sql",
+    /// The totals that are not zero.
+    SUMS = "sums.sql",
+    /// PostgreSQL: drops the schema and all that is in it.
+    TEAR_DOWN = "tear_down.sql",
+    /// PostgreSQL: the transactions that wrote orders.
+    WRITERS_OF_ORDERS = "writers_of_orders.sql",
+}
