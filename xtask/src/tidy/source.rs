@@ -25,9 +25,12 @@ impl<'a> Source<'a> {
         Source { path, text, scan, test_lines }
     }
 
-    /// Whether the line is part of the tests: of a test file, or of tests inside another file.
+    /// Whether the line is part of the tests: of a test file, of the tests' own crate, or of tests
+    /// inside another file.
     pub(crate) fn is_test(&self, line: usize) -> bool {
-        let is_test_file = self.path.contains("/tests/") || self.path.ends_with("/tests.rs");
+        let is_test_file = self.path.contains("/tests/")
+            || self.path.ends_with("/tests.rs")
+            || self.path.starts_with("testkit/");
         is_test_file || self.is_inline_test(line)
     }
 
