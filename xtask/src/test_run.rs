@@ -72,6 +72,10 @@ impl fmt::Display for Summary {
 /// Runs a `cargo test`, shows its output as it comes, and returns the results. Tests that fail are
 /// part of the results and no error.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<Run> {
+    run_into(&mut std::io::stdout(), name, command)
+}
+
+fn run_into(shown_on: &mut impl Write, name: &str, command: &mut Command) -> Result<Run> {
     let shown = show(command);
     eprintln!("$ {shown}");
     // One pipe for both outputs: cargo names a package on stderr after the results on stdout.
@@ -88,7 +92,7 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<Run> {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line)? > 0 {
-        std::io::stdout().write_all(&line)?;
+        shown_on.write_all(&line)?;
         parser.read(&String::from_utf8_lossy(&line));
         line.clear();
     }
@@ -249,7 +253,10 @@ test result: FAILED. 10 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out;
     /// A command that fails, and one that says that its tests did, are results and no errors.
     #[test]
     fn a_command_that_fails_is_counted() {
-        let of = |script: &str| run("SQLite", Command::new("sh").args(["-c", script])).expect("sh");
+        let of = |script: &str| {
+            let mut shown = Vec::new();
+            run_into(&mut shown, "SQLite", Command::new("sh").args(["-c", script])).expect("sh")
+        };
         let failed = of("echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored' >&2; exit 101");
         assert_eq!((failed.passed, failed.failed), (1, 1));
         let broken = of("echo compiling; exit 101");
