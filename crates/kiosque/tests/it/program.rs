@@ -14,7 +14,7 @@ use crate::caller::Caller;
 
 /// How long a test waits for a condition before it fails: far longer than any takes on a busy
 /// machine.
-const WAIT_MAX: Duration = Duration::from_secs(600);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Waits for a condition that another process or thread brings about.
 #[track_caller]
@@ -179,24 +179,31 @@ pub(crate) struct Served {
 impl Served {
     /// Starts a server and waits until it says where it listens.
     pub(crate) fn start(command: &mut Command, cert: &Path) -> Served {
+        let mut served = Served::spawn(command, cert);
+        served.wait_for_address();
+        served
+    }
+
+    /// Starts a server.
+    pub(crate) fn spawn(command: &mut Command, cert: &Path) -> Served {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = Heard::from(child.stdout.take().unwrap());
         let stderr = Heard::from(child.stderr.take().unwrap());
-        let mut served =
-            Served { child, stdout, stderr, cert: cert.to_owned(), base: String::new() };
-        let begun = Instant::now();
-        loop {
-            let said = format!("{}\n{}", served.stdout.text(), served.stderr.text());
+        Served { child, stdout, stderr, cert: cert.to_owned(), base: String::new() }
+    }
+
+    /// Waits until it says where it listens.
+    pub(crate) fn wait_for_address(&mut self) {
+        wait_until("the server says where it listens", || {
+            let said = format!("{}\n{}", self.stdout.text(), self.stderr.text());
             if let Some((_, rest)) = said.split_once("https://")
                 && let Some((address, _)) = rest.split_once("/v8\n")
             {
-                served.base = format!("https://{address}/v8");
-                return served;
+                self.base = format!("https://{address}/v8");
             }
-            assert!(served.child.try_wait().unwrap().is_none(), "it ended: {said}");
-            assert!(begun.elapsed() < WAIT_MAX, "no address: {said}");
-            thread::sleep(Duration::from_millis(5));
-        }
+            assert!(self.child.try_wait().unwrap().is_none(), "it ended: {said}");
+            !self.base.is_empty()
+        });
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -264,14 +271,12 @@ impl Served {
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(begun.elapsed() < WAIT_MAX, "it goes on: {}", self.stderr());
-            thread::sleep(Duration::from_millis(5));
-        }
+        let mut status = None;
+        wait_until("the server ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
     }
 }
 
@@ -303,6 +308,7 @@ impl Heard {
         self.0.lock().unwrap().clone()
     }
 
+    #[track_caller]
     fn until(&self, wanted: &str) -> String {
         let begun = Instant::now();
         loop {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::caller::TOKEN_PATH;
 use crate::fleet::FLEET;
-use crate::program::{Sandbox, Served};
+use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 #[test]
 fn a_certificate_is_made_once_and_curl_takes_it() {
@@ -85,7 +85,7 @@ fn plain_http_is_not_answered() {
     let sandbox = Sandbox::with(FLEET, "UTC");
     let served = sandbox.serve();
     let mut stream = TcpStream::connect(served.address()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
     let request =
         format!("POST /v8/{TOKEN_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}");
     stream.write_all(request.as_bytes()).unwrap();
@@ -110,9 +110,11 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     served.stderr_until("the certificate was read anew");
 
     let old = std::fs::read(sandbox.data().join("tls/cert.pem")).unwrap();
-    std::fs::write(sandbox.data().join("tls/cert.pem"), "garbage").unwrap();
+    // Moved into place: a file that is written there could be read half written.
+    let garbage = sandbox.file("moving", "garbage");
+    std::fs::rename(garbage, sandbox.data().join("tls/cert.pem")).unwrap();
     served.stderr_until("the certificate in use stays");
-    // Longer than until the next look.
+    // Usually longer than until the file is looked at again.
     std::thread::sleep(Duration::from_millis(1_500));
     let said = served.stderr();
     assert_eq!(said.matches("the certificate in use stays").count(), 1, "{said}");
@@ -124,9 +126,9 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
         std::fs::copy(other.data().join(name), &moving).unwrap();
         std::fs::rename(&moving, sandbox.data().join(name)).unwrap();
     }
-    while served.stderr().matches("the certificate was read anew").count() < 2 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the new certificate is read", || {
+        served.stderr().matches("the certificate was read anew").count() == 2
+    });
     // Trusts the new one alone.
     served.caller().log_in("walker", "secret");
     open.log_in("walker", "secret");

@@ -1,8 +1,6 @@
 //! The audit trail of the real program; and that no secret stands in it, nor anywhere else.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, Happened};
@@ -11,7 +9,7 @@ use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation,
 
 use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
-use crate::program::{Sandbox, Served};
+use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 /// The trail as it stands, the oldest first.
 fn trail(sandbox: &Sandbox) -> Vec<Happened> {
@@ -21,7 +19,7 @@ fn trail(sandbox: &Sandbox) -> Vec<Happened> {
         when_absent: WhenAbsent::Refuse,
         zone: None,
         shape: Arc::new(Records),
-        wait: Duration::from_secs(5),
+        wait: WAIT_MAX,
         lease: SessionLease::default(),
         now: UnixMs(0),
     };
@@ -33,15 +31,12 @@ fn trail(sandbox: &Sandbox) -> Vec<Happened> {
 
 /// The trail once it is as wanted.
 fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
-    let begun = Instant::now();
-    loop {
-        let trail = trail(sandbox);
-        if wanted(&trail) {
-            return trail;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{trail:#?}");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let mut now = Vec::new();
+    wait_until("the trail is as wanted", || {
+        now = trail(sandbox);
+        wanted(&now)
+    });
+    now
 }
 
 fn guess(served: &Served, name: &str, password: &str) -> i64 {

@@ -1,12 +1,16 @@
 //! A standby is promoted while the old primary lives on, and a node still speaks to it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use kiosque_testdb::{Durability, Server};
 
 use super::{Node, log_in, use_of};
+use crate::program::wait_until;
+
+/// Uses of the old token that are answered after it has been replaced.
+const USES_AFTER: usize = 20;
 
 /// The instants at which uses of a token were begun that the node on the old primary let in, and
 /// when another node had answered a login that replaced it.
@@ -18,25 +22,33 @@ fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Ins
     on_old.furnish();
     let old = on_old.serve(of_old);
     let token = log_in(&mut old.caller(), "guest");
-    let stop = AtomicBool::new(false);
+    let (stop, uses) = (AtomicBool::new(false), [(); 2].map(|()| AtomicUsize::new(0)));
+    let [all_uses, good_uses] = &uses;
     thread::scope(|scope| {
         let stale = scope.spawn(|| {
             let (mut caller, mut accepted) = (old.caller(), Vec::new());
             while !stop.load(Ordering::Relaxed) {
                 let begun = Instant::now();
-                match use_of(&mut caller, &token).0 {
-                    200 => accepted.push(begun),
+                match use_of(&mut caller, &token) {
+                    200 => {
+                        accepted.push(begun);
+                        good_uses.fetch_add(1, Ordering::SeqCst);
+                    }
                     code => assert_eq!(code, 500, "a node that cannot know says so"),
                 }
+                all_uses.fetch_add(1, Ordering::SeqCst);
             }
             accepted
         });
-        thread::sleep(Duration::from_millis(300));
+        wait_until("the token is used", || good_uses.load(Ordering::SeqCst) > 0);
         standby.promote().unwrap();
         let new = on_new.serve(of_new);
         log_in(&mut new.caller(), "guest");
         let replaced = Instant::now();
-        thread::sleep(Duration::from_millis(1_500));
+        let before = all_uses.load(Ordering::SeqCst);
+        wait_until("uses after that are answered", || {
+            all_uses.load(Ordering::SeqCst) >= before + USES_AFTER
+        });
         stop.store(true, Ordering::Relaxed);
         (stale.join().unwrap(), replaced)
     })
