@@ -6,7 +6,7 @@ use crate::caller::DEVICES_PATH;
 use crate::fleet::FLEET;
 use crate::program::{Sandbox, Served, wait_until};
 
-/// Sends a heartbeat of `D1`, and checks that this server shows it at once.
+/// Sends a heartbeat of `D1`, and checks that this server shows it at once (DEV-7).
 fn beat(sandbox: &Sandbox, served: &Served, token: &str) -> i64 {
     let key = sandbox.run(&["operator-key", "create", "till", "--may", "activity"]).good().stdout;
     let reply = served
@@ -22,7 +22,7 @@ fn last_active(served: &Served, token: &str) -> Value {
     reply.data()["records"][0]["lastActiveTimestamp"].clone()
 }
 
-/// Whoever else reads the data sees what has been written, and that alone.
+/// Another process sees the heartbeats that have been written, and no others.
 #[test]
 fn heartbeats_are_written_every_few_seconds() {
     let sandbox = Sandbox::with(FLEET, "UTC");

@@ -1,4 +1,4 @@
-//! "`kiosque backup FILE` takes a consistent copy while the server runs".
+//! `kiosque backup FILE` writes a consistent copy while the server runs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::caller::{DEVICES_PATH, ORDERS_PATH};
 use crate::fleet::{FLEET, fields};
 use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
-/// Makes the backup the data of a house of its own.
+/// Makes the backup the data of another folder.
 fn restored(backup: &Path) -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.data()).unwrap();
@@ -35,8 +35,8 @@ fn total(served: &Served, token: &str) -> i64 {
     reply.data()["total"].as_i64().unwrap()
 }
 
-/// Whatever was acknowledged before the backup began is in it, writers go on, and so does the
-/// server with the logins made before.
+/// All orders acknowledged before the backup began are in it. Writers continue, and so does the
+/// server, with the sessions from before.
 #[test]
 fn a_copy_made_amid_writes_is_whole() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -66,7 +66,7 @@ fn a_copy_made_amid_writes_is_whole() {
         let before = acknowledged.load(Ordering::SeqCst);
         let ran = sandbox.run(&["backup", "copy.db"]).good();
         let during = acknowledged.load(Ordering::SeqCst);
-        // Those who write were not held up for good.
+        // Writers were not blocked for the duration.
         wait_until("posts go on", || acknowledged.load(Ordering::SeqCst) > during);
         is_over.store(true, Ordering::SeqCst);
         let bytes = std::fs::metadata(sandbox.path("copy.db")).unwrap().len();
@@ -90,7 +90,7 @@ fn a_copy_made_amid_writes_is_whole() {
     assert_eq!(total(&served, &token), i64::try_from(all).unwrap());
 }
 
-/// Files of the house whose name begins as the copy's does.
+/// Files in the folder whose name begins as the copy's does.
 fn left_beside(sandbox: &Sandbox) -> Vec<String> {
     let names = std::fs::read_dir(sandbox.folder.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -99,7 +99,8 @@ fn left_beside(sandbox: &Sandbox) -> Vec<String> {
     names
 }
 
-/// Starts a backup and sends it a signal while it copies; what it came to, unless it was done.
+/// Starts a backup and sends it a signal while it copies; returns its exit status, unless it had
+/// ended.
 fn signalled(sandbox: &Sandbox, signal: &str) -> Option<ExitStatus> {
     let mut backup = sandbox.command(&["backup", "copy.db"]);
     let mut backup = backup.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -109,13 +110,13 @@ fn signalled(sandbox: &Sandbox, signal: &str) -> Option<ExitStatus> {
         std::hint::spin_loop();
     }
     let mut kill = Command::new("kill");
-    // One that has ended already is nothing to complain of.
+    // One that has ended already is no error.
     let _ = kill.arg(format!("-{signal}")).arg(backup.id().to_string()).status();
     let status = backup.wait().unwrap();
     (!sandbox.path("copy.db").exists()).then_some(status)
 }
 
-/// "kill -9 of the backup leaves no FILE and does no harm", and one that is told to stop cleans up.
+/// A backup that is killed leaves no FILE and does no harm, and one that is terminated cleans up.
 #[test]
 fn a_backup_that_ends_amid_leaves_no_file() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -137,7 +138,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
                 break;
             }
         }
-        // What is there now would be taken for what the next one does.
+        // Files that exist now would be taken for those of the next one.
         for name in left_beside(&sandbox) {
             std::fs::remove_file(sandbox.path(&name)).unwrap();
         }

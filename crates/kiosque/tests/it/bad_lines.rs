@@ -1,5 +1,5 @@
-//! Each kind of bad line is named with its number and reason and set aside masked; the good lines
-//! around it are kept.
+//! Each kind of invalid line is reported with its number and reason, and rejected with masked
+//! numbers; the valid lines around it are stored.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::fleet::{CANARIES, CARD, CARD_KEPT, FLEET, PHONE_KEPT, fields, order, 
 use crate::program::Sandbox;
 use crate::walk;
 
-/// Changes of a good order, each with what is said of it.
+/// Changes of a valid order, each with the reason of its rejection.
 const FAULTY: &[(&str, &str, &str)] = &[
     (
         "totalAmount\":250",
@@ -115,7 +115,7 @@ const FAULTY: &[(&str, &str, &str)] = &[
     ("\"orderId\":\"F", "\"orderId\":\" \",\"x\":\"F", "orderId: must not be blank"),
 ];
 
-/// A line in bytes, and how what is said of it begins.
+/// A line in bytes, and the beginning of the reason.
 type Faulty = (Vec<u8>, String);
 
 fn changed() -> impl Iterator<Item = Faulty> {
@@ -124,7 +124,7 @@ fn changed() -> impl Iterator<Item = Faulty> {
     })
 }
 
-/// Lines that are no JSON object to begin with.
+/// Lines that are no JSON object at all.
 fn broken() -> Vec<Faulty> {
     let bytes = |from: &str, to: &[u8]| {
         let line = order("B");
@@ -155,7 +155,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
     let faulty: Vec<Faulty> = changed().chain(broken()).collect();
     let mut file = Vec::new();
     for (at, (line, _)) in (0..).zip(&faulty) {
-        // A good line before each bad one, and a blank one now and then: they count as lines.
+        // A valid line before each invalid one, and a blank one now and then: they count as lines.
         let blank = if at % 5 == 4 { "\n" } else { "" };
         file.extend_from_slice(format!("{}\n{blank}", order(&format!("G{at}"))).as_bytes());
         file.extend_from_slice(line);
@@ -201,7 +201,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
     check_nowhere(&sandbox, said.as_bytes(), "orders.ndjson");
 }
 
-/// What is set aside is the line that was given, but for what is masked.
+/// A rejected line is the line from the file, except for masked values.
 fn check_content(given: &[u8], rejected: &Value) {
     let text = || rejected["text"].as_str().unwrap();
     match serde_json::from_slice::<Value>(given) {
@@ -225,7 +225,7 @@ fn check_content(given: &[u8], rejected: &Value) {
     }
 }
 
-/// No canary is in what was said, nor in any file but the one that was given.
+/// No canary is in the output, nor in any file but the input.
 pub(crate) fn check_nowhere(sandbox: &Sandbox, said: &[u8], given: &str) {
     let mut places = sandbox.files();
     places.retain(|(path, _)| path.file_name().unwrap() != given);

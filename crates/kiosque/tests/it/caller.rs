@@ -1,4 +1,4 @@
-//! A caller: HTTP/1.1 over real TLS, on one connection, that trusts the one certificate.
+//! A client: HTTP/1.1 over real TLS, on one connection, that trusts the one certificate.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -35,7 +35,7 @@ impl Reply {
         self.json["code"].as_i64().unwrap()
     }
 
-    /// The data of an answer that is a success.
+    /// Returns the data of a successful answer.
     #[track_caller]
     pub(crate) fn data(&self) -> &Value {
         assert_eq!((self.status, self.code()), (200, 200), "{self:?}");
@@ -60,13 +60,13 @@ impl Caller {
         Caller(BufReader::new(StreamOwned::new(session, stream)))
     }
 
-    /// A POST to a path under `/v8`.
+    /// Sends a POST to a path under `/v8`.
     pub(crate) fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
         self.send(&request(path, token, body));
         self.reply()
     }
 
-    /// A POST with headers of its own, each with its line end.
+    /// Sends a POST with headers of its own, each with its line end.
     pub(crate) fn call_with(&mut self, headers: &str, path: &str, body: &str) -> Reply {
         self.send(&request(path, None, body).replacen("\r\n", &format!("\r\n{headers}"), 1));
         self.reply()
@@ -106,14 +106,15 @@ impl Caller {
         stream.flush().unwrap();
     }
 
-    /// Logs in, with success, and gives the token.
+    /// Logs in, with success, and returns the token.
     pub(crate) fn log_in(&mut self, username: &str, password: &str) -> String {
         let body = format!(r#"{{"username":"{username}","password":"{password}"}}"#);
         let reply = self.call(TOKEN_PATH, None, &body);
         reply.data()["accessToken"].as_str().unwrap().to_owned()
     }
 
-    /// A POST of the operator's; an error when the server ends before it has answered.
+    /// Sends a POST to the operator's listener; an error when the server ends before it has
+    /// answered.
     pub(crate) fn operate(&mut self, path: &str, key: &str, body: &str) -> io::Result<Reply> {
         let stream = self.0.get_mut();
         stream.write_all(operator_head(path, key, body).as_bytes())?;
@@ -122,7 +123,7 @@ impl Caller {
         self.try_reply()
     }
 
-    /// The same, with something that happens between its head and its body.
+    /// The same, with a function that is called between its head and its body.
     pub(crate) fn operate_while(
         &mut self,
         path: &str,
@@ -134,7 +135,7 @@ impl Caller {
         self.try_reply()
     }
 
-    /// Sends as much of an endless stream of orders as the server lives to take.
+    /// Sends as much of an endless stream of orders as the server reads before it ends.
     pub(crate) fn stream(&mut self, key: &str, mut next: impl FnMut() -> String) -> io::Error {
         let head = format!(
             "POST /operator/v1/orders HTTP/1.1\r\nhost: localhost\r\n\

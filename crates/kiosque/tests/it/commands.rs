@@ -1,5 +1,5 @@
-//! The commands beside import: what each does, what it refuses and in which words, and that stdout
-//! is data and stderr is talk.
+//! Commands other than import: their effects, their refusals to the letter, and that data goes to
+//! stdout and messages go to stderr.
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ fn sandbox() -> Sandbox {
     Sandbox::with(FLEET, "Europe/Paris")
 }
 
+/// VER-2: the printed document is the committed one.
 #[test]
 fn openapi_prints_the_committed_document() {
     let ran = Ran::of(kiosque().arg("openapi")).good();
@@ -80,7 +81,7 @@ fn apply_names_every_fault_and_applies_nothing() {
     let said =
         format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
     assert_eq!(ran.stderr, said);
-    // East is still new.
+    // The group `east` is still new.
     let east = sandbox.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
     let ran = sandbox.run(&["apply", &east]).good();
     assert!(ran.stdout.contains("groups:   1 created"), "{}", ran.stdout);
@@ -226,7 +227,7 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
 fn verify_names_a_difference_and_exits_with_1() {
     let sandbox = sandbox();
     assert!(!sandbox.data().join("kiosque.db-wal").exists());
-    // The end of an ownership that goes on, as the file writes it, made a little earlier.
+    // The end of an ownership that continues, as the file stores it, set a little earlier.
     let path = sandbox.data().join("kiosque.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let endless = i64::MAX.to_be_bytes();
@@ -262,7 +263,7 @@ fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
         assert_eq!(status.code(), Some(0), "{}", served.stderr());
         assert_eq!(served.stdout(), "");
         assert!(std::net::TcpStream::connect(served.address()).is_err());
-        // All is in the one file.
+        // All data is in the one file.
         assert!(!sandbox.data().join("kiosque.db-wal").exists());
     }
 }

@@ -1,5 +1,5 @@
-//! The program on PostgreSQL: what happens when the database is replaced, goes away, or takes the
-//! place of a folder. Each test has servers of its own, with every commit really on disk.
+//! The program on PostgreSQL: the database is replaced, goes away, or takes over the data of a
+//! folder. Each test has servers of its own, with durable commits.
 
 mod away_standby;
 mod encryption;
@@ -17,7 +17,7 @@ use kiosque_testdb::Server;
 use crate::caller::{Caller, DEVICES_PATH, TOKEN_PATH};
 use crate::program::{Sandbox, Served, wait_until};
 
-/// Two accounts, of which one's session nobody ever replaces.
+/// Two accounts; no login replaces the session of one of them.
 const FLEET: &str = r#"
 [[group]]
 id = "g"
@@ -42,7 +42,7 @@ name = "D1"
 group = "g"
 "#;
 
-/// One of several nodes on a database: a folder for its certificate, and where its data is.
+/// One of several nodes on a database: a folder for its certificate, and the address of its data.
 struct Node {
     sandbox: Sandbox,
     store: String,
@@ -61,7 +61,7 @@ impl Node {
         crate::program::Ran::of(command.args(args).arg("--store").arg(&self.store))
     }
 
-    /// Makes the data, and a key for the operator's calls.
+    /// Creates the data, and a key for the operator's calls.
     fn furnish(&self) -> String {
         let fleet = self.sandbox.file("fleet.toml", FLEET);
         self.run(&["apply", &fleet]).good();
@@ -104,7 +104,7 @@ fn until_good(caller: &mut Caller, token: &str) -> Duration {
     begun.elapsed()
 }
 
-/// An order that is told apart by its number.
+/// Returns an order that its number identifies.
 fn order(name: &str, at: usize) -> String {
     let (device, minute) = (at % 2, at % 60);
     let time = |second| format!("2026-01-02 03:{minute:02}:{second}");

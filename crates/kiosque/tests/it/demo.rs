@@ -1,4 +1,4 @@
-//! `kiosque demo`: what it prints works as printed, and it is the same each time.
+//! `kiosque demo`: the printed calls work as printed, and the data is the same each time.
 
 use std::process::Command;
 use std::time::Instant;
@@ -17,7 +17,7 @@ fn demo(sandbox: &Sandbox, today: &str) -> Served {
     Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
 }
 
-/// What is printed from "paste these" on, run by a shell as it stands.
+/// Runs the printed lines after "paste these" in a shell, as they are.
 fn paste(served: &Served) -> Vec<Value> {
     let said = served.stdout_until("call \"$API/kioskDashboard/summary\" '{}'\n");
     let (_, calls) = said.split_once("# paste these\n").unwrap();
@@ -28,7 +28,7 @@ fn paste(served: &Served) -> Vec<Value> {
     answers.lines().map(|answer| serde_json::from_str(answer).unwrap()).collect()
 }
 
-/// Every page of every group that the first account can select, as the server sends it.
+/// Returns every page of every group that the first account can select, as the server sends it.
 fn whole(served: &Served) -> Vec<Value> {
     let mut caller = served.caller();
     let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
@@ -68,7 +68,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert!(first.len() > 10_000, "{}", first.len());
     check_dates(&first);
 
-    // Again in the same folder: nothing is made, all is as it was.
+    // Again in the same folder: nothing is created, and all is as before.
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0));
     let begun = Instant::now();
@@ -79,7 +79,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     check_dollars(&served);
     drop(served);
 
-    // "opens no operator's listener", whoever asks for one.
+    // A demo opens no operator's listener, even when one is configured.
     let mut command = sandbox.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
     command.env("KIOSQUE_OPERATOR_LISTEN", "127.0.0.1:0");
     let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
@@ -87,7 +87,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert_eq!(served.stderr(), warning);
     drop(served);
 
-    // In the folder where demos lie unless told otherwise, on the same day: the same pages.
+    // In the default folder of demos, on the same day: the same pages.
     let elsewhere = Sandbox::new();
     let folder = elsewhere.path("kiosque-demo");
     let mut command = kiosque();
@@ -117,7 +117,7 @@ fn check_dollars(served: &Served) {
     }
 }
 
-/// A kiosk is there before its first order, and the last order is of the last day.
+/// A device exists before its first order, and the last order is of the last day.
 fn check_dates(all: &[Value]) {
     let starts = all.iter().filter_map(|record| record["tradeStartTime"].as_str());
     let (first, last) = (starts.clone().min().unwrap(), starts.max().unwrap());

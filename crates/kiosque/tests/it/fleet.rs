@@ -34,12 +34,12 @@ name = "Second"
 group = "north"
 "#;
 
-/// A card and a phone number that nobody may ever read again, and how they are kept.
+/// A card and a phone number that must never be readable again, and their masked form (FMT-4).
 pub(crate) const CARD: &str = "4929000011112222";
 pub(crate) const CARD_KEPT: &str = "************2222";
 pub(crate) const PHONE: &str = "+33 6 98 76 54 32";
 pub(crate) const PHONE_KEPT: &str = "+** * ** ** 54 32";
-/// What is in an unmasked one and in no masked one.
+/// Parts that an unmasked one contains and a masked one does not.
 pub(crate) const CANARIES: [&str; 4] = ["49290000", "4929 0000", "4929-0000", "6 98 76"];
 
 /// The fields of a good order, without braces.
@@ -57,7 +57,7 @@ pub(crate) fn order(id: &str) -> String {
     format!("{{{}}}", fields(id))
 }
 
-/// A good order in which one text is another.
+/// A valid order in which one text is replaced.
 #[track_caller]
 pub(crate) fn order_with(id: &str, from: &str, to: &str) -> String {
     let good = order(id);

@@ -1,4 +1,4 @@
-//! `kiosque import orders`: what it reads, what it says, and what it leaves as it was.
+//! `kiosque import orders`: its input, its output, and the data that it leaves alone.
 
 use std::process::Stdio;
 use std::thread;
@@ -64,7 +64,7 @@ fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
         "{\"line\":2,\"orderId\":null,\"reason\":\"no JSON object\",\
          \"text\":\"nonsense ************2222\"}\n"
     );
-    // What an earlier import set aside is no longer true.
+    // Rejected lines of an earlier import are no longer valid.
     sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).good();
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
 }
@@ -113,7 +113,7 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
     let before = shown(&sandbox, "north", "D1");
     assert_eq!(before[1]["detailVOList"][0]["goodsName"], "Cola");
 
-    // The whole order is told again, and only the internal number and names may be left out.
+    // An update is the whole order again; only the internal number and names may be absent.
     let update =
         first.replace("\"tradeNoIn\":\"I1\",", "").replace(",\"goodsName\":\"Tea\"", "").replace(
             "\"totalAmount\":250",
@@ -162,7 +162,7 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
     );
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1"), [] as [Value; 0]);
-    // A new order of a later time is the new owner's.
+    // A new order of a later time belongs to the new owner.
     let file = sandbox.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
     sandbox.run(&["import", "orders", &file]).good();
     assert_eq!(shown(&sandbox, "north", "D1"), before);
@@ -177,6 +177,8 @@ fn check_nowhere_but(sandbox: &Sandbox, said: &str) {
     check_nowhere(sandbox, said.as_bytes(), "");
 }
 
+/// FMT-2: date strings are in the platform's zone. FMT-3: amounts are minor units. ORD-7, ORD-8,
+/// ORD-13, ORD-14: every field and status is the reported one. FMT-4: numbers are masked.
 #[test]
 fn an_order_shows_every_field_as_told_in_list_and_detail() {
     let sandbox = sandbox();
@@ -239,7 +241,7 @@ fn logins_and_pages_go_on_beside_an_import() {
 }
 
 /// The second page, while orders arrive: full, without a repetition, newest first, and its total
-/// never less than before.
+/// never less than before (PAGE-8).
 fn check_page(caller: &mut crate::caller::Caller, token: &str, before: u64) -> u64 {
     let path = format!("{ORDERS_PATH}?current=2&size=100");
     let reply = caller.call(&path, Some(token), r#"{"deviceCode":"D1"}"#);

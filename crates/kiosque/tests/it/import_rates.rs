@@ -1,5 +1,5 @@
-//! `kiosque import rates FILE`: "exchange rates, CSV: date,currency,usd_per_unit"; they count for
-//! sales that are there already.
+//! `kiosque import rates FILE`: exchange rates as CSV with the columns date, currency and
+//! usd_per_unit. They apply to sales that are stored already.
 
 use serde_json::json;
 
@@ -39,8 +39,8 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
     assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\n");
 }
 
-/// "Dollars are computed on reading, per day, so that rates loaded late count"; "never added at
-/// 1:1".
+/// DASH-11, DASH-12: rates that are loaded late count from then on; without a rate an amount is in
+/// no sum.
 #[test]
 fn rates_that_are_loaded_late_count_at_once() {
     let sandbox = Sandbox::with(FLEET, "Europe/Paris");
@@ -56,7 +56,8 @@ fn rates_that_are_loaded_late_count_at_once() {
     let mut caller = server.caller();
     let login = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
     let token = login.data()["accessToken"].as_str().unwrap().to_owned();
-    // From midnight of the first to midnight of the fourth, by clocks of Paris.
+    // From midnight of the first to midnight of the fourth, in Paris. DASH-8: days are those of the
+    // zone.
     let (start, end) = (1_767_222_000_000_i64, 1_767_481_200_000_i64);
     let body = json!({ "startTimestamp": start, "endTimestamp": end }).to_string();
     let mut ask = |path: &str| caller.call(path, Some(&token), &body).data().clone();
@@ -73,6 +74,6 @@ fn rates_that_are_loaded_late_count_at_once() {
     let trend = ask(TREND_PATH);
     let amounts: Vec<f64> =
         trend.as_array().unwrap().iter().map(|day| day["amount"].as_f64().unwrap()).collect();
-    // Half a cent goes to the even one: 2.50 EUR are 3.125 dollars. All together are not rounded.
+    // DASH-13: half a cent is rounded to even: 2.50 EUR are 3.125 dollars. The sum is exact.
     assert_eq!(amounts, [3.12, 3.12, 5.0]);
 }

@@ -1,4 +1,4 @@
-//! "Nothing lost": an import or a server that is killed at any moment, and what stands afterwards.
+//! An import or a server that is killed at any moment loses no acknowledged order.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -91,7 +91,7 @@ fn walked(sandbox: &Sandbox) -> Pages {
     walk::all_orders(&mut caller, &token)
 }
 
-/// What the sums come to: the orders that they count, and all that is told of them.
+/// Returns the number of orders in the sums, and the answers of the dashboard.
 fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
     let served = sandbox.serve();
     let mut caller = served.caller();
@@ -105,7 +105,7 @@ fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
     (usize::try_from(orders).unwrap(), told)
 }
 
-/// Every order once, each device's newest first, each as the file says.
+/// Checks that every order is stored once, each device's newest first, each as in the file.
 fn check_against_the_file(pages: &Pages) {
     assert_eq!(pages.len(), DEVICES);
     for (device, orders) in (0..DEVICES).zip(pages.values()) {
@@ -120,7 +120,7 @@ fn check_against_the_file(pages: &Pages) {
     }
 }
 
-/// A number that tells how a run went, so that it can be told again.
+/// Returns the seed, which repeats a run.
 fn seed() -> u64 {
     let given = std::env::var("KIOSQUE_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| RandomState::new().build_hasher().finish())
@@ -226,7 +226,7 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     println!("kill_9: {rounds} imports killed, {amid} of them with some orders stored");
 }
 
-/// Imports again; whether some orders, but not all, had been stored before.
+/// Imports again; returns whether some orders, but not all, had been stored before.
 fn check_after_kill(
     sandbox: &Sandbox,
     file: &str,
@@ -303,7 +303,7 @@ fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
     check_against_the_file(&walked(&sandbox));
 }
 
-/// Posts orders, a few at a time, until the server is gone; gives back what was answered.
+/// Posts orders, a few at a time, until the server is gone; returns the acknowledged ones.
 fn post_until_killed(
     mut caller: Caller,
     key: &str,
@@ -335,8 +335,8 @@ fn streamed(name: &str, at: usize) -> String {
     line.replace("\"K", &format!("\"{name}-"))
 }
 
-/// "answers after the durable commit": whatever was answered is there when the server comes back,
-/// whatever was not may be sent again, and nothing is there in part or twice.
+/// Orders are acknowledged after the durable commit: every acknowledged order exists when the
+/// server is back, the others may be sent again, and none is stored in part or twice.
 #[test]
 fn kill_9_of_a_server_loses_no_order_that_was_answered() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };

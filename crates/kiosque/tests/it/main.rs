@@ -1,4 +1,4 @@
-//! The program from outside: the real binary, its files, its exit status, and what it serves.
+//! The program from outside: the real binary, its files, its exit status, and its answers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod activity;

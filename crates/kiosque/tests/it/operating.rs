@@ -1,5 +1,5 @@
-//! docs/operating.md cannot rot: its walk is walked as written, in an empty folder, and prints what
-//! it shows; its settings are those of the program.
+//! Runs the commands of docs/operating.md as written, in an empty folder, and compares their output
+//! with the page; its settings are those of the program.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("../../../../docs/operating.md");
 /// Printed between two blocks.
 const NEXT: &str = "----- the next block";
 
-/// Each block to paste, and what the page shows below it.
+/// Each block to paste, and the output that the page shows for it.
 fn walk() -> Vec<(&'static str, Option<&'static str>)> {
     let steps = PAGE.split("```sh\n").skip(1).map(|rest| {
         let (pasted, rest) = rest.split_once("```").unwrap();
@@ -22,7 +22,7 @@ fn walk() -> Vec<(&'static str, Option<&'static str>)> {
     steps.collect()
 }
 
-/// A shell like that of whoever reads the page: an empty folder, and `kiosque` on the path.
+/// Runs a script in a shell like the reader's: an empty folder, and `kiosque` on the path.
 fn shell(folder: &Path, script: &str) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_kiosque"));
     let path = std::env::var("PATH").unwrap();
@@ -38,7 +38,7 @@ fn shell(folder: &Path, script: &str) -> Ran {
     Ran::of(&mut shell)
 }
 
-/// The two ports of the page are others here, so that tests can run side by side.
+/// Replaces the two ports of the page, so that tests can run side by side.
 fn with_free_ports(script: &str) -> String {
     let sockets = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let [gateway, operator] = sockets.map(|socket| socket.local_addr().unwrap().to_string());
@@ -76,7 +76,7 @@ fn the_walk_prints_what_the_page_shows() {
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
 }
 
-/// The rows of the page's table, made of what `kiosque serve --help` says.
+/// Returns the rows of the page's table, made from `kiosque serve --help`.
 fn settings() -> Vec<String> {
     let help = Ran::of(kiosque().args(["serve", "--help"])).good().stdout;
     let (_, options) = help.split_once("Options:\n").unwrap();
@@ -107,7 +107,7 @@ fn the_page_lists_the_settings_that_there_are() {
     assert_eq!(listed.collect::<Vec<_>>(), wanted, "the table should be\n{}", wanted.join("\n"));
 }
 
-/// Each name in backticks that a counter could have is one's, labels and all.
+/// Every name in backticks that may be a metric is one, labels included.
 #[test]
 fn what_the_page_watches_is_counted() {
     let sandbox = Sandbox::new();
@@ -123,7 +123,7 @@ fn what_the_page_watches_is_counted() {
     }
 }
 
-/// "A longer file, with made-up rates" is a file of rates.
+/// The larger example file is a valid file of rates.
 #[test]
 fn the_rates_of_the_example_are_rates() {
     let sandbox = Sandbox::new();

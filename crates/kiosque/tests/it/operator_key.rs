@@ -1,5 +1,5 @@
-//! `kiosque operator-key`: "prints the key alone on one line of stdout, once; the digest is kept; a
-//! revoked key is refused from the next request".
+//! `kiosque operator-key`: the key is printed once, alone on one line of stdout; only its digest is
+//! stored; a revoked key is refused from the next request.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
     assert_eq!(status(&served, ORDERS, &till, &order("o1")), 200);
     assert_eq!(status(&served, FLEETS, &till, "{}"), 403);
     assert_eq!(status(&served, FLEETS, &all, "{}"), 200);
-    // On a connection that was good a moment ago, too.
+    // On a connection that was accepted a moment ago, too.
     let mut caller = served.operator_caller();
     assert_eq!(caller.operate(ORDERS, &till, "").unwrap().status, 200);
     assert_eq!(sandbox.run(&["operator-key", "revoke", "till"]).good().stdout, "revoked till\n");
@@ -64,7 +64,7 @@ fn what_cannot_be_done_with_a_key_is_told() {
     let right = complaint(&["create", "safe", "--may", "orders,everything"]);
     assert!(right.contains("\"everything\" is no right; orders, activity, fleet"), "{right}");
     assert!(complaint(&["create", &"x".repeat(65)]).contains("longer than 64"));
-    // Where there is no data, there are no keys.
+    // Without data there are no keys.
     let bare = Sandbox::new();
     for args in [&["operator-key", "list"][..], &["operator-key", "revoke", "till"]] {
         assert!(bare.run(args).bad().stderr.contains("holds no data"), "{args:?}");
@@ -91,8 +91,8 @@ fn keys_are_listed_for_people_and_for_programs() {
     assert_eq!((&json[1]["name"], &json[1]["revokedTimestamp"]), (&"till".into(), &Value::Null));
 }
 
-/// "only the digest is kept": no key stands in a file of the data or in the log, however much is
-/// logged and however it was sent.
+/// Only the digest is stored: no file of the data and no log contains a key, at any log level and
+/// however it was sent.
 #[test]
 fn no_key_stands_in_the_data_or_in_the_log() {
     let sandbox = Sandbox::with(FLEET, "UTC");

@@ -1,10 +1,10 @@
-//! `--operator-listen`: "HTTPS with the same certificate, on its own address"; a demo "opens no
-//! operator's listener".
+//! `--operator-listen`: HTTPS with the same certificate, at an address of its own; a demo opens no
+//! operator's listener.
 
 use crate::fleet::{FLEET, order};
 use crate::program::Sandbox;
 
-/// One signal stops both, once what is under way has been answered.
+/// LIM-13: one signal stops both, once the requests under way have been answered.
 #[test]
 fn both_listeners_stop_on_one_signal() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -22,7 +22,7 @@ fn both_listeners_stop_on_one_signal() {
     assert!(!sandbox.data().join("kiosque.db-wal").exists());
 }
 
-/// "Unknown keys are ignored with one warning each", however often they come.
+/// Unknown keys of orders are ignored, with one warning each however often they occur.
 #[test]
 fn a_key_that_means_nothing_is_warned_of_once() {
     let sandbox = Sandbox::with(FLEET, "UTC");

@@ -26,7 +26,8 @@ pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The program, with a width of its own and without the settings of whoever runs the tests.
+/// The program, with a fixed terminal width and without the settings of the environment of the
+/// tests.
 pub(crate) fn kiosque() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kiosque"));
     for (name, _) in std::env::vars_os() {
@@ -38,7 +39,7 @@ pub(crate) fn kiosque() -> Command {
     command
 }
 
-/// What a command that ended left behind.
+/// The result of a command that ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: i32,
@@ -59,7 +60,7 @@ impl Ran {
         }
     }
 
-    /// The output of a command that did all it was asked.
+    /// Returns the output of a command that succeeded.
     #[track_caller]
     pub(crate) fn good(self) -> Ran {
         assert_eq!(self.status, 0, "{self:?}");
@@ -73,7 +74,7 @@ impl Ran {
         [(); 4].map(|()| numbers.next().unwrap())
     }
 
-    /// The complaint of a command that did not.
+    /// Returns the error text of a command that failed.
     #[track_caller]
     pub(crate) fn bad(self) -> Ran {
         assert_eq!(self.status, 1, "{self:?}");
@@ -81,7 +82,7 @@ impl Ran {
     }
 }
 
-/// A folder of its own for one test: the data in `data`, files beside it.
+/// A folder of its own for one test: the data in `data`, other files next to it.
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
 }
@@ -91,7 +92,7 @@ impl Sandbox {
         Sandbox { folder: TempDir::new().unwrap() }
     }
 
-    /// A house to which a fleet was applied.
+    /// A folder to which a fleet was applied.
     pub(crate) fn with(fleet: &str, zone: &str) -> Sandbox {
         let sandbox = Sandbox::new();
         let fleet = sandbox.file("fleet.toml", fleet);
@@ -107,7 +108,7 @@ impl Sandbox {
         self.folder.path().join(name)
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, content).unwrap();
@@ -118,7 +119,7 @@ impl Sandbox {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The command, not started yet, with this house's data.
+    /// Returns the command, not started yet, with this folder's data.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = kiosque();
         command.args(args).arg("--data").arg(self.data()).current_dir(self.folder.path());
@@ -129,7 +130,7 @@ impl Sandbox {
         Ran::of(&mut self.command(args))
     }
 
-    /// Imports what is given through standard input.
+    /// Imports `input` through standard input.
     pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -149,7 +150,7 @@ impl Sandbox {
         Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
     }
 
-    /// Every byte of every file in the house, by path.
+    /// Returns every byte of every file in the folder, by path.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -167,7 +168,7 @@ impl Sandbox {
     }
 }
 
-/// A program that runs until it is told to stop; killed when dropped.
+/// A program that runs until it is stopped; killed when dropped.
 pub(crate) struct Served {
     child: Child,
     stdout: Heard,
@@ -177,7 +178,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts a server and waits until it says where it listens.
+    /// Starts a server and waits until it prints its address.
     pub(crate) fn start(command: &mut Command, cert: &Path) -> Served {
         let mut served = Served::spawn(command, cert);
         served.wait_for_address();
@@ -211,14 +212,14 @@ impl Served {
         address.strip_suffix("/v8").unwrap().parse().unwrap()
     }
 
-    /// Where the operator's calls are, once the server has said so.
+    /// Returns the address of the operator's listener, once the server has printed it.
     pub(crate) fn operator(&self) -> SocketAddr {
         let said = self.stderr.until("/operator/v1\n");
         let (before, _) = said.split_once("/operator/v1\n").unwrap();
         before.rsplit_once("https://").unwrap().1.parse().unwrap()
     }
 
-    /// A caller of the operator's.
+    /// Returns a client of the operator's listener.
     pub(crate) fn operator_caller(&self) -> Caller {
         Caller::connect(self.operator(), &self.cert)
     }
@@ -227,7 +228,7 @@ impl Served {
         Caller::connect(self.address(), &self.cert)
     }
 
-    /// A caller who trusts this certificate alone.
+    /// Returns a client that trusts this certificate alone.
     pub(crate) fn caller_trusting(&self, cert: &Path) -> Caller {
         Caller::connect(self.address(), cert)
     }
@@ -236,12 +237,12 @@ impl Served {
         self.stdout.text()
     }
 
-    /// What it has said on stdout, once that has `wanted` in it.
+    /// Returns its output on stdout, once that contains `wanted`.
     pub(crate) fn stdout_until(&self, wanted: &str) -> String {
         self.stdout.until(wanted)
     }
 
-    /// What it has said on stderr, once that has `wanted` in it.
+    /// Returns its output on stderr, once that contains `wanted`.
     pub(crate) fn stderr_until(&self, wanted: &str) -> String {
         self.stderr.until(wanted)
     }
@@ -250,7 +251,7 @@ impl Served {
         self.stderr.text()
     }
 
-    /// What the process has in memory.
+    /// Returns the resident memory of the process.
     pub(crate) fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -282,13 +283,13 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // One that has ended already is nothing to complain of.
+        // One that has ended already is no error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What a program has said so far.
+/// The output of a program so far.
 struct Heard(Arc<Mutex<String>>);
 
 impl Heard {

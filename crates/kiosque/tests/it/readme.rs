@@ -1,5 +1,5 @@
-//! "On a fresh clone, the two commands of the README work as written, and the pasted calls give
-//! what the README shows."
+//! The two commands of the README work as written on a fresh clone, and the calls to paste give the
+//! answers that it shows.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn blocks(language: &str) -> Vec<&'static str> {
     README.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// Whether an answer is what is shown, where `…` stands for anything.
+/// Returns whether an answer is the one shown, where `…` matches anything.
 pub(crate) fn is_shown(answer: &str, shown: &str) -> bool {
     let Some((first, parts)) = shown.split_once('…') else { return answer == shown };
     let Some(mut rest) = answer.strip_prefix(first) else { return false };
@@ -40,7 +40,7 @@ fn the_pasted_calls_give_what_the_readme_shows() {
     demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.folder.path());
     let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
 
-    // The port is another one here, so that tests can run side by side.
+    // The port is replaced here, so that tests can run side by side.
     let calls = calls.replace("https://127.0.0.1:8443/v8", &served.base);
     let mut shell = Command::new("bash");
     let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", sandbox.folder.path()).output();

@@ -1,4 +1,5 @@
-//! The worked examples: each order that is served is held against the report, read by other code.
+//! The worked examples: each order that is served is compared with the report, which other code
+//! reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +10,7 @@ use crate::caller::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH};
 use crate::program::Sandbox;
 use crate::walk;
 
-/// Where the real report lies; `cargo xtask test` sets it.
+/// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
 
 fn example(name: &str) -> String {
@@ -24,7 +25,7 @@ fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
     apply.extend_from_slice(zone);
     sandbox.run(&apply).good();
     let mapping = example(&format!("{example_name}/mapping.toml"));
-    // What is set aside goes beside the report, so this one is a copy.
+    // Rejected rows are written next to the report, so this one is a copy.
     let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
     let import = ["import", "orders", &report, "--map", &mapping];
     let ran = sandbox.run(&import).good();
@@ -45,13 +46,13 @@ fn served(sandbox: &Sandbox, account: &str, password: &str) -> (Vec<Value>, Vec<
     (devices, orders)
 }
 
-/// Cents of a decimal number of dollars, by hand.
+/// Returns the cents of a decimal number of dollars, computed here.
 fn cents(dollars: &str) -> i64 {
     let (whole, fraction) = dollars.split_once('.').unwrap_or((dollars, ""));
     whole.parse::<i64>().unwrap() * 100 + format!("{fraction:0<2}").parse::<i64>().unwrap()
 }
 
-/// Midnight of a date that Americans write.
+/// Returns midnight of a date in American notation.
 fn midnight(date: &str) -> String {
     let parts: Vec<u32> = date.split('/').map(|part| part.parse().unwrap()).collect();
     format!("{:04}-{:02}-{:02} 00:00:00", parts[2], parts[0], parts[1])
@@ -65,7 +66,7 @@ fn rows(report: &str) -> Vec<Row> {
     reader.deserialize().map(|row| row.unwrap()).collect()
 }
 
-/// The orders that the rows tell, by transaction, as they should be served.
+/// Returns the orders in the rows, by transaction, as they should be served.
 fn expected(rows: &[Row]) -> BTreeMap<String, Value> {
     let mut orders: BTreeMap<String, Value> = BTreeMap::new();
     for row in rows {
@@ -98,7 +99,7 @@ fn expected(rows: &[Row]) -> BTreeMap<String, Value> {
 /// How many, and cents.
 type Sum = (i64, i64);
 
-/// What the rows of a year come to.
+/// The sums of the rows of a year.
 #[derive(Default)]
 struct Sold {
     year: i16,
@@ -139,8 +140,8 @@ impl Sold {
     }
 }
 
-/// Whether the dashboard tells of the report's year what the rows come to: in sum, by device, by
-/// day, and of the products that sold best.
+/// Compares the dashboard of the report's year with the rows: in sum, by device, by day, and by
+/// product.
 fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     let sold = Sold::of(rows);
     let dollars = |cents: i64| json!(cents as f64 / 100.0);
@@ -187,7 +188,8 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     println!("{} items, {sum} cents, best: {}", sold.items, ranked[0]);
 }
 
-/// What was compared: orders, lines, devices, product names, kinds of payment.
+/// Returns the numbers of the orders, lines, devices, product names and kinds of payment that were
+/// compared.
 fn compare(report: &str) -> [usize; 5] {
     let sandbox = brought_in("sales-report", &["--timezone", "America/New_York"], report);
     let (devices, orders) = served(&sandbox, "sales-report", "read-the-report");
@@ -236,7 +238,7 @@ fn each_order_of_the_sample_is_served_as_the_sample_says() {
     assert_eq!(compared[4], 2);
 }
 
-/// One row of the coffee machine's export, as it should be served.
+/// Returns one row of the coffee machine's export, as it should be served.
 fn cup(row: &csv::StringRecord) -> Value {
     let cell = |at: usize| row.get(at).unwrap().trim();
     let price = cell(3).trim_end_matches('€').trim().replace(',', ".");

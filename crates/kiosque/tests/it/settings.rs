@@ -1,10 +1,10 @@
-//! Settings: a flag before a variable before the file, wherever they stand.
+//! Settings: a flag precedes a variable and that precedes the file, in any position.
 
 use crate::caller::{DEVICES_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
 use crate::program::{Ran, Sandbox, Served, kiosque};
 
-/// Largest page size that a server grants, as its refusal names it.
+/// Returns the largest page size of a server, from its refusal (PAGE-4).
 fn largest_page(served: &Served) -> String {
     let mut caller = served.caller();
     let token = caller.log_in("walker", "secret");
@@ -57,7 +57,7 @@ fn common_flags_may_stand_before_or_after_the_arguments() {
     let mut places = 0;
     for words in [&["import", "orders", &orders][..], &["archive", "--before", "2026-01-01"]] {
         for at in 0..=words.len() {
-            // A flag's value stands beside it.
+            // The value of a flag follows it.
             if at > 0 && words[at - 1] == "--before" {
                 continue;
             }
@@ -120,7 +120,7 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{args:?}");
     }
-    // Nobody named one: it is UTC, and that is recorded too.
+    // Without a zone it is UTC, and that is recorded, too (FMT-2).
     let plain = Sandbox::new();
     let fleet = plain.file("fleet.toml", FLEET);
     plain.run(&["apply", &fleet]).good();

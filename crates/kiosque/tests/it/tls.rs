@@ -1,4 +1,4 @@
-//! HTTPS only: the certificate that is made, the one that is given, and plain HTTP.
+//! HTTPS only (ADDR-5): the generated certificate, a configured one, and plain HTTP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -90,14 +90,14 @@ fn plain_http_is_not_answered() {
         format!("POST /v8/{TOKEN_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // Closed, or reset, and not one byte of HTTP.
+    // Closed, or reset, without one byte of HTTP.
     let _ = stream.read_to_end(&mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
     served.caller().log_in("walker", "secret");
 }
 
-/// A new certificate needs no restart, and SIGHUP no patience; "keeps the old one with one log
-/// line, and is tried again when it changes".
+/// A new certificate needs no restart, and is read at once on SIGHUP. One that cannot be used
+/// leaves the old one in place with one log line, and is read again when it changes.
 #[test]
 fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     let sandbox = Sandbox::with(FLEET, "UTC");

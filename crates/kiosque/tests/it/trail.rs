@@ -1,4 +1,4 @@
-//! The audit trail of the real program; and that no secret stands in it, nor anywhere else.
+//! The audit trail of the real program; and that neither it nor anything else contains a secret.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::fleet::FLEET;
 use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
-/// The trail as it stands, the oldest first.
+/// Returns the trail, the oldest entry first.
 fn trail(sandbox: &Sandbox) -> Vec<Happened> {
     let data = sandbox.data();
     let opening = OpenOptions {
@@ -29,7 +29,7 @@ fn trail(sandbox: &Sandbox) -> Vec<Happened> {
     page.entries.into_iter().rev().map(|entry| entry.happened).collect()
 }
 
-/// The trail once it is as wanted.
+/// Waits until the trail is as wanted, and returns it.
 fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
     let mut now = Vec::new();
     wait_until("the trail is as wanted", || {
@@ -44,7 +44,7 @@ fn guess(served: &Served, name: &str, password: &str) -> i64 {
     served.caller().call(TOKEN_PATH, None, &body).code()
 }
 
-/// "who applied what": commands tell what they did, also when that was nothing.
+/// Commands record their changes in the trail, also when there were none.
 #[test]
 fn commands_tell_what_they_did() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -81,7 +81,7 @@ fn commands_tell_what_they_did() {
     );
 }
 
-/// Refused logins are written "together about once a second and at shutdown".
+/// Refused logins are written together, about once a second and at shutdown.
 #[test]
 fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -100,8 +100,8 @@ fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
     assert_eq!(told, [one, one, one, (AuditEvent::LoginRefused, Some("walker"), 3)]);
 }
 
-/// "`trusted_proxies` says whose `X-Forwarded-For` counts": a flag, a variable, a text or a list in
-/// a file.
+/// `trusted_proxies` can be given as a flag, a variable, a text or a list in a file (LIM-7: the
+/// source of a login).
 #[test]
 fn trusted_proxies_can_be_named_everywhere() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -138,7 +138,7 @@ fn trusted_proxies_can_be_named_everywhere() {
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
-/// "Retention: setting `audit_retention`": a server purges what is older as soon as it starts.
+/// The setting `audit_retention`: a server deletes older entries as soon as it starts.
 #[test]
 fn what_is_older_than_its_retention_is_purged() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -152,8 +152,8 @@ const RIGHT: &str = "canary-right-password";
 const WRONG: &str = "canary-wrong-password";
 const NAME: &str = "canary-typed-as-a-name";
 
-/// "passwords, tokens, and login names that do not exist (people type passwords there) stand
-/// nowhere": not in the data, not in what is said at debug level, not in the trail.
+/// Passwords, tokens and unknown login names (people type passwords there) are stored nowhere: not
+/// in the data, not in the log at debug level, not in the trail.
 #[test]
 fn no_secret_stands_anywhere() {
     let sandbox = Sandbox::new();
@@ -176,7 +176,7 @@ fn no_secret_stands_anywhere() {
             assert!(!holds(bytes, secret), "{secret} stands in {place}");
         }
     }
-    // The search sees what is there.
+    // The search finds text that is there.
     for (what, place) in [
         ("walker", "kiosque.db"),
         ("loginRefused", "kiosque.db"),
@@ -188,7 +188,7 @@ fn no_secret_stands_anywhere() {
     }
 }
 
-/// Sends secrets wherever one can be sent, and says which those are.
+/// Sends secrets wherever one can be sent, and returns them.
 fn tell_secrets(served: &Served) -> Vec<String> {
     let mut caller = served.caller();
     let mut secrets = vec![RIGHT.to_owned(), WRONG.to_owned(), NAME.to_owned()];
@@ -200,7 +200,7 @@ fn tell_secrets(served: &Served) -> Vec<String> {
         assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
         secrets.push(token);
     }
-    // From a place that is known and from one that is not; within and beyond what may fail.
+    // From a known source and from an unknown one; within and beyond the free failures.
     for _ in 0..12 {
         assert_eq!(guess(served, "walker", WRONG), -2);
         guess(served, "guest", WRONG);
@@ -208,7 +208,7 @@ fn tell_secrets(served: &Served) -> Vec<String> {
         guess(served, RIGHT, NAME);
         guess(served, &format!("{NAME} {}", "x".repeat(80)), WRONG);
     }
-    // What is no login, or no token, has a secret in it all the same.
+    // Invalid logins and tokens contain a secret, too.
     for body in [
         format!(r#"{{"username":"{NAME}"}}"#),
         format!(r#"{{"username":["{NAME}"],"password":{{"{WRONG}":1}}}}"#),

@@ -1,4 +1,4 @@
-//! Walks pages to their end, as an integrator does.
+//! Reads pages to their end, as an integrator does (PAGE-7).
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::caller::{Caller, DEVICES_PATH, ORDERS_PATH};
 
-/// Every record of a paginated call, and whether the pages agree with their own totals.
+/// Returns every record of a paged call, and checks that the pages agree with their totals.
 pub(crate) fn pages(
     caller: &mut Caller,
     path: &str,

@@ -1,6 +1,5 @@
-//! Accounts: "What `apply` takes away ends at once: a changed password, a disabled account or API
-//! access off deletes the session row in the same transaction; a group revoked or deactivated while
-//! selected answers as below."
+//! AUTH-24, SCOPE-5: a changed password, a disabled account or disabled API access deletes the
+//! session in the transaction of `apply`; a group that is revoked or deactivated does not.
 
 use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
@@ -16,8 +15,8 @@ fn new_hash(hash: &str) -> NewHashes {
     NewHashes::from([("ops".to_owned(), hash.to_owned())])
 }
 
-/// "a changed password, a disabled account or API access off deletes the session row"; anything
-/// else leaves it, and other accounts' sessions stay.
+/// AUTH-24: each of the three ends the session. Anything else leaves it, and the sessions of other
+/// accounts stay.
 #[tokio::test]
 async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
     let ops = || known_account("ops");
@@ -59,8 +58,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
     }
 }
 
-/// "a fault anywhere … and nothing is applied": a fault elsewhere in the fleet takes the end of the
-/// session back, too.
+/// A fault elsewhere in the fleet rolls the end of the session back.
 #[tokio::test]
 async fn a_fault_ends_no_session() {
     let fixture = TestStore::furnished().await;
@@ -71,7 +69,7 @@ async fn a_fault_ends_no_session() {
     assert!(fixture.store.session(&session, NOW).await.is_ok());
 }
 
-/// "What `apply` takes away ends at once": also for a login that had checked its password before.
+/// AUTH-24: a login that had compared its password before the change is refused, too.
 #[tokio::test]
 async fn what_is_taken_away_during_a_login_counts() {
     let cases: [(AccountEntry, NewHashes, Refusal); 4] = [
@@ -101,8 +99,8 @@ async fn what_is_taken_away_during_a_login_counts() {
     }
 }
 
-/// "default group: the first *active* group in the account's own order"; "a list inside an entry,
-/// when given, replaces the whole list".
+/// AUTH-4, AUTH-5: the groups of an account in its own order. A list in an entry replaces the whole
+/// list.
 #[tokio::test]
 async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let fixture = TestStore::furnished().await;
@@ -131,7 +129,7 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     assert_eq!(opened().await, seen("b", "b a"), "what is not named stays");
 }
 
-/// "password: needed when the account is new".
+/// A new account needs a password.
 #[tokio::test]
 async fn a_new_account_needs_a_password() {
     let fixture = TestStore::furnished().await;

@@ -1,5 +1,5 @@
-//! When devices were last active: "visible to the next request on that node", and written to the
-//! ledger now and then.
+//! DEV-7: the last activity of devices, visible to the next request on the same node, and written
+//! to the ledger now and then.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn a_heartbeat_is_seen_by_the_next_read() {
     assert_eq!(page(&fixture, "a", Some(1), small(2)).await, (2, "d2@600000".to_owned()));
 }
 
-/// Written once, in a few transactions, and there for whoever opens the data later.
+/// Written once, in a few transactions, and visible to every process that opens the data later.
 #[tokio::test]
 async fn what_was_heard_is_written_once() {
     let fixture = TestStore::furnished().await;
@@ -86,7 +86,7 @@ async fn what_was_heard_is_written_once() {
     let want: Vec<String> =
         codes.iter().zip(1..).map(|(code, at)| format!("{code}|{at}")).collect();
     assert_eq!(rows(&fixture), want);
-    // The same again is nothing new.
+    // The same heartbeats again change nothing.
     hear(&fixture, &beats).await;
     assert_eq!(fixture.store.unwritten_activity(), 0);
     assert_eq!(fixture.store.write_activity().await.unwrap(), 0);
@@ -95,8 +95,8 @@ async fn what_was_heard_is_written_once() {
     assert!(told.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{told}");
 }
 
-/// Only forwards: neither a late heartbeat nor a late write takes activity back. "An order counts
-/// as activity at its trade's start."
+/// Activity only moves forwards, whether a heartbeat or a write is late. An order is activity at
+/// the start of its trade.
 #[tokio::test]
 async fn activity_only_moves_forwards() {
     let fixture = TestStore::furnished().await;
@@ -133,8 +133,8 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
     assert_eq!(rows(&fixture), ["d1|999", "d1|1000"]);
 }
 
-/// "unknown devices rejected by name"; the rest of the batch is kept, and a device that is applied
-/// afterwards is known.
+/// Unknown devices are rejected by name; the rest of the batch is stored, and a device that is
+/// applied afterwards is known.
 #[tokio::test]
 async fn devices_that_nobody_knows_are_named() {
     let fixture = TestStore::furnished().await;
@@ -150,7 +150,7 @@ async fn devices_that_nobody_knows_are_named() {
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4 x9@3");
 }
 
-/// What could not be written is still seen, and written by the next attempt.
+/// Heartbeats that could not be written are still visible, and written by the next attempt.
 #[tokio::test]
 async fn a_busy_store_loses_no_heartbeat() {
     let fixture = TestStore::furnished().await;
@@ -161,7 +161,7 @@ async fn a_busy_store_loses_no_heartbeat() {
     let holder = fixture.data.occupy().await;
     let begun = std::time::Instant::now();
     let failed = fixture.store.write_activity().await;
-    // PostgreSQL does not tell that others are in the way from that it does not answer.
+    // PostgreSQL does not distinguish a lock that others hold from a server that does not answer.
     assert!(matches!(failed, Err(Error::Busy(_) | Error::Unreachable(_))), "{failed:?}");
     assert!(begun.elapsed() >= Duration::from_millis(900), "it waits for its turn");
     holder.end().await;

@@ -1,6 +1,6 @@
-//! Applying a fleet: "Declarative and repeatable: what is named is created or changed, what is not
-//! named stays; a list inside an entry, when given, replaces the whole list; … a fault anywhere
-//! names the entry and nothing is applied."
+//! Applying a fleet is declarative and repeatable: entries are created or changed, absent ones
+//! stay, a list in an entry replaces the whole list, and a fault anywhere names the entry and
+//! applies nothing.
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{Currency, Minor};
@@ -48,13 +48,13 @@ fn one_of_each_unnamed() -> Fleet {
     }
 }
 
-/// "Declarative and repeatable: … what is not named stays".
+/// Applying a fleet again changes nothing.
 #[tokio::test]
 async fn what_is_named_again_is_unchanged() {
     let fixture = TestStore::new().await;
     assert_eq!(fixture.apply(one_of_each()).await.unwrap(), all(counts(1, 0, 0)));
     let rows = fixture.rows();
-    // How often a fleet was applied is told beside it.
+    // The number of applications is stored elsewhere.
     let told = |row: &str| row.starts_with("counters|") || row.starts_with("audit|");
     let but_told =
         |rows: &[String]| rows.iter().filter(|row| !told(row)).cloned().collect::<Vec<_>>();
@@ -65,7 +65,7 @@ async fn what_is_named_again_is_unchanged() {
     assert_eq!(fixture.apply(Fleet::default()).await.unwrap(), Applied::default());
 }
 
-/// "what is named is created or changed, what is not named stays".
+/// Each change of each kind of entry is counted, and absent entries stay.
 #[tokio::test]
 async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
     let named = |change: fn(&mut Fleet)| {
@@ -117,7 +117,7 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
     }
 }
 
-/// "a list inside an entry, when given, replaces the whole list".
+/// A list in an entry replaces the whole list.
 #[tokio::test]
 async fn a_list_replaces_the_whole_list() {
     let fixture = TestStore::new().await;
@@ -129,8 +129,8 @@ async fn a_list_replaces_the_whole_list() {
     assert_eq!(fixture.ask("select total_curr_stock from devices"), ["9"]);
 }
 
-/// "a fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and nothing is
-/// applied": and all are told at once.
+/// A fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
+/// nothing; all faults are reported at once.
 #[tokio::test]
 async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     let fixture = TestStore::furnished().await;
@@ -166,8 +166,7 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     );
 }
 
-/// "what is named is created": what the same fleet brings can be used in it: groups and products
-/// come first.
+/// Entries may refer to others of the same fleet: groups and products are applied first.
 #[tokio::test]
 async fn entries_of_one_fleet_may_name_each_other() {
     let fixture = TestStore::new().await;

@@ -1,5 +1,5 @@
-//! Archive marks: "Archiving moves the mark up to the first order that is not older than the given
-//! time; a late arrival stays current until all before it are old."
+//! Archive marks: archiving advances the mark of a device up to the first order that is not older
+//! than the given time (ORD-5).
 
 use kiosque_model::UnixMs;
 use kiosque_store::{Archived, History};
@@ -10,8 +10,8 @@ async fn current(fixture: &TestStore) -> Vec<String> {
     fixture.list("a", "d1", History::Left, NOW).await.unwrap()
 }
 
-/// "Archiving moves the mark up to the first order that is not older than the given time";
-/// "'Current' orders are those above the archive mark; `includeHistory` moves the lower bound".
+/// ORD-5: the mark advances up to the first order that is not older. ORD-4: current orders are
+/// those above the mark.
 #[tokio::test]
 async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
     let fixture = TestStore::furnished().await;
@@ -25,7 +25,7 @@ async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
     assert_eq!(current(&fixture).await, ["o3"]);
     let all = fixture.list("a", "d1", History::Included, NOW).await.unwrap();
     assert_eq!(all, ["o3", "o2", "o1"]);
-    // A time that lies further back brings nothing back.
+    // An earlier time restores nothing.
     for before in [21, 5, 0] {
         let archived = fixture.store.archive(UnixMs(before)).await.unwrap();
         assert_eq!(archived, Archived::default());
@@ -38,7 +38,7 @@ async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// "a late arrival stays current until all before it are old".
+/// ORD-5: a late arrival stays current until all orders before it are archived.
 #[tokio::test]
 async fn a_late_arrival_stays_current_until_all_before_it_are_old() {
     let fixture = TestStore::furnished().await;
@@ -50,8 +50,7 @@ async fn a_late_arrival_stays_current_until_all_before_it_are_old() {
     assert_eq!(current(&fixture).await, [""; 0]);
 }
 
-/// "Archiving moves the mark" of every device: here are more marks than one transaction
-/// raises.
+/// Every device is archived: here are more marks than one transaction advances.
 #[tokio::test]
 async fn every_device_is_archived_however_many_there_are() {
     let fixture = TestStore::furnished().await;

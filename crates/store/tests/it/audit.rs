@@ -1,5 +1,5 @@
-//! The audit trail: "who logged in, switched, logged out, was refused, was replaced by whom
-//! (address, time, request id); who applied what".
+//! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
+//! time and request id, and every change of the fleet.
 
 use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
 use kiosque_model::fleet::{AccountEntry, Fleet};
@@ -30,7 +30,7 @@ async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
     fixture.store.audit(ask).await.unwrap().entries
 }
 
-/// An entry on one line, what is not told left out.
+/// Returns an entry on one line, without absent fields.
 fn line(entry: &AuditEntry) -> String {
     let told = &entry.happened;
     let mut line = format!("{} {} {}", entry.entry_no, told.at.0 - NOW.0, told.event.name());
@@ -61,7 +61,7 @@ fn line(entry: &AuditEntry) -> String {
     line
 }
 
-/// Every change of a session and every act, told in the transaction that it happened in.
+/// Every change of a session and every command is recorded in its own transaction.
 #[tokio::test]
 async fn the_trail_tells_a_story_from_its_end() {
     let fixture = TestStore::furnished().await;
@@ -72,7 +72,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     let switch = fixture.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
     let third = PresentedToken::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
     fixture.store.log_out(third.clone(), origin(there, at(4))).await.unwrap();
-    // What was refused is not told, and what was over is not replaced.
+    // A refused change is not recorded, and an expired session is not replaced.
     assert!(fixture.store.log_out(third, origin(there, at(5))).await.is_err());
     log_in(&fixture, origin(here, at(6)), 2).await;
     log_in(&fixture, origin(here, at(8)), 100).await;
@@ -120,7 +120,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     );
 }
 
-/// A session that an older program opened is told, too, though nothing is known of it.
+/// A session that an older program opened is recorded as replaced, though its origin is unknown.
 #[tokio::test]
 async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
     let fixture = TestStore::furnished().await;
@@ -134,7 +134,7 @@ async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
     );
 }
 
-/// Refusals as the server tells them: of some account, or of none.
+/// Refused logins as the server records them: of an account, or of none.
 async fn fill(fixture: &TestStore, count: i64) {
     let happened = (0..count).map(|number| {
         let account = ["ops", "other"].get(usize::try_from(number % 3).unwrap());
@@ -148,8 +148,8 @@ async fn fill(fixture: &TestStore, count: i64) {
     fixture.store.record_events(happened.collect()).await.unwrap();
 }
 
-/// "newest first, filters `account`, `sinceTimestamp`, `limit`": pages of any size are the whole,
-/// each entry once, also while others are added.
+/// Newest first, with the filters `account`, `sinceTimestamp` and `limit`: pages of any size
+/// contain each entry once, also while others are added.
 #[tokio::test]
 async fn pages_of_any_size_are_the_whole_trail() {
     let fixture = TestStore::new().await;
@@ -197,7 +197,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
     assert_eq!([first.entries, second].concat(), all);
 }
 
-/// What is told late is found by its time, not by its number.
+/// An entry that is written late is found by its time, not by its number.
 #[tokio::test]
 async fn a_refusal_that_is_told_late_is_found() {
     let fixture = TestStore::new().await;
@@ -211,8 +211,8 @@ async fn a_refusal_that_is_told_late_is_found() {
     assert_eq!(found.iter().map(|one| one.entry_no).collect::<Vec<_>>(), [4, 2]);
 }
 
-/// "purge from the old end, in short transactions"; the trail is otherwise never changed, and a
-/// number is given once.
+/// Old entries are deleted in short transactions; the trail is otherwise never changed, and a
+/// number is used once.
 #[tokio::test]
 async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
     let fixture = TestStore::new().await;

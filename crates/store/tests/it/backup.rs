@@ -1,4 +1,4 @@
-//! "a consistent copy while the server runs": a snapshot, which no writer holds up or begins anew.
+//! A consistent copy while the server runs: a snapshot that no writer blocks or restarts.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::test_store::{TestData, TestStore, order, record};
 
-/// A desk with data for several steps of a copy.
+/// A store with data for several steps of a copy.
 async fn laden() -> TestStore {
     let fixture = TestStore::furnished_on(TestData::folder()).await;
     let head = "x".repeat(20_000);
@@ -30,15 +30,15 @@ fn orders_in(file: &Path) -> i64 {
     copy.query_row("select count(*) from orders", [], |row| row.get(0)).unwrap()
 }
 
-/// Files beside the data, but for SQLite's own.
+/// Files next to the data, except SQLite's own.
 fn files(fixture: &TestStore) -> Vec<String> {
     let entries = std::fs::read_dir(fixture.data.files()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("copy")).collect()
 }
 
-/// Orders, of another process, too, that come in between any two steps are not in the copy, are not
-/// held up by it, and do not begin it anew.
+/// Orders, of another process, too, that are written between any two steps are not in the copy, do
+/// not wait for it, and do not restart it.
 #[tokio::test]
 async fn writes_amid_a_copy_neither_show_nor_disturb() {
     let fixture = laden().await;
@@ -54,7 +54,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     let (mut seen, mut at) = (Vec::new(), 0);
     while let Some(copied) = steps.recv().await {
         seen.push(copied);
-        // A copy that is begun anew by each write would never end.
+        // A copy that each write restarts would never end.
         assert!(seen.len() < 100, "{seen:?}");
         fixture.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
         fixture.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
@@ -71,7 +71,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// PostgreSQL has tools of its own, and says so before there is a file.
+/// PostgreSQL has tools of its own: the command refuses and names them before it creates a file.
 #[tokio::test]
 async fn postgresql_is_left_to_its_own_tools() {
     let fixture = TestStore::on(TestData::postgres()).await;
@@ -91,8 +91,8 @@ async fn a_copy_that_is_stopped_leaves_no_file() {
     assert_eq!(files(&fixture), [""; 0]);
 }
 
-/// Two at a time do not write into each other; what a crash left is begun anew, for its owner's
-/// eyes.
+/// Two backups at a time do not write into one file; a file left by a crash is written again,
+/// readable for its owner alone.
 #[tokio::test]
 async fn one_backup_at_a_time_writes_a_file() {
     use std::os::unix::fs::PermissionsExt;
@@ -114,7 +114,7 @@ async fn one_backup_at_a_time_writes_a_file() {
     assert!(std::fs::metadata(file(&fixture)).unwrap().len() < 50_000_000);
 }
 
-/// A link that somebody laid where the copy would be written leads nowhere.
+/// A symbolic link at the path of the copy is not followed.
 #[tokio::test]
 async fn a_link_in_its_place_is_not_followed() {
     let fixture = TestStore::furnished_on(TestData::folder()).await;

@@ -1,4 +1,4 @@
-//! Chance that is the same again for the same seed.
+//! Random numbers that are the same for the same seed.
 
 pub(crate) struct Chance(u64);
 
@@ -46,7 +46,7 @@ impl Chance {
     }
 }
 
-/// How often a test is done: the full size is for `cargo xtask soak`.
+/// The number of repetitions of a test: the full size is for `cargo xtask soak`.
 pub(crate) fn size(small: u64, full: u64) -> u64 {
     if std::env::var_os("KIOSQUE_SOAK").is_some() { full } else { small }
 }

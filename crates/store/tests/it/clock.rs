@@ -1,4 +1,5 @@
-//! "Node clocks checked against the database's": a node whose clock is off answers for no session.
+//! Clocks of nodes are compared with the database's: a node whose clock is off answers for no
+//! session.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use kiosque_store::{Error, OpenOptions, Refused, SessionLease, Store};
 
 use crate::test_store::{NOW, TestData, TestStore, opening};
 
-/// What the database's clock says.
+/// Returns the time of the database's clock.
 fn right_time(fixture: &TestStore) -> i64 {
     let sql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms";
     fixture.ask(sql)[0].parse().unwrap()
@@ -30,6 +31,6 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
         assert!(!held.is_off, "{held:?}");
         store.session(&session, NOW).await.unwrap();
     }
-    // A file has no clock to be held against.
+    // A file has no clock to compare with.
     assert_eq!(TestStore::on(TestData::folder()).await.store.check_clock(NOW), None);
 }

@@ -1,5 +1,4 @@
-//! What a dashboard remembers is what it would read: whatever moves it is seen by the next request,
-//! whoever moved it.
+//! The dashboard cache is exact: every change shows in the next answer, whichever process made it.
 
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ fn sale(id: &str, code: &str, at: i64, currency: &str, amount: i64) -> Incoming 
     sold(order(id, code, at), sale)
 }
 
-/// What both functions answer at a time, for a range.
+/// Returns the answers of both functions at a time, for a range.
 async fn told(
     store: &Store,
     session: &PresentedToken,
@@ -42,11 +41,11 @@ async fn told(
     (summary, store.sales_trend(session, now, ask).await.unwrap())
 }
 
-/// A store that remembers, and who asks it.
+/// A store with a cache, and its client.
 struct Watched {
     fixture: TestStore,
     session: PresentedToken,
-    /// What it said last.
+    /// Its last answers.
     before: (Summary, Vec<(Day, Turnover)>),
     now: UnixMs,
 }
@@ -62,13 +61,13 @@ impl Watched {
         Watched { fixture, session, before, now: NOW }
     }
 
-    /// The store of another process, which remembers nothing.
+    /// Returns the store of another process, whose cache is empty.
     async fn other(&self) -> Store {
         open(&self.fixture.data, None).await.unwrap()
     }
 
-    /// What is asked now is answered as by a store that remembers nothing, whether it is asked for
-    /// the first time or again; and it is not what it was before.
+    /// Checks that the answers equal those of a store without a cache, at the first request and at
+    /// the next, and that they differ from the last ones.
     async fn sees(&mut self, what: &str) {
         let range = (0, DAY_MS);
         let read = told(&self.other().await, &self.session, self.now, range).await;
@@ -127,7 +126,7 @@ async fn the_fleet_is_seen() {
     watched.applies("a device that is not enabled", vec![off]).await;
     let moved = DeviceEntry { group: Some(group_id("b")), ..known_device("d2") };
     watched.applies("a device that moves", vec![moved]).await;
-    // It moves by itself when its time has come.
+    // The answer changes by itself when the time has come.
     let since = Some(NOW.plus_ms(1_000));
     let moves = DeviceEntry { since, group: Some(group_id("b")), ..known_device("d1") };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
@@ -158,7 +157,7 @@ async fn signs_of_life_are_seen() {
     watched.sees("a heartbeat that another process wrote").await;
 }
 
-/// What the range has less of is counted, and what it has more of is read.
+/// Days that a cached range has in common are counted from the cache, and others are read.
 #[tokio::test]
 async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     let watched = Watched::new().await;
@@ -189,7 +188,7 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     assert_eq!(answers, [6, 3, 3, 2, 2, 3, 2, 4, 1, 0]);
 }
 
-/// A file is not read again for what is known; this is how it shows.
+/// Cached days are not read from the file again; the test observes that.
 #[tokio::test]
 async fn what_nothing_has_moved_is_not_read_again() {
     let fixture = TestStore::furnished_on(TestData::folder()).await;

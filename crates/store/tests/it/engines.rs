@@ -1,4 +1,4 @@
-//! Both engines do the same: the same history leaves the same answers and the same rows.
+//! Both engines do the same: the same history gives the same answers and the same rows.
 
 mod player;
 mod steps;
@@ -12,8 +12,7 @@ use crate::test_store::{TestData, TestStore};
 
 const STEPS: i64 = 60;
 
-/// "Every operation … answers alike on both engines": what each step of a history came to, and what
-/// is left of all.
+/// Every step of a history has the same result on both engines, and the rows are equal at the end.
 #[tokio::test]
 async fn histories_are_the_same_on_both_engines() {
     for seed in 0..size(20, 500) {

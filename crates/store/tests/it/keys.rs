@@ -1,5 +1,5 @@
-//! The operator's keys: "only the digest is kept"; "a revoked key is refused from the next
-//! request".
+//! The operator's keys: only the digest is stored, and a revoked key is refused from the next
+//! request.
 
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyHolder, RevokedKey};
@@ -39,7 +39,7 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     assert_eq!(told, [(5, Some(UnixMs(7))), (9, None)]);
 }
 
-/// Of a key nothing stands in the data but its digest.
+/// The data contains only the digest of a key.
 #[tokio::test]
 async fn no_key_stands_in_the_data() {
     let fixture = TestStore::new().await;

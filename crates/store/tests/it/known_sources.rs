@@ -1,4 +1,4 @@
-//! "sources that logged in before are exempt": which those are.
+//! LIM-9: which sources are known to an account.
 
 use kiosque_model::{LoginName, Source, UnixMs};
 use kiosque_store::SourceStatus;
@@ -23,7 +23,8 @@ async fn knows(fixture: &TestStore, source: &str, now: UnixMs) -> bool {
     known.unwrap().1 == SourceStatus::Known
 }
 
-/// "IPv4 whole, IPv6 by its /64"; for the account that logged in, and from its login on.
+/// LIM-7, LIM-9: an IPv4 address, or the /64 of an IPv6 address, is known to the account that
+/// logged in, from its login on.
 #[tokio::test]
 async fn a_login_makes_its_source_known_to_its_account() {
     let fixture = TestStore::furnished().await;
@@ -50,7 +51,7 @@ async fn a_login_makes_its_source_known_to_its_account() {
     assert!(fixture.store.credentials_for(&name("nobody"), place, NOW).await.unwrap().is_none());
 }
 
-/// "bounded per account e.g. 32 newest, forgotten after 90 days or so".
+/// LIM-9: the latest 32 are known, for 90 days.
 #[tokio::test]
 async fn the_newest_are_kept_for_ninety_days() {
     let fixture = TestStore::furnished().await;

@@ -5,17 +5,17 @@ use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
 
 use crate::test_store::{TestData, TestStore, open, opening};
 
-/// "Every statement is *prepared* on both engines by a test".
+/// Every statement can be prepared on both engines.
 #[tokio::test]
 async fn every_statement_compiles() {
     for data in [TestData::folder(), TestData::postgres()] {
         let count = TestStore::on(data).await.store.prepare_all().await.unwrap();
-        // Every module's list is in it: no list is shorter than this all together.
+        // The list of every module is included: together they are at least as long.
         assert!(count >= 84, "only {count} statements");
     }
 }
 
-/// "migrations with checksums": what has run is not run again.
+/// A migration that has run is not run again; its checksum identifies it.
 #[tokio::test]
 async fn data_that_is_opened_again_is_as_it_was() {
     let fixture = TestStore::furnished().await;
@@ -29,7 +29,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
     );
 }
 
-/// "migrations with checksums": data of another program or of a newer one is refused, untouched.
+/// Data of another program or of a newer one is refused and not changed.
 #[tokio::test]
 async fn data_of_another_program_is_refused() {
     for (tampered, said) in [
@@ -50,8 +50,8 @@ async fn data_of_another_program_is_refused() {
     }
 }
 
-/// "Whichever command makes the data records the time zone (UTC when none is given); later an
-/// absent option means the recorded one, and a different one is refused with both named."
+/// FMT-2: the command that creates the data records the time zone, UTC without one. Later an absent
+/// option means the recorded zone, and a different one is refused with both named.
 #[tokio::test]
 async fn the_time_zone_is_recorded_once() {
     let paris = Zone::named("Europe/Paris").unwrap();
@@ -71,7 +71,7 @@ async fn the_time_zone_is_recorded_once() {
     assert!(open(&data, Some(&utc)).await.is_ok());
 }
 
-/// "`kiosque` writes nothing else into the folder": where data is expected, none is made.
+/// Where data is expected, none is created.
 #[tokio::test]
 async fn absent_data_can_be_refused() {
     for data in [TestData::folder(), TestData::postgres()] {

@@ -1,4 +1,4 @@
-//! The store alone, on real files: one module for each thing that it keeps.
+//! The store alone, on real files: one module for each kind of data.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod accounts;

@@ -1,5 +1,5 @@
-//! Who owned which device when: "The first known owner owns all earlier time; a move takes effect
-//! when it is applied (or at its `since`)."
+//! The owners of devices over time: the first known owner owns all earlier time, and a move takes
+//! effect when it is applied, or at its `since` (SCOPE-6).
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
@@ -21,7 +21,7 @@ async fn orders(fixture: &TestStore, group: &str, now: UnixMs) -> Option<Vec<Str
     fixture.list(group, "d1", History::Included, now).await
 }
 
-/// Where each millisecond's order lands, told by group.
+/// Returns the group to which an order of each millisecond belongs.
 async fn owners(fixture: &TestStore, times: &[i64]) -> Vec<String> {
     let orders = times.iter().map(|ms| order(&format!("t{ms}"), "d1", *ms)).collect();
     fixture.sell(orders).await;
@@ -30,7 +30,7 @@ async fn owners(fixture: &TestStore, times: &[i64]) -> Vec<String> {
     fixture.ask(sql)
 }
 
-/// "The first known owner owns all earlier time", whatever `since` it came with.
+/// The first owner owns all earlier time, whatever its `since`.
 #[tokio::test]
 async fn the_first_owner_owns_all_earlier_time() {
     let fixture = TestStore::furnished().await;
@@ -41,7 +41,7 @@ async fn the_first_owner_owns_all_earlier_time() {
     assert_eq!(heads, ["p", "o"]);
 }
 
-/// "a move takes effect when it is applied (or at its `since`)"; the same move again is none.
+/// A move takes effect at its `since` or when it is applied; the same move again changes nothing.
 #[tokio::test]
 async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
     for (since, split) in [(Some(700), 700), (None, NOW.0), (Some(NOW.0 + 50), NOW.0 + 50)] {
@@ -56,8 +56,8 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
     }
 }
 
-/// "For order queries a device is in scope of every group that owns it or ever did, each seeing its
-/// own orders of it" — and not yet of one that will.
+/// SCOPE-6: a device is in the scope of every group that owns it or ever did, each with its own
+/// orders, and not in that of a future owner.
 #[tokio::test]
 async fn a_device_is_in_scope_of_each_of_its_owners() {
     let fixture = TestStore::furnished().await;
@@ -71,8 +71,8 @@ async fn a_device_is_in_scope_of_each_of_its_owners() {
     assert_eq!(orders(&fixture, "b", now).await.unwrap(), ["new"]);
 }
 
-/// "a move never reaches back over orders that are kept already, so that each order stays with its
-/// group".
+/// A move never takes effect before orders that are stored already, so that each order stays with
+/// its group.
 #[tokio::test]
 async fn a_move_back_over_kept_orders_is_refused() {
     let fixture = TestStore::furnished().await;
@@ -84,7 +84,7 @@ async fn a_move_back_over_kept_orders_is_refused() {
         assert_eq!(faults, [said]);
     }
     fixture.apply(moved("b", Some(901))).await.unwrap();
-    // Another move must come after the last one, and that one's time does not change.
+    // Another move must follow the last one, whose time does not change.
     let faults = fixture.faults(moved("a", Some(901))).await;
     assert_eq!(faults, ["device d1: since: is not after the move to group b"]);
     let faults = fixture.faults(moved("b", Some(950))).await;
@@ -93,8 +93,7 @@ async fn a_move_back_over_kept_orders_is_refused() {
     assert_eq!(faults, [said]);
 }
 
-/// "a move never reaches back over orders": without a `since` it takes effect after what is kept
-/// already, though that lies ahead.
+/// Without a `since`, a move takes effect after the stored orders, even those in the future.
 #[tokio::test]
 async fn a_move_leaves_orders_from_ahead_with_their_group() {
     let fixture = TestStore::furnished().await;
@@ -104,7 +103,7 @@ async fn a_move_leaves_orders_from_ahead_with_their_group() {
     assert_eq!(owners, ["a", "b"]);
 }
 
-/// "a dense sequence number per (group, device)": a device that comes back goes on where it was.
+/// The sequence numbers of a device that returns to a group continue.
 #[tokio::test]
 async fn a_device_may_come_back() {
     let fixture = TestStore::furnished().await;
@@ -121,7 +120,7 @@ async fn a_device_may_come_back() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// "A device that is not enabled leaves device pages and counts; its orders stay."
+/// SCOPE-7: a device that is not enabled leaves lists and counts; its orders and its owner stay.
 #[tokio::test]
 async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
     let fixture = TestStore::furnished().await;

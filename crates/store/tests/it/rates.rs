@@ -1,4 +1,4 @@
-//! "Exchange rates": what is loaded, and loaded again.
+//! Exchange rates, loaded and loaded again.
 
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
@@ -11,7 +11,8 @@ fn rate(code: &str, day: i64, text: &str) -> DatedRate {
     DatedRate { day: Day(day), currency, rate }
 }
 
-/// One of the same currency and day replaces what was kept; the same again is nothing.
+/// A rate of the same currency and day replaces the stored one; the same rate again changes
+/// nothing.
 #[tokio::test]
 async fn a_rate_is_of_one_currency_and_one_day() {
     let fixture = TestStore::new().await;

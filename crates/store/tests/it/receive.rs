@@ -1,6 +1,5 @@
-//! How orders come in: "`orderId` (identity within the group: the same one again is an update)";
-//! "Each order carries a group-wide, ever growing `change_no`, moved in the same transaction
-//! whenever the order changes".
+//! How orders are stored: the same `orderId` in a group again is an update, and each order has a
+//! `change_no` that grows within the group and changes in the transaction of the order's change.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ fn rejected(reason: &str) -> Outcome {
     Outcome::Rejected(reason.to_owned())
 }
 
-/// Group, order, sequence, change number and trade start of each order.
+/// Returns group, order, sequence, change number and trade start of each order.
 fn kept(fixture: &TestStore) -> Vec<String> {
     fixture.ask(
         "select g.group_id, o.order_id, o.seq, o.change_no, o.trade_start_ms
@@ -24,8 +23,7 @@ fn kept(fixture: &TestStore) -> Vec<String> {
     )
 }
 
-/// "Each order gets a dense sequence number per (group, device) when it is stored"; "a group-wide,
-/// ever growing `change_no`".
+/// Sequence numbers are dense in each group and device, and change numbers grow in each group.
 #[tokio::test]
 async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group() {
     let fixture = TestStore::furnished().await;
@@ -37,8 +35,8 @@ async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group()
     assert_eq!(counters, ["4", "2"]);
 }
 
-/// "the same one again is an update"; `change_no` is "moved … whenever the order changes", and only
-/// then.
+/// ORD-3: an update keeps the order's sequence number. It takes the next `change_no`; an unchanged
+/// order does not.
 #[tokio::test]
 async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     let fixture = TestStore::furnished().await;
@@ -48,7 +46,7 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     assert_eq!(kept(&fixture), ["a|o1|1|3|15", "a|o2|2|2|20"]);
     let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["o2", "o1, changed"]);
-    // The same again is nothing at all.
+    // The same order again changes nothing.
     let rows = fixture.rows();
     assert_eq!(
         fixture.take(vec![changed, order("o2", "d1", 20)]).await,
@@ -60,8 +58,8 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     assert_eq!(session_aside(fixture.rows()), session_aside(rows));
 }
 
-/// "whenever the order changes": what is kept beside the record counts, too: two instants may be
-/// written alike, as in the hour that a clock shows twice.
+/// A change of a column outside the record counts, too: two instants may have the same text, as in
+/// the hour that a clock shows twice.
 #[tokio::test]
 async fn a_change_that_the_record_does_not_show_is_an_update() {
     let fixture = TestStore::furnished().await;
@@ -77,7 +75,7 @@ async fn a_change_that_the_record_does_not_show_is_an_update() {
     assert_eq!(fixture.ask("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
 }
 
-/// "`tradeNoIn` is unique in a group"; "stays when an update leaves it out".
+/// ORD-11: `tradeNoIn` is unique in a group. It stays when an update leaves it out.
 #[tokio::test]
 async fn an_inner_number_stays_and_is_of_one_order() {
     let fixture = TestStore::furnished().await;
@@ -102,14 +100,14 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         let said = format!("{incoming:?}");
         assert_eq!(fixture.take(vec![incoming]).await, [outcome], "{said}");
     }
-    // Within one batch, too; what is rejected leaves the rest alone.
+    // Within one batch, too; a rejected order leaves the others alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
     let taken = rejected("tradeNoIn: order n1 has N already");
     assert_eq!(fixture.take(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// A number that an order gave up is free at once, for one that is new as for one that is known.
+/// A number that an order gave up is free at once, for a new order as for a known one.
 #[tokio::test]
 async fn inner_numbers_change_hands_within_a_batch() {
     let fixture = TestStore::furnished().await;
@@ -127,7 +125,7 @@ async fn inner_numbers_change_hands_within_a_batch() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// "An update may change neither the device nor the owning group: rejected, naming both."
+/// An update that changes the device or the owning group is rejected, with both named.
 #[tokio::test]
 async fn an_update_changes_neither_the_device_nor_the_group() {
     let fixture = TestStore::furnished().await;
@@ -148,11 +146,11 @@ async fn an_update_changes_neither_the_device_nor_the_group() {
     assert_eq!(fixture.take(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|10", "b|o2|1|1|100"]);
 
-    // Another group's order of the same name is another order.
+    // An order of another group with the same id is another order.
     fixture.sell(vec![order("o1", "e1", 10)]).await;
 }
 
-/// "A line that is not valid is named …, and the rest is kept".
+/// An invalid order is rejected with its reason, and the others are stored.
 #[tokio::test]
 async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
     let fixture = TestStore::furnished().await;
@@ -162,8 +160,7 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
     assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 
-/// "decides, with the trade's start, whose order it is": what an import knows of the fleet is
-/// forgotten when the fleet changes.
+/// SCOPE-6: an import reads the owners of a device again when the fleet changes.
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
     let fixture = TestStore::furnished().await;
@@ -181,8 +178,8 @@ async fn a_move_during_an_import_counts() {
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
-/// "names and numbers that it leaves out stay what they were": what an order that comes in again is
-/// kept as is settled from both; a settling that fails takes the whole batch back.
+/// Names and numbers that an update leaves out stay: the stored record is made from the new one and
+/// the old one. A failure to make it rolls back the whole batch.
 #[tokio::test]
 async fn settling_sees_what_is_kept() {
     let fixture = TestStore::furnished().await;
@@ -211,8 +208,8 @@ async fn settling_sees_what_is_kept() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// "An order counts as activity at its trade's start", in the group that it belongs to; one from
-/// ahead counts as now.
+/// DEV-7: an order is activity at the start of its trade, in the group that it belongs to; one in
+/// the future counts as now.
 #[tokio::test]
 async fn an_order_is_activity() {
     let fixture = TestStore::furnished().await;

@@ -1,5 +1,5 @@
-//! "On PostgreSQL one that others were in the way of is done again": a change that failed because
-//! of others is tried again, a few times; one that failed for a cause of its own is not.
+//! On PostgreSQL, a change that failed because of a concurrent one is retried a few times; one that
+//! failed for a cause of its own is not.
 
 use kiosque_store::{Error, Refused};
 
@@ -9,14 +9,14 @@ const REFUSE: &str = include_str!("../../../../testkit/sql/refuse_at_first.sql")
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
-/// What a trigger of somebody's raises, and a value that a check of the layout refuses.
+/// The error of a custom trigger, and a value that a check of the layout refuses.
 const ITS_OWN: [&str; 2] = ["P0001", "23514"];
 
-/// When a change is refused.
+/// The moment at which a change is refused.
 const AT_ONCE: &str = "immediate";
 const AT_THE_COMMIT: &str = "deferred";
 
-/// A desk on which what is added to a table is refused so many times.
+/// A store that refuses so many inserts into a table.
 async fn refusing(table: &str, code: &str, times: u32, when: &str) -> TestStore {
     let fixture = TestStore::furnished_on(TestData::postgres()).await;
     let TestData::Postgres(place) = &fixture.data else { panic!("PostgreSQL was asked for") };
@@ -43,7 +43,7 @@ async fn a_login_that_others_were_in_the_way_of_is_done_again() {
     }
 }
 
-/// Orders of two groups travel together, and stay together.
+/// Orders of two groups are stored in one transaction, once.
 #[tokio::test]
 async fn orders_that_others_were_in_the_way_of_are_taken_once() {
     for code in IN_THE_WAY {
@@ -73,7 +73,7 @@ async fn what_fails_for_a_cause_of_its_own_is_tried_once() {
     }
 }
 
-/// Others who are always in the way are not waited for without an end.
+/// A change that always fails because of concurrent ones is given up.
 #[tokio::test]
 async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
     let fixture = refusing("sessions", "40001", 1_000, AT_ONCE).await;

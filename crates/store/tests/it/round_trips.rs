@@ -1,5 +1,5 @@
-//! "Exactly one round trip per business request", counted on the wire: a relay stands between the
-//! store and its PostgreSQL and counts how often it is asked after it has answered.
+//! Every business request takes exactly one round trip, counted on the wire: a relay between the
+//! store and its PostgreSQL counts how often a request follows an answer.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,7 +19,7 @@ use kiosque_testdb::Place;
 
 use crate::test_store::{NOW, TestData, TestStore, opening, order, sold};
 
-/// Counts the turns of all its connections.
+/// Counts the round trips of all its connections.
 struct Relay {
     address: SocketAddr,
     turns: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ impl Relay {
     }
 }
 
-/// Passes both directions on. A turn begins with the first bytes that are asked after an answer.
+/// Forwards both directions. A round trip begins with the first bytes of a request after an answer.
 fn relay(client: TcpStream, server: TcpStream, turns: &Arc<AtomicUsize>) {
     let answered = Arc::new(AtomicBool::new(true));
     let (asks, answers) = (Arc::clone(&answered), answered);
@@ -70,7 +70,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, seen: impl Fn()) {
     }
 }
 
-/// A store behind a relay, with a session, and beside it the desk that fills it.
+/// A store behind a relay, with a session, and another store that writes its data.
 struct Counted {
     relay: Relay,
     store: Store,
@@ -103,7 +103,7 @@ async fn counted() -> Counted {
     });
     fixture.sell(orders.collect()).await;
     let session = fixture.log_in("ops").await.unwrap();
-    // A lease so long that nothing but the requests is asked for meanwhile.
+    // A long lease, so that only requests are sent meanwhile.
     let lease = SessionLease { length: Duration::from_secs(3_600), ..SessionLease::default() };
     let place = StoreLocation::Postgres(&url);
     let opening = OpenOptions { place, lease, ..opening(&fixture.data) };
@@ -199,7 +199,7 @@ const REQUESTS: [&str; 16] = [
     "device aisles",
 ];
 
-/// Statements are compiled once a connection, and there are eight to take turns.
+/// Statements are compiled once a connection, and the pool has eight of them.
 const WARM_UP: usize = 16;
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn every_business_request_is_one_round_trip() {
         for _ in 0..WARM_UP {
             ask(&counted, name).await;
         }
-        // Now and then a connection has its plans made anew, which is a turn of its own.
+        // Now and then a connection plans a statement again, which is a round trip of its own.
         let mut fewest = usize::MAX;
         for _ in 0..3 {
             let before = counted.relay.turns();

@@ -1,4 +1,4 @@
-//! A desk to test at: a store, words for fleets and orders, and a look at the rows behind it.
+//! A store for tests: names for fleets and orders, and access to the rows behind it.
 
 mod test_data;
 mod words;
@@ -70,7 +70,7 @@ impl TestStore {
         self.store.apply(fleet, hashes, ActedBy::command(now)).await
     }
 
-    /// Applies what must have a fault, and returns the faults; nothing may have changed.
+    /// Applies an invalid fleet, and returns the faults; nothing may have changed.
     pub(crate) async fn faults(&self, fleet: Fleet) -> Vec<String> {
         let before = self.rows();
         let Err(ApplyError::Faults(faults)) = self.apply(fleet).await else {
@@ -84,7 +84,7 @@ impl TestStore {
         self.store.receive(Arc::new(batch), owners(), NOW).await.unwrap()
     }
 
-    /// Takes orders that are all new.
+    /// Stores orders that are all new.
     pub(crate) async fn sell(&self, batch: Vec<Incoming>) {
         for outcome in self.take(batch).await {
             assert_eq!(outcome, Outcome::Accepted);
@@ -131,7 +131,7 @@ impl TestStore {
         Some(heads)
     }
 
-    /// Changes rows behind the store's back.
+    /// Changes rows without the store.
     pub(crate) fn tamper(&self, sql: &str) {
         self.data.tamper(sql);
     }
@@ -176,10 +176,11 @@ pub(crate) fn opening(data: &TestData) -> OpenOptions<'_> {
     }
 }
 
-/// The shape of this desk's records: a sale is told by their lines, as [`sold`] writes them.
+/// The rendering of this store's test records: a sale is encoded in their lines, as [`sold`] writes
+/// them.
 #[derive(Debug)]
 pub(crate) struct TestShape {
-    /// What an order that comes in again is kept as.
+    /// Makes the record of an order that arrives again.
     pub(crate) settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
 }
 

@@ -1,5 +1,4 @@
-//! "`kiosque verify` recounts everything that is kept as a sum or a count from the orders
-//! themselves, names each difference".
+//! `kiosque verify` recounts every stored sum and count from the orders, and names each difference.
 
 mod sums;
 
@@ -8,7 +7,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 
 use crate::test_store::{TestStore, aisle, known_device, order};
 
-/// What is planted, and what is said of it.
+/// A planted difference, and the report of it.
 const PLANTED: &[(&str, &[&str])] = &[
     (
         "delete from orders where order_id = 'o3'",
@@ -89,7 +88,7 @@ async fn fixture() -> TestStore {
     fixture
 }
 
-/// "Recounts … from the orders themselves": and finds nothing where nothing is wrong.
+/// Correct data has no differences.
 #[tokio::test]
 async fn data_that_is_whole_has_no_differences() {
     let verified = fixture().await.store.verify().await.unwrap();
@@ -97,7 +96,7 @@ async fn data_that_is_whole_has_no_differences() {
     assert_eq!(verified.differences, [""; 0]);
 }
 
-/// "names each difference": exactly those that were planted.
+/// Exactly the planted differences are named.
 #[tokio::test]
 async fn each_planted_difference_is_named() {
     for (planted, differences) in PLANTED {

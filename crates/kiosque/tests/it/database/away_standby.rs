@@ -1,5 +1,5 @@
-//! A synchronous standby is away, so that no commit comes to an end: whoever gives one up gives its
-//! place on the primary back.
+//! A synchronous standby is away, so that no commit completes: a request that gives up releases its
+//! connection to the primary.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -21,7 +21,7 @@ fn backends(primary: &Server) -> usize {
     primary.sql(BACKENDS).unwrap().parse().unwrap()
 }
 
-/// Posts orders one by one; nobody may be told that one is there.
+/// Posts orders one by one; no answer may say that one is stored.
 fn post_all_the_while(served: &Served, key: &str, tries: &AtomicUsize, stop: &AtomicBool) {
     let mut caller = served.operator_caller();
     while !stop.load(Ordering::Relaxed) {

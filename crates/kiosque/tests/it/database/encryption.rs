@@ -1,5 +1,5 @@
-//! What travels to a database is encrypted when it is to be, and never to a server that is not the
-//! one that was meant.
+//! Traffic to a database is encrypted when it is configured so, and never goes to a server other
+//! than the configured one.
 
 use kiosque_testdb::Server;
 
@@ -20,7 +20,7 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
         node.run(&["apply", &fleet])
     };
     with(&format!("?sslmode=require&sslrootcert={}", cert.display())).good();
-    // Another house's certificate is not this server's.
+    // The certificate of another server is not this server's.
     let other = Sandbox::with(FLEET, "UTC");
     drop(other.serve());
     let stranger = other.data().join("tls/cert.pem");
@@ -28,7 +28,7 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
     assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
     let refused = with("?sslmode=require").bad();
     assert!(refused.stderr.contains("sslrootcert=FILE"), "{}", refused.stderr);
-    // In the clear, the server itself refuses.
+    // Without encryption the server itself refuses.
     let refused = with("").bad();
     assert!(refused.stderr.contains("no encryption"), "{}", refused.stderr);
 }

@@ -1,4 +1,4 @@
-//! A primary dies under load and its synchronous standby takes its place.
+//! A primary fails under load, and its synchronous standby takes its place.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,14 +11,14 @@ use crate::caller::Caller;
 use crate::program::{Served, wait_until};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
-/// What one who posts orders saw.
+/// The answers to a client that posts orders.
 #[derive(Default)]
 struct Posted {
     answered: String,
     failures: usize,
 }
 
-/// Posts orders, a few at a time. What is not answered with success is sent again, as it was.
+/// Posts orders, a few at a time. Those not answered with success are sent again unchanged.
 fn post(
     mut caller: Caller,
     key: &str,
@@ -43,7 +43,7 @@ fn post(
     posted
 }
 
-/// Uses one token all the while: nobody replaces it, so that any -4 is a false one.
+/// Uses one token throughout: no login replaces it, so any -4 is wrong.
 fn use_all_the_while(mut caller: Caller, token: &str, stop: &AtomicBool) -> (usize, usize) {
     let (mut good, mut failed) = (0, 0);
     while !stop.load(Ordering::Relaxed) {
@@ -57,7 +57,7 @@ fn use_all_the_while(mut caller: Caller, token: &str, stop: &AtomicBool) -> (usi
     (good, failed)
 }
 
-/// One failover under load; returns what was answered and how long the service was away.
+/// Makes one failover under load; returns the answers and how long the service was away.
 fn fail_over(
     nodes: &[Served; 2],
     key: &str,

@@ -1,4 +1,4 @@
-//! `kiosque move`: a folder is taken over, also by a move that is killed in the middle.
+//! `kiosque move`: the data of a folder is taken over, also after a move that was killed.
 
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -43,7 +43,8 @@ fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
     server.sql(ORDERS_STORED).unwrap().parse().unwrap()
 }
 
-/// "`move` verified; interrupted by kill -9 and resumed", sessions included.
+/// A move that is killed is resumed by the next one, and its result is verified. Sessions continue
+/// (AUTH-23).
 #[test]
 fn a_move_that_is_killed_goes_on_where_it_was() {
     let orders = if is_soak() { 1_000_000 } else { 20_000 };
@@ -80,15 +81,15 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     assert!(refused.contains("this data was moved to a database"), "{refused}");
     let verified = node.run(&["verify"]).good().stdout;
     assert!(verified.contains("no difference"), "{verified}");
-    // The session goes on, and everything looks as it did.
+    // The session continues, and all answers are as before.
     let served = node.serve(&[]);
     if let Some(before) = before {
         assert!(told(&served, &token) == before);
     }
 }
 
-/// "Never are both open": a move that stops when it has closed the folder leaves neither, and a
-/// repetition opens the database.
+/// Folder and database are never both open: a move that stops after closing the folder leaves
+/// neither, and repeating it opens the database.
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     let sandbox = Sandbox::with(FLEET, "UTC");
@@ -122,7 +123,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     node.run(&["verify"]).good();
 }
 
-/// A database that is somebody's is left alone.
+/// A database that contains other data is left alone.
 #[test]
 fn a_move_goes_into_an_empty_database_only() {
     let sandbox = Sandbox::with(FLEET, "UTC");

@@ -1,4 +1,4 @@
-//! A standby is promoted while the old primary lives on, and a node still speaks to it.
+//! A standby is promoted while the old primary continues, and a node is still connected to it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -12,12 +12,12 @@ use crate::program::wait_until;
 /// Uses of the old token that are answered after it has been replaced.
 const USES_AFTER: usize = 20;
 
-/// The instants at which uses of a token were begun that the node on the old primary let in, and
-/// when another node had answered a login that replaced it.
+/// Returns the start times of the uses of a token that the node on the old primary accepted, and
+/// the time at which another node had answered a login that replaced it.
 fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Instant) {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
-    // Each knows one of the two, as if a line between the others were cut.
+    // Each knows one of the two, as if the network between the others were cut.
     let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
     on_old.furnish();
     let old = on_old.serve(of_old);
@@ -54,7 +54,7 @@ fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Ins
     })
 }
 
-/// "The old primary kept alive: 0 stale tokens accepted after the lease."
+/// AUTH-22: with the old primary alive, no stale token is accepted after the lease has ended.
 #[test]
 fn a_node_on_an_old_primary_accepts_no_token_that_was_replaced_on_the_new() {
     let (accepted, replaced) = accepted_and_replaced(&[], &[]);
@@ -64,7 +64,7 @@ fn a_node_on_an_old_primary_accepts_no_token_that_was_replaced_on_the_new() {
     assert_eq!(stale, 0);
 }
 
-/// A lease that outlives the promotion, and a node that waits for a shorter one: it is found.
+/// A lease that outlives the promotion, and a node that waits for a shorter one: the test notices.
 #[test]
 fn a_lease_that_nobody_waits_for_is_found() {
     let quick = ["--session-lease", "300ms", "--clock-skew", "100ms"];

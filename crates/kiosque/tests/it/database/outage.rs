@@ -57,7 +57,7 @@ fn use_under_load(served: &Served, token: &str, answers: &Answers, stop: &Atomic
     }
 }
 
-/// What is done to a server, and undone.
+/// A way to take a server away, and to bring it back.
 #[derive(Clone, Copy, Debug)]
 enum Away {
     Stopped,
@@ -111,14 +111,14 @@ fn goes_away(away: Away) {
     });
 }
 
-/// "PostgreSQL stopped for 30 s under load: only `code` 500, no request longer than the timeout,
-/// memory flat, back within 2 s."
+/// LIM-12, ENV-11: PostgreSQL is stopped for 30 s under load. Every other answer is `code` 500, no
+/// request takes longer than the timeout, memory does not grow, and the service is back within 2 s.
 #[test]
 fn a_database_that_is_stopped_is_told_as_500_and_is_back_by_itself() {
     goes_away(Away::Stopped);
 }
 
-/// The same of one that takes what is sent and says nothing.
+/// The same for a database that accepts connections and does not answer.
 #[test]
 fn a_database_that_hangs_is_told_as_500_in_time() {
     goes_away(Away::Frozen);
@@ -134,7 +134,7 @@ fn log_in_all_the_while(served: &Served, answers: &Answers, stop: &AtomicBool) {
     }
 }
 
-/// Posts an order, and says whether it was answered that it is there.
+/// Posts an order, and returns whether the answer says that it is stored.
 fn is_taken(posted: std::io::Result<Reply>) -> bool {
     let reply = posted.unwrap();
     if reply.status == 200 {
@@ -192,8 +192,8 @@ fn write_while_it_hangs(server: &Server, served: &Served, key: &str) -> ([Answer
     (all, count)
 }
 
-/// The same of what is written. An order whose post was answered with an error may be there or not;
-/// posted again, it is there once.
+/// The same for writes. An order whose POST was answered with an error may be stored or not; sent
+/// again, it is stored once.
 #[test]
 fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     let server = Server::start(Durability::Full).unwrap();
@@ -215,7 +215,7 @@ fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     assert!(node.run(&["verify"]).good().stdout.contains("no difference"));
 }
 
-/// "Startup waits for the database with a clear message."
+/// A server that starts before its database waits for it, with a clear message.
 #[test]
 fn a_server_that_starts_before_its_database_waits_for_it() {
     let mut server = Server::start(Durability::Full).unwrap();

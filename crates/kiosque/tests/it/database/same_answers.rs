@@ -1,4 +1,4 @@
-//! The sales report in both engines: whatever is asked of it, both answer the same.
+//! The sales report in both engines: both give the same answers to all requests.
 
 use std::process::Command;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::caller::{
 use crate::program::{Ran, Sandbox, Served, kiosque};
 use crate::walk;
 
-/// Where the real report lies; `cargo xtask test` sets it.
+/// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
 const AISLES_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
 const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
@@ -26,14 +26,14 @@ const DASHBOARDS: [&str; 6] =
 const ZONE: &str = "America/New_York";
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// One order in so many is asked for by its numbers, too.
+/// One order in so many is also read by its numbers.
 const DETAILS_ONE_IN: usize = 100;
 
 fn example(name: &str) -> String {
     format!("{}/../../examples/sales-report/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The real report, or our own sample of one.
+/// Returns the real report, or the sample of one in this repository.
 fn report() -> String {
     std::env::var(SETTING).unwrap_or_else(|_| {
         let said = format!("the sales report is absent: {SETTING} says where it is");
@@ -43,22 +43,22 @@ fn report() -> String {
     })
 }
 
-/// Fills a place as the example's README says; returns a key for the operator's calls.
+/// Imports the data as the example's README says; returns a key for the operator's calls.
 fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
     let run = |args: &[&str]| Ran::of(&mut command(args)).good();
     let (fleet, mapping) = (example("fleet.toml"), example("mapping.toml"));
     run(&["apply", &fleet, "--timezone", ZONE]);
-    // What is set aside goes beside the report, so this one is a copy.
+    // Rejected rows are written next to the report, so this one is a copy.
     let report = sandbox.file("report.csv", std::fs::read(report()).unwrap());
     run(&["import", "orders", &report, "--map", &mapping]);
     assert!(run(&["verify"]).stdout.contains("no difference"));
     run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned()
 }
 
-/// A server on one of the engines, and who asks it.
+/// A server on one of the engines, and a client of it.
 struct One {
     served: Served,
-    /// Its folder, kept for as long as it runs.
+    /// Its folder, which must exist for as long as it runs.
     _house: Sandbox,
     caller: Caller,
     token: String,
@@ -80,14 +80,14 @@ impl One {
     }
 }
 
-/// One on each engine, with the same in them.
+/// One on each engine, with the same data.
 struct Both {
     each: [One; 2],
     asked: usize,
 }
 
 impl Both {
-    /// What both answer.
+    /// Returns the answer of both.
     fn ask(&mut self, path: &str, body: &Value) -> Value {
         let [one, other] = self.each.each_mut().map(|one| {
             let mut reply = one.caller.call(path, Some(&one.token), &body.to_string());
@@ -100,12 +100,12 @@ impl Both {
         one.1["data"].clone()
     }
 
-    /// Has both do what the operator posts.
+    /// Posts to both.
     fn operate(&mut self, call: &str, body: &Value) {
         self.each.iter().for_each(|one| one.operate(call, body));
     }
 
-    /// A heartbeat of the same moment in both: of now, as one of them has it.
+    /// Sends a heartbeat of the same moment to both.
     fn hear_of(&mut self, device: &str) {
         let one = &mut self.each[0];
         one.operate("activity", &json!({"deviceCode": device}));
@@ -116,7 +116,7 @@ impl Both {
     }
 }
 
-/// When a device was made known is the one thing that was not the same.
+/// The creation time of a device is the one thing that differs.
 fn take_out_creation(told: &mut Value) {
     match told {
         Value::Object(fields) => {
@@ -130,7 +130,7 @@ fn take_out_creation(told: &mut Value) {
     }
 }
 
-/// The report in both engines, each served.
+/// Serves the report from both engines.
 fn both(server: &Server) -> Both {
     let (sandbox, node) = (Sandbox::new(), Node::on(&[server]));
     let in_node = |args: &[&str]| {

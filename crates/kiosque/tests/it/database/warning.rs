@@ -1,4 +1,4 @@
-//! A commit that comes back with a warning: it is here, and perhaps not where it must be.
+//! A commit that returns a warning: it is durable here, and perhaps not on the standby.
 
 use std::thread;
 
@@ -8,17 +8,17 @@ use super::{Node, log_in};
 use crate::caller::TOKEN_PATH;
 use crate::program::wait_until;
 
-/// Has whoever waits for the standby wait no longer.
+/// Cancels the waits for the standby.
 const CANCEL: &str = include_str!("../../../../../testkit/sql/cancel_waits.sql");
 
-/// "A commit that comes back with a warning is not reported as done."
+/// A commit that returns a warning is not reported as done.
 #[test]
 fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let node = Node::on(&[&primary, &standby]);
     node.furnish();
-    // A lease that lasts: what is to be seen is the commit.
+    // A long lease: the test is about the commit.
     let served = node.serve(&["--session-lease", "1h", "--store-wait", "5m"]);
     log_in(&mut served.caller(), "guest");
     standby.freeze().unwrap();

@@ -1,4 +1,4 @@
-//! Plays steps to one store and tells what they came to.
+//! Plays steps on one store and returns their results.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -27,7 +27,7 @@ impl Player {
         Player { fixture, owners: owners(), tokens: HashMap::new() }
     }
 
-    /// A failure of the store is nothing that a step may come to.
+    /// No step may result in a failure of the store.
     pub(crate) async fn play(&mut self, step: Step, now: i64) -> String {
         let (store, at) = (&self.fixture.store, UnixMs(now));
         match step {
@@ -83,7 +83,7 @@ impl Player {
         answered(opened)
     }
 
-    /// What a session sees, and the trail.
+    /// Returns the answers to a session, and the trail.
     async fn look(&self, name: &str, at: UnixMs) -> String {
         let store = &self.fixture.store;
         let ask = AuditQuery { account: None, since: None, limit: 1_000, before: None };

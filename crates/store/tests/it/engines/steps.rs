@@ -1,5 +1,5 @@
-//! What may be done to a store, told by chance. There are few names of each kind, so that most of
-//! what is told meets something that is there already.
+//! Random operations on a store. There are few names of each kind, so that most operations meet
+//! data that exists already.
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
@@ -13,7 +13,7 @@ use crate::test_store::{
     sold,
 };
 
-/// In an order that is not that of most dictionaries.
+/// In an order that differs from that of most collations.
 pub(crate) const GROUPS: [&str; 4] = ["b", "B-1", "a_1", "a-1"];
 pub(crate) const ACCOUNTS: [&str; 3] = ["ops", "Zed", "other"];
 const PRODUCTS: [&str; 4] = ["p", "Q", "p-1", "\u{e9}"];
@@ -36,7 +36,7 @@ pub(crate) enum Step {
     Look(&'static str),
 }
 
-/// Tells steps.
+/// Generates steps.
 pub(crate) struct Teller {
     pub(crate) chance: Chance,
     sent: Vec<Incoming>,
@@ -47,7 +47,7 @@ impl Teller {
         Teller { chance: Chance::new(seed), sent: Vec::new() }
     }
 
-    /// What comes first, so that the rest is not in vain.
+    /// The first step, which the others need.
     pub(crate) fn opening() -> Step {
         let devices = DEVICES[..5].iter().zip(GROUPS[..3].iter().cycle());
         Step::Apply(Fleet {
@@ -99,10 +99,10 @@ impl Teller {
         Fleet { groups, accounts, products: products.into_iter().collect(), devices }
     }
 
-    /// Orders that are new, that changed, or the same again; some twice in a batch.
+    /// Returns orders that are new, changed, or unchanged; some twice in a batch.
     pub(crate) fn batch(&mut self, now: i64) -> Vec<Incoming> {
         let count = 1 + self.chance.count(14);
-        // A crowd pushes: numbers change hands, orders come twice.
+        // Many orders with few names: numbers move between orders, and orders occur twice.
         let names = if self.chance.once_in(2) { (5, 8) } else { (40, 20) };
         let batch = (0..count).map(|_| match self.sent.len() {
             sent if sent > 0 && self.chance.once_in(5) => {
@@ -155,7 +155,7 @@ fn device(chance: &mut Chance, now: i64) -> DeviceEntry {
 fn incoming(chance: &mut Chance, (orders, numbers): (usize, i64), now: i64) -> Incoming {
     let place = chance.count(orders);
     let id = format!("o{place}");
-    // Mostly the one that the same order was told of before.
+    // Mostly the device of the same order before.
     let device = match chance.below(30) {
         0 => "nobody",
         1 | 2 => chance.pick(&DEVICES),

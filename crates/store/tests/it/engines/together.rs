@@ -17,8 +17,8 @@ use crate::test_store::{
 const TASKS: u64 = 6;
 const BEGIN: i64 = 10_000;
 
-/// What is written at once by several, over the same groups, is as if one had come after the other:
-/// nothing fails, nothing is counted twice, and no number is given twice.
+/// Concurrent writes to the same groups have the same result as some serial order: nothing fails,
+/// nothing is counted twice, and no number is assigned twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_several_nodes_at_once_leave_whole_data() {
     let mut player = Player::new(TestStore::on(TestData::postgres()).await);
@@ -55,13 +55,13 @@ async fn histories_of_several_nodes_at_once_leave_whole_data() {
     assert_eq!(fixture.ask(trail), ["1"], "the trail has every number");
 }
 
-/// Of all the tests that share the server; each was tried again, or something would have failed.
+/// Of all the tests that share the server; each was retried, or a write would have failed.
 fn deadlocks(fixture: &TestStore) -> i64 {
     let sql = "select deadlocks from pg_stat_database where datname = current_database()";
     fixture.ask(sql)[0].parse().unwrap()
 }
 
-/// One client's part; returns how many orders were new.
+/// Runs one client; returns how many orders were new.
 async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
     let mut teller = Teller::new(seed);
     let known = owners();

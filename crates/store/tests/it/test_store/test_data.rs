@@ -1,4 +1,4 @@
-//! Where a store keeps its data, and a look at its rows behind the store's back.
+//! The location of a store's data, and access to its rows without the store.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// `postgres`: a run is about PostgreSQL. Unset: about SQLite.
 const SETTING: &str = "KIOSQUE_TEST_ENGINE";
 
-/// What a row of PostgreSQL reads like in SQLite, which has no word for truth but numbers.
+/// A row of PostgreSQL as SQLite prints it, whose booleans are numbers.
 const LIKE_SQLITE: &str = "select (
     select string_agg(case json_typeof(value)
         when 'boolean' then case value::text when 'true' then '1' else '0' end
@@ -20,7 +20,7 @@ const LIKE_SQLITE: &str = "select (
     from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
 ) from";
 
-/// Rows that tell of this run or of this engine, not of what was done to the data.
+/// Rows that describe this run or this engine, not the changes to the data.
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
 
 /// A folder, or a schema of a PostgreSQL when this run is about that.
@@ -38,18 +38,18 @@ impl TestData {
         }
     }
 
-    /// SQLite, whatever this run is about: for tests of files (how they are copied, which there
-    /// are), of which PostgreSQL keeps none that are ours.
+    /// SQLite, in every run: for tests of files (their copies and their names), which PostgreSQL
+    /// does not have.
     pub(crate) fn folder() -> TestData {
         TestData::Folder(TempDir::new().unwrap())
     }
 
-    /// PostgreSQL, whatever this run is about: for tests of what is so there alone.
+    /// PostgreSQL, in every run: for tests of behaviour that it alone has.
     pub(crate) fn postgres() -> TestData {
         TestData::Postgres(Place::new())
     }
 
-    /// The folder of the data's files, for a test that asked for [`Ground::folder`].
+    /// The folder of the data's files, for a test that uses [`TestData::folder`].
     pub(crate) fn files(&self) -> &Path {
         match self {
             TestData::Folder(folder) => folder.path(),
@@ -80,7 +80,7 @@ impl TestData {
                 let asked = self.tables().into_iter().map(|table| every_row(&table));
                 asked.flat_map(|sql| ask(&connection, &sql)).collect()
             }
-            // All in one: to start `psql` takes longer than all that it does here.
+            // All in one: starting `psql` takes longer than its work here.
             TestData::Postgres(place) => {
                 let asked = self.tables().into_iter().map(|table| like_sqlite(&every_row(&table)));
                 lines(&place.sql(&asked.collect::<Vec<_>>().join("; ")))
@@ -99,7 +99,7 @@ impl TestData {
         assert!(changed > 0, "{sql} changes nothing");
     }
 
-    /// Keeps every writer waiting.
+    /// Blocks every writer.
     pub(crate) async fn occupy(&self) -> Occupied {
         match self {
             TestData::Folder(folder) => {
@@ -130,7 +130,7 @@ impl TestData {
     }
 }
 
-/// A transaction that is in everybody's way.
+/// A transaction that blocks all others.
 pub(crate) enum Occupied {
     Folder(Connection),
     Postgres(tokio_postgres::Client),
@@ -145,7 +145,7 @@ impl Occupied {
     }
 }
 
-/// Another process's look at the data of a folder.
+/// Another process's connection to the data of a folder.
 fn connect(folder: &Path) -> Connection {
     Connection::open(folder.join("kiosque.db")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Words for fleets and orders.
+//! Short names for fleets and orders.
 
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, ProductEntry};
 use kiosque_model::sales::Sale;
@@ -19,7 +19,7 @@ pub(crate) fn account(name: &str, groups: &[&str]) -> AccountEntry {
     AccountEntry { third_party_api: Some(true), groups: Some(groups), ..known_account(name) }
 }
 
-/// An account of which nothing is told.
+/// Returns an account entry without any field.
 pub(crate) fn known_account(name: &str) -> AccountEntry {
     AccountEntry {
         login_name: LoginName::parse(name).unwrap(),
@@ -46,7 +46,7 @@ pub(crate) fn device(code: &str, group: &str) -> DeviceEntry {
     DeviceEntry { name, group: Some(group_id(group)), ..known_device(code) }
 }
 
-/// A device of which nothing is told.
+/// Returns a device entry without any field.
 pub(crate) fn known_device(code: &str) -> DeviceEntry {
     DeviceEntry {
         code: DeviceCode::parse(code).unwrap(),
@@ -97,7 +97,7 @@ pub(crate) fn number(text: &str) -> Option<TradeNo> {
     Some(TradeNo::parse(text).unwrap())
 }
 
-/// An order that is a sale, with a record that tells so.
+/// Returns an order that is a sale, with a record that encodes it.
 pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
     let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
     let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());

@@ -1,4 +1,4 @@
-//! The sums of sales: each of their columns is held against the orders.
+//! The sums of sales: each of their columns is compared with the orders.
 
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
@@ -67,7 +67,7 @@ async fn sums_that_are_whole_have_no_differences() {
     let verified = fixture.store.verify().await.unwrap();
     assert_eq!((verified.orders, verified.sums), (3, 8));
     assert_eq!(verified.differences, [""; 0]);
-    // Bounds are loose, and a sum of nothing is as good as none.
+    // Bounds are loose, and a sum of zero equals no sum.
     fixture.tamper("update sales_by_day set first_sale_at_ms = first_sale_at_ms - 1");
     fixture.tamper(
         "insert into sales_by_day values (2, 9, 'EUR', 0, 0, 0, 0, 0, 0, 777600000, 777600000)",
@@ -99,7 +99,7 @@ async fn each_figure_is_recounted() {
     }
 }
 
-/// A sum under another key: of whom it was, and of whom it is now.
+/// A sum under another key: of its owner, and of the present one.
 #[tokio::test]
 async fn each_part_of_a_key_is_recounted() {
     let six = listed(&SIX);
@@ -144,7 +144,7 @@ async fn each_part_of_a_key_is_recounted() {
     }
 }
 
-/// "A day's row also keeps loose bounds of the sale times in it."
+/// The row of a day has loose bounds of its sale times.
 #[tokio::test]
 async fn bounds_hold_every_sale_and_stay_within_their_day() {
     for (planted, bounds) in [
@@ -166,7 +166,7 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
     assert_eq!(fixture.store.verify().await.unwrap().differences.len(), 1);
 }
 
-/// When an order became a sale is told by its record.
+/// The time of a sale comes from its record.
 #[tokio::test]
 async fn the_time_of_a_sale_is_that_of_its_record() {
     for (planted, said, differences) in [
