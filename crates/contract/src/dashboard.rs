@@ -1,5 +1,5 @@
-//! The dashboard functions (contract, "Dashboard data"). Money is US dollars, in major units with
-//! at most two decimals, but for the prices of an aisle.
+//! The dashboard functions (DASH-1 to DASH-25 in `docs/interface.md`). Money is US dollars, in
+//! major units with at most two decimals, except for the prices of an aisle (DASH-23).
 
 use std::borrow::Cow;
 

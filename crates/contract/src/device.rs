@@ -1,4 +1,4 @@
-//! List devices (contract, "Device record").
+//! List devices (DEV-1 to DEV-7 in `docs/interface.md`).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The one envelope of every answer (contract, "Response envelope" and "Codes").
+//! The one envelope of every answer (ENV-1 and ENV-3 in `docs/interface.md`).
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// Every code, in the contract's order.
+    /// Every code, in the order of ENV-3.
     pub const ALL: [Code; 7] = [
         Code::Success,
         Code::Business,

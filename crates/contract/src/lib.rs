@@ -1,6 +1,5 @@
-//! What travels: the types of the contract and of the operator's calls as they stand in JSON, for
-//! the server and for clients alike. No rules and no input or output live here; names are the
-//! contract's own.
+//! The types of the interface (`docs/interface.md`) and of the operator's calls as JSON, for the
+//! server and for clients alike. No rules, and no input or output; the names are those of the JSON.
 
 mod audit;
 mod dashboard;

@@ -1,4 +1,4 @@
-//! What the operator's calls answer (design, "The operator's listener").
+//! The answers of the operator's calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

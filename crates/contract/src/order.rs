@@ -1,4 +1,4 @@
-//! List orders and Order detail (contract, "Order record" and "Order detail").
+//! List orders and Order detail (ORD-1 to ORD-20 in `docs/interface.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A paginated result (contract, "Paginated result").
+//! A page of records (PAGE-5 in `docs/interface.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Log in and switch group (contract, "Session / token data").
+//! Log in and Switch group (AUTH-1 to AUTH-6 and AUTH-17 in `docs/interface.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -315,7 +315,7 @@ impl ServeSettings {
         Ok(lease)
     }
 
-    /// The server's settings, with the design's defaults for what was not given.
+    /// Returns the server's settings, with defaults for those that are not given.
     pub(crate) fn to_server(&self) -> anyhow::Result<kiosque_server::Settings> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut settings = kiosque_server::Settings::for_cores(cores);

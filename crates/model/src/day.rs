@@ -94,7 +94,7 @@ mod tests {
         Day::of(text.parse().expect("a date"))
     }
 
-    /// Zones, a day, the instant it begins with, and how many hours it has.
+    /// Zones, a day, the instant at which it begins, and its number of hours.
     #[test]
     fn days_follow_clock_changes() {
         for (name, text, begins, hours) in [
@@ -112,7 +112,7 @@ mod tests {
             ("America/Sao_Paulo", "2018-02-17", "2018-02-17T02:00:00Z", 25),
             // 00:00 to 01:00 happens twice; the day begins with the first.
             ("America/Havana", "2025-11-02", "2025-11-02T04:00:00Z", 25),
-            // From 00:01 back to 23:01: the day that has begun goes on.
+            // From 00:01 back to 23:01: the day that has begun continues.
             ("America/St_Johns", "2010-11-07", "2010-11-07T02:30:00Z", 25),
             ("America/St_Johns", "2010-11-06", "2010-11-06T02:30:00Z", 24),
             // Half an hour.
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(apia.day_of(apia.start_of(day("2011-12-31"))), day("2011-12-31"));
     }
 
-    /// The calendar ends a day before 9999 does, and requests may name any number.
+    /// The calendar ends a day before 9999 does, and requests may contain any number.
     #[test]
     fn the_first_and_the_last_instants_have_days_of_their_own() {
         for (name, at, text) in [

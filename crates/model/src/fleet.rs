@@ -38,7 +38,7 @@ pub struct AccountEntry {
     pub display_name: Option<String>,
     /// Its password; needed when the account is new.
     pub password: Option<Password>,
-    /// "Third Party API Login"; off unless told otherwise.
+    /// Third-party API access (AUTH-9); off unless given.
     pub third_party_api: Option<bool>,
     /// On unless told otherwise.
     pub enabled: Option<bool>,

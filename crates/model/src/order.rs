@@ -15,7 +15,7 @@ pub struct Order {
     pub order_id: OrderId,
     /// The device that sold; decides, with the trade's start, whose order it is.
     pub device_code: DeviceCode,
-    /// External trade number; `None` travels as `""`.
+    /// External trade number; `None` is the empty string in JSON (ORD-10).
     pub trade_no: Option<TradeNo>,
     /// Internal trade number; `None`: made from the order's id, or stays what it was.
     pub trade_no_in: Option<TradeNo>,

@@ -8,7 +8,7 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// The contract's default size.
+    /// The size of a page unless the request names one (PAGE-1).
     pub const SIZE_DEFAULT: i64 = 10;
 
     /// A page of `size` rows, the `current`-th from 1; `None` when either is not positive.

@@ -1,31 +1,31 @@
-//! Every way in which a request can be refused, and what each is called in the contract.
+//! Every way in which a request can be refused, with the rule in `docs/interface.md`.
 
 /// A refusal. The server says it in the caller's language; see its `locale` for the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// "Third-party API permission not enabled for the account".
+    /// AUTH-9: the account has no third-party API access.
     ApiNotEnabled,
-    /// "No Group assigned to the account", or none that is active.
+    /// AUTH-10: the account has no active group.
     NoGroup,
-    /// "`groupId` invalid or not bound", and the selected group closed meanwhile.
+    /// AUTH-19, SCOPE-5: the group cannot be selected, or the selected one was closed.
     GroupClosed,
-    /// "Device or Group outside permission scope": unknown and foreign alike, so that existence is
-    /// not revealed.
+    /// SCOPE-3, SCOPE-4: a device or a group outside the permission scope, unknown and foreign ones
+    /// alike.
     OutOfScope,
-    /// "An unknown trade number is a business error, not a successful null."
+    /// ORD-20: no order of the group has this trade number.
     OrderUnknown,
     /// Fields are missing or wrong: all of them at once, in the order of the fields.
     Invalid(Vec<Violation>),
-    /// "Incorrect username or password"; a disabled account answers the same.
+    /// AUTH-8: login name or password wrong, or account disabled.
     Credentials,
-    /// "Too many failed logins": the password was not looked at.
+    /// LIM-7: too many failed logins; the password was not compared.
     TooManyFailures {
         /// When another attempt may be made.
         retry_after_s: u32,
     },
-    /// "Authentication header missing on some authentication paths".
+    /// AUTH-15: no token on an authentication path.
     TokenMissing,
-    /// "Invalid or expired token".
+    /// AUTH-16: any other fault of the token.
     TokenInvalid,
     /// The body could not be read; the text says what is wrong and where, and no internals.
     Unreadable(String),
@@ -36,7 +36,7 @@ pub enum Refusal {
 /// One thing that is wrong with one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The field or query key, as the contract spells it.
+    /// The name of the field or query key.
     pub field: &'static str,
     /// What is wrong with it.
     pub fault: Fault,

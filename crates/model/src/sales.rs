@@ -1,5 +1,5 @@
-//! Sales and what they come to. "A sale is an order with a `payEndTime` and `payStatus` 1, 3 or 4;
-//! it counts on the statistics day of its `payEndTime`, gross; refunds count on the sale's day."
+//! Sales and their sums. DASH-10 says which orders are sales, on which day they count, and where
+//! refunds count.
 
 use std::collections::HashMap;
 
@@ -275,7 +275,7 @@ pub struct Turnover {
     pub amount: Usd,
     /// What was given back of them.
     pub refund: Usd,
-    /// Sales without a rate: left out of dollars, "never added at 1:1".
+    /// Sales without a rate, which are in no sum of dollars (DASH-12).
     pub unconverted_orders: i64,
     /// Items of the sales that have a rate.
     pub converted_items: i64,

@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// "`trusted_proxies` says whose `X-Forwarded-For` counts".
+    /// The source of a login (LIM-7): of trusted proxies the header counts.
     #[test]
     fn the_first_from_the_right_that_is_not_trusted_is_the_source() {
         let near = "10.0.0.0/8,192.0.2.1,2001:db8:ffff::/48";
@@ -165,7 +165,7 @@ mod tests {
             // Without trust the header is ignored.
             ("", "10.0.0.1", &["198.51.100.9"][..], "10.0.0.1"),
             (near, "203.0.113.5", &["198.51.100.9"], "203.0.113.5"),
-            // With it, the first that is not trusted counts, whatever stands before it.
+            // With it, the first address that is not trusted counts, whatever precedes it.
             (near, "10.0.0.1", &[], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
             (near, "10.0.0.1", &["1.2.3.4, 198.51.100.9"], "198.51.100.9"),
@@ -173,7 +173,7 @@ mod tests {
             (near, "10.0.0.1", &["1.2.3.4", "198.51.100.9", "10.9.9.9"], "198.51.100.9"),
             (near, "10.0.0.1", &["10.1.1.1,10.2.2.2"], "10.1.1.1"),
             (near, "192.0.2.2", &["198.51.100.9"], "192.0.2.2"),
-            // Malformed: the last good one.
+            // Malformed: the last valid one.
             (near, "10.0.0.1", &["198.51.100.9, unknown"], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.9, , 10.9.9.9"], "10.9.9.9"),
             (near, "10.0.0.1", &["198.51.100.9,"], "10.0.0.1"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a caller sends, its own entry, which the proxy appends, is what counts.
+        /// Whatever a caller sends, the entry that the proxy appends counts.
         #[test]
         fn a_caller_cannot_choose_its_source(sent in prop::collection::vec(any::<u8>(), 0..60)) {
             let proxies = TrustedProxies::parse(["10.0.0.0/8"]).expect("a range");

@@ -1,5 +1,5 @@
-//! Times are Unix milliseconds; the platform has one time zone, in which the contract's date
-//! strings (which carry no offset) are read and written.
+//! Times are Unix milliseconds. The platform has one time zone, in which date strings without
+//! offset (FMT-2) are read and written.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl UnixMs {
 /// Why a text is no time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeFault {
-    /// Neither RFC 3339 with an offset nor the contract's form.
+    /// Neither RFC 3339 with an offset nor the form of FMT-2.
     #[error("{0:?} is no time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
     NotATime(String, String),
     /// The form is right but there is no such day or hour.
@@ -96,7 +96,7 @@ impl Zone {
         &self.name
     }
 
-    /// A time as the contract writes it: `yyyy-MM-dd HH:mm:ss`, no offset.
+    /// Returns a time in the form of FMT-2: `yyyy-MM-dd HH:mm:ss`, no offset.
     #[must_use]
     pub fn text(&self, at: UnixMs) -> String {
         let at = self.civil(at);
@@ -128,10 +128,9 @@ impl Zone {
         UnixMs(first.unwrap_or(UnixMs::MAX.0))
     }
 
-    /// Reads RFC 3339 with an offset, or the contract's form in this zone.
+    /// Reads RFC 3339 with an offset, or the form of FMT-2 in this zone.
     ///
-    /// # Errors
-    /// What is wrong with the text.
+    /// # Errors The fault of the text.
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match shape(text) {
             // The calendar would take it for second 59; which leap second is meant, no clock says.
@@ -152,11 +151,10 @@ impl Zone {
         }
     }
 
-    /// Reads the contract's form, and takes the first of two instants at which clocks show it: for
-    /// what was written by this house and lost its offset.
+    /// Reads the form of FMT-2, and takes the first of two instants at which clocks show it: for
+    /// text that this program wrote, which has no offset.
     ///
-    /// # Errors
-    /// What is wrong with the text.
+    /// # Errors The fault of the text.
     pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match self.parse(text) {
             Err(TimeFault::Ambiguous(..)) => {}

@@ -219,9 +219,7 @@ fn success(data: &Data, locale: Locale) -> Vec<u8> {
     body
 }
 
-/// "Business or authentication error: message string"; "Request validation error: array of
-/// validation-message strings"; "Invalid JSON: diagnostic string". A path that does not exist has
-/// nothing to say beyond its message.
+/// Renders a refusal; ENV-7 says which shape its `data` has.
 fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
     let message = Message::of(refusal);
     match refusal {

@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The contract's and the design's defaults, on a machine with `cores` cores.
+    /// Returns the defaults on a machine with `cores` cores.
     #[must_use]
     pub fn for_cores(cores: usize) -> Settings {
         Settings {

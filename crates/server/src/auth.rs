@@ -1,4 +1,4 @@
-//! Log in, switch group, log out (contract, "States and transitions" and "Authentication").
+//! Log in, Switch group and Log out (AUTH-1 to AUTH-24 in `docs/interface.md`).
 
 use kiosque_contract::{SessionData, SwitchableGroup};
 use kiosque_model::audit::LoginFault;

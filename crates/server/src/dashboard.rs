@@ -14,7 +14,7 @@ use crate::call::{Call, after_session};
 use crate::devices;
 use crate::records::Records;
 
-/// "`rankList`: … at most 10".
+/// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
 
 /// `POST …/kioskDashboard/summary`
@@ -175,7 +175,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// "Dollars are JSON numbers with at most 2 decimals."
+        /// DASH-9: dollars are JSON numbers with at most two decimals.
         #[test]
         fn dollars_have_two_decimals_at_most(cents in -1_000_000_000_000_i64..1_000_000_000_000) {
             let text = serde_json::to_string(&dollars(cents)).expect("a number");

@@ -68,7 +68,8 @@ impl Form {
         }
     }
 
-    /// A span of times of which either end may be left out; "start not after end".
+    /// Reads a span of times, either end of which may be absent. A start after the end is a
+    /// violation (ORD-6, DASH-5).
     pub fn span(
         &mut self,
         start: &'static str,

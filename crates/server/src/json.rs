@@ -27,7 +27,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// "An optional field null, or `""` in a filter: as if absent."
+    /// REQ-9: null and the empty string count as absent.
     #[must_use]
     pub fn is_left_out(&self) -> bool {
         match self {

@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_millis(50);
 /// What is behind a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// The interface of the contract, for integrators.
+    /// The interface for integrators.
     Gateway,
     /// The operator's own calls.
     Operator,

@@ -56,7 +56,7 @@ impl Locale {
     }
 }
 
-/// A message of the contract, or of ours where the contract leaves one to us.
+/// A message of ENV-3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// 200.
@@ -144,7 +144,7 @@ impl Message {
         }
     }
 
-    /// The words. The English ones are the contract's, to the letter.
+    /// Returns the text, exactly as in ENV-3.
     #[must_use]
     pub const fn text(self, locale: Locale) -> &'static str {
         match (self, locale) {

@@ -24,7 +24,7 @@ pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
         })
     };
     let (total, records) = app.store.order_page(&presented, now, ask, collect).await?;
-    // "Newest first is highest sequence first": the other way round than they were read.
+    // Newest first (ORD-3): the reverse of the order in which they were read.
     Ok(Data::page(total, page, records.in_order().rev()))
 }
 

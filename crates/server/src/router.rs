@@ -1,4 +1,4 @@
-//! The gateway: one line for each path of the contract. Everything else is 404 with `code` 0.
+//! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -106,8 +106,8 @@ mod tests {
     use crate::locale::Locale;
     use http_body_util::BodyExt;
 
-    /// "panics, store down or busy: HTTP 500, code 500, data a short diagnostic with the request
-    /// id; details only in the log".
+    /// ENV-11: a panic is answered with HTTP 500 and a diagnostic with the request id; its details
+    /// are only in the log.
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
         let outcome = catch_panic::<Data>(async { panic!("secret detail") }).await;

@@ -229,7 +229,7 @@ impl<F: Report> ScopedQuery for Dashboard<F> {
     }
 
     fn answer(self, mut found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
-        // "`deviceCode` unknown, or of another group only, or any of `deviceCodes`: -1 scope."
+        // SCOPE-4: each of `deviceCodes` must be in the scope.
         if found.devices.rows != self.view.ask.devices.len() {
             return Err(Refusal::OutOfScope.into());
         }

@@ -216,8 +216,8 @@ where
         Ok(())
     }
 
-    /// "Requests for a device or Group outside the account's scope return a business error." A
-    /// device that the group once owned, or that is not enabled, is in scope and on no page.
+    /// SCOPE-4, DEV-5: a device outside the scope is refused. One that the group once owned, or
+    /// that is not enabled, is in scope and on no page.
     fn answer(self, found: Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
         if self.ask.code.is_some() {
             found.is_in_scope.ok_or(Refusal::OutOfScope)?;

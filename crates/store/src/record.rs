@@ -117,11 +117,10 @@ pub trait RecordShape: Send + Sync + std::fmt::Debug {
     /// What is kept cannot be read.
     fn sale(&self, head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error>;
 
-    /// When a kept order became a sale, in the contract's form and the platform's zone; `None`
-    /// while it is none.
+    /// Returns when a stored order became a sale, in the form of FMT-2 and the platform's zone;
+    /// `None` while it is none.
     ///
-    /// # Errors
-    /// What is kept cannot be read.
+    /// # Errors The stored text cannot be read.
     fn sale_time(&self, head: &[u8], lines: &[u8]) -> Result<Option<String>, Error>;
 
     /// The head of today's shape, and that shape, for a head of the first one.

@@ -178,7 +178,7 @@ impl Store {
             let Some(wanted) = question.group() else {
                 return question.answer(found.found, scope);
             };
-            // "`groupId` filter: any active group of the account, else -1 scope; does not switch."
+            // SCOPE-2, SCOPE-3: any active group of the account; the selected group stays.
             let wanted = wanted.as_ref().map_err(|_| Refusal::OutOfScope)?;
             let open = found.open_group.ok_or(Refusal::OutOfScope)?;
             if open == group {

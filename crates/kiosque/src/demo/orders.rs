@@ -129,7 +129,7 @@ mod tests {
         Zone::named("Europe/Paris").unwrap()
     }
 
-    /// An order without its dates: times become the time since the start.
+    /// Returns an order without its dates: times become the time since the start.
     fn undated(mut order: Order) -> (String, Order) {
         let start = order.trade_start.0;
         for time in [&mut order.pay_end, &mut order.shipment] {

@@ -9,7 +9,7 @@ fn usd(minor: i64, code: &str, rate: &str) -> Usd {
     Usd::of(Minor(minor), currency(code), Rate::parse(rate).expect("a rate")).expect("counted")
 }
 
-/// Currencies with 0, 2, 3 and 4 decimals; half a cent goes to the even one.
+/// Currencies with 0, 2, 3 and 4 decimals; half a cent is rounded to even (DASH-13).
 #[test]
 fn dollars_are_rounded_half_even_and_once() {
     for (minor, code, rate, cents) in [
@@ -34,7 +34,7 @@ fn dollars_are_rounded_half_even_and_once() {
     ] {
         assert_eq!(usd(minor, code, rate).cents(), cents, "{minor} {code} at {rate}");
     }
-    // A third of a cent, three times over, is a cent: nothing is rounded on the way.
+    // A third of a cent, three times, is a cent: nothing is rounded in between.
     let thirds = usd(1, "EUR", "0.333333333333");
     assert_eq!(thirds.plus(thirds).plus(usd(1, "EUR", "0.333333333334")).cents(), 1);
 }
@@ -81,7 +81,7 @@ fn rates_are_decimals_that_are_never_rounded() {
     }
 }
 
-/// "The latest rate on or before the day"; "never added at 1:1".
+/// DASH-11, DASH-12: the latest rate on or before the day counts; before the first there is none.
 #[test]
 fn the_latest_rate_on_or_before_the_day_counts() {
     let (eur, one) = (currency("EUR"), Rate::ONE);

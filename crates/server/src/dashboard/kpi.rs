@@ -6,7 +6,7 @@ use kiosque_store::Summary;
 
 use crate::locale::Locale;
 
-/// Every figure, in the order of the design.
+/// Returns every KPI, in the order of DASH-15.
 pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
     let turnover = &summary.turnover;
     let shipped = permille(turnover.shipped, turnover.shipped + turnover.failed);

@@ -23,7 +23,7 @@ fn at(ms: i64) -> UnixMs {
     UnixMs(START + ms)
 }
 
-/// An attempt with a wrong password; how long it must wait if it may not be made.
+/// Makes an attempt with a wrong password; returns how long it must wait if it is refused.
 fn fail(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs) -> Option<i64> {
     match attempts.take(name, place(number), now) {
         Ok(taken) => {
@@ -38,7 +38,7 @@ fn failures(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs)
     (0..1_000).take_while(|_| fail(attempts, name, number, now).is_none()).count()
 }
 
-/// "at least 10 failures are free"; one more for each time that passes, and never more than those.
+/// LIM-7: ten failures are free, then one after each interval, and never more than ten.
 #[test]
 fn a_place_may_fail_ten_times_and_then_once_a_minute() {
     let mut attempts = attempts(&limits());
@@ -59,7 +59,7 @@ fn a_place_may_fail_ten_times_and_then_once_a_minute() {
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
 
-/// Any number of sources get no further with one name than all of them together may.
+/// LIM-8: any number of sources get no further with one name than the limit of all together.
 #[test]
 fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds() {
     let mut attempts = attempts(&limits());
@@ -69,11 +69,11 @@ fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds(
     assert_eq!(all_at(&mut attempts, at(0)), 100);
     assert_eq!(fail(&mut attempts, "ops", 5_000, at(0)), Some(2_000));
     assert_eq!(all_at(&mut attempts, at(60_000)), 30);
-    // What was refused for the name was not taken from the place.
+    // An attempt that was refused for the name took no token from the source.
     assert_eq!(failures(&mut attempts, "ops", 999, at(60_000 + 2_000 * 100)), 10);
 }
 
-/// "gives it back on success": who knows the password is never limited, at whatever rate.
+/// LIM-10: the right password takes no token, at whatever rate.
 #[test]
 fn what_does_not_fail_takes_nothing() {
     let mut attempts = attempts(&limits());
@@ -84,8 +84,8 @@ fn what_does_not_fail_takes_nothing() {
     assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 10);
 }
 
-/// "An attempt takes its token before the hash": many at once get no further than one by one; and
-/// whoever is limited by them alone learns that they may yet give theirs back.
+/// A token is taken before the password is compared: simultaneous attempts get no further than
+/// successive ones, and one that only they limit may wait for a token to be returned.
 #[test]
 fn attempts_at_once_are_as_many_as_attempts_in_turn() {
     let mut attempts = attempts(&limits());
@@ -108,12 +108,12 @@ fn a_clock_that_is_set_back_keeps_nobody_out_for_long() {
     failures(&mut attempts, "ops", 1, at(0));
     let back = at(-86_400_000);
     assert_eq!(fail(&mut attempts, "ops", 1, back), Some(60_000));
-    // The bucket of the name is looked at when the one of the place lets by.
+    // The bucket of the name is checked when that of the source allows the attempt.
     assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(2_000));
     assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(124_000)), 2);
 }
 
-/// Requests wait, and are looked at out of turn: nobody gains by it.
+/// Requests wait, and are checked in another order: no request gains by it.
 #[test]
 fn attempts_out_of_turn_gain_nothing() {
     let mut attempts = attempts(&limits());
@@ -125,8 +125,7 @@ fn attempts_out_of_turn_gain_nothing() {
     assert_eq!(failures(&mut attempts, "ops", 1, at(60_000)), 1);
 }
 
-/// "bounded in memory"; "an attacker must not be able to make memory grow or to flush a victim's
-/// bucket cheaply".
+/// Memory is bounded, and filling it with other names does not free a limited one.
 #[test]
 fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
     let limits = Limits { login_failures_kept: 50, ..limits() };
@@ -139,18 +138,18 @@ fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
             assert!(buckets.under_way.is_empty());
         }
     }
-    // Nor do nine failures at each of twice as many names as are kept.
+    // Nor do nine failures at each of twice as many names as the maximum.
     for number in 0..100 {
         (0..9).for_each(|_| _ = fail(&mut attempts, &format!("other {number}"), 1, at(0)));
     }
     assert_eq!(fail(&mut attempts, "victim", 1, at(0)), Some(60_000));
-    // What is full again is not kept.
+    // A full bucket is not stored.
     fail(&mut attempts, "last", 1, at(86_400_000));
     assert_eq!(attempts.of_places.full_at.len(), 1);
     assert_eq!(attempts.of_strangers.full_at.len(), 1);
 }
 
-/// What is kept tells nothing of what people typed to whoever has not the key.
+/// The stored hashes reveal no typed name without the key.
 #[test]
 fn buckets_have_other_names_under_another_key() {
     let one = FailureBuckets::new(&limits(), [1; KEY_BYTES]);
@@ -160,8 +159,8 @@ fn buckets_have_other_names_under_another_key() {
 }
 
 proptest! {
-    /// Against a model that remembers each failure: in no span of time do more fail than are free
-    /// and were added, and none is refused that could have been made.
+    /// Compared with a model that stores each failure: in no span of time do more attempts fail
+    /// than were free and were added, and none is refused that was allowed.
     #[test]
     fn buckets_do_what_a_list_of_failures_says(
         steps in prop::collection::vec((0_i64..90_000, 0_u32..3, any::<bool>()), 1..200),
@@ -175,7 +174,7 @@ proptest! {
         };
         let mut attempts = attempts(&limits);
         let mut now = START;
-        // For each place, its tokens in units of a millisecond's refill, and when that was.
+        // For each source, its tokens in units of a millisecond's refill, and their time.
         let whole = i64::from(free) * 60_000;
         let mut model = [(whole, START); 3];
         for (pass, number, right) in steps {

@@ -71,7 +71,7 @@ fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
     Ok(Heartbeat { device_code, at })
 }
 
-/// "ms; now when absent or in the future".
+/// Returns the time of a heartbeat in milliseconds; now when absent or in the future.
 fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
     match (timestamp.as_i64(), timestamp.as_u64()) {
         (Some(ms @ 0..), _) => Ok(UnixMs(ms).min(now)),
@@ -110,8 +110,8 @@ mod tests {
         })
     }
 
-    /// "ms; now when absent, null or in the future; not an integer or below 0: that line is
-    /// rejected".
+    /// Absent, null and future times are now; a time that is not an integer or is below 0 rejects
+    /// the line.
     #[test]
     fn a_time_is_now_at_the_latest() {
         for (timestamp, want) in [

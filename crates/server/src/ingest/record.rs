@@ -94,8 +94,8 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// "`payEndTime`, or the trade's start while unpaid (the contract gives it no null)": a head ends
-/// with those two, and a time has 19 characters.
+/// Returns `payEndDate` (ORD-12): the head ends with `tradeStartTime` and `payEndTime`, and a time
+/// has 19 characters.
 fn pay_end_date(head: &[u8]) -> &[u8] {
     const TIME_IN_QUOTES: usize = 21;
     let told = head.strip_suffix(br#","payEndTime":null"#).unwrap_or(head);

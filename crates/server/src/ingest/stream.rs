@@ -154,7 +154,7 @@ impl Intake {
         })
     }
 
-    /// "Unknown keys are ignored with one warning each."
+    /// Unknown keys are ignored, with one warning each.
     fn tell_unknown(&self, keys: BTreeSet<String>) {
         let mut told = on(&self.unknown_keys);
         for key in keys {

@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// "Bad query values: 400 problem+json naming all of them."
+    /// All invalid values of a query are named at once.
     #[test]
     fn everything_wrong_with_a_query_is_named() {
         for (query, want) in [

@@ -55,7 +55,7 @@ mod tests {
     use crate::{Audience, Listener, Settings, Stop};
     use kiosque_clock::{Clock, Entropy};
 
-    /// "200 when … the server is not stopping, else 503".
+    /// A server that is stopping answers 503.
     #[tokio::test]
     async fn a_server_that_stops_is_not_ready() {
         let folder = tempfile::tempdir().expect("a folder");

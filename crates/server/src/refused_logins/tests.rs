@@ -26,8 +26,8 @@ fn lines(told: &[Happened]) -> Vec<String> {
     told.iter().map(line).collect()
 }
 
-/// "the first few (3) of an (account, source) in a minute as rows of their own, what follows within
-/// that minute as one row with a `count`".
+/// The first three refused logins of an account and a source in a minute are entries of their own;
+/// the others of that minute are one entry with a `count`.
 #[test]
 fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
     let mut refusals = Refusals::default();
@@ -51,7 +51,8 @@ fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
     assert!(refusals.due(UnixMs(START + 59_999)).is_empty());
     let due = lines(&refusals.due(UnixMs(START + 60_000)));
     assert_eq!(due, ["5 ops 192.0.2.1 credentials x3 r-5", "7 ops 192.0.2.1 limited x2 r-7"]);
-    // The next minute begins anew, also when nobody asked what is due; and at the end all is told.
+    // The next minute starts again, also without a flush in between; and at the end everything is
+    // written.
     for ms in 60_001..60_006 {
         refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", ms));
     }
@@ -69,8 +70,8 @@ fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
     assert!(refusals.all().is_empty());
 }
 
-/// An attack from everywhere fills neither the memory nor the disk: beyond some places, what an
-/// account was spared is told without them.
+/// An attack from many sources fills neither the memory nor the disk: beyond some sources, the rest
+/// of an account is counted without them.
 #[test]
 fn places_beyond_the_bound_are_told_together() {
     let mut refusals = Refusals::default();
@@ -99,7 +100,7 @@ fn what_cannot_be_written_waits_up_to_a_bound() {
 }
 
 proptest! {
-    /// Every refusal is told exactly once, and never more than a few entries for a place.
+    /// Every refusal is counted exactly once, and never in more than a few entries per source.
     #[test]
     fn every_refusal_is_told_once(
         steps in prop::collection::vec(

@@ -1,12 +1,12 @@
-//! Every statement is held against what Citus can do with it on one shard.
+//! Every statement is compared with the statements that Citus can run on one shard.
 
 use std::collections::BTreeSet;
 
 use super::*;
 use crate::sql::Sql;
 
-/// Statements that walk over all groups, or look for a device in any: what an operator does now and
-/// then. Each touches every shard, which Citus can do.
+/// Statements that read all groups, or look for a device in any: rare operations of the operator.
+/// Each touches every shard, which Citus can do.
 const OF_ALL_GROUPS: [(&str, &str); 18] = [
     ("PERIODS", "who owned a device when, kept by whoever asked"),
     ("LAST_PERIOD", "a device that an apply names"),
@@ -28,7 +28,7 @@ const OF_ALL_GROUPS: [(&str, &str); 18] = [
     ("CREDENTIALS_AND_KNOWLEDGE", "finds an account by its name, and its sources"),
 ];
 
-/// The tables of a statement that lie on shards, each with what it is called there.
+/// The distributed tables of a statement, each with its alias.
 fn sharded(text: &str) -> Vec<(&str, &str)> {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c == '(' || c == ',').collect();
@@ -48,7 +48,7 @@ fn sharded(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// Whether a table is asked for by a parameter that says on which shard it lies.
+/// Whether a parameter restricts a table to one shard.
 fn is_routed(text: &str, table: &str, alias: &str) -> bool {
     let column = if BY_GROUP.contains(&table) { "group_no" } else { "account_no" };
     let prefixes = match alias {
@@ -113,7 +113,7 @@ fn every_table_has_its_place() {
         .collect();
     let groups: [&[&str]; 4] = [&BY_GROUP, &BY_ACCOUNT, &EVERYWHERE, &AT_THE_COORDINATOR];
     let mut placed: Vec<&str> = groups.concat();
-    // The register of migrations is made before there is any.
+    // The register of migrations is created before there is any.
     placed.retain(|table| *table != "migrations");
     assert_eq!(made, placed.iter().copied().collect());
     assert_eq!(placed.len(), made.len(), "each in one place");
@@ -144,7 +144,7 @@ fn unique_keys_begin_with_what_says_where_a_row_lies() {
     assert!(keys > 10, "{keys} keys");
 }
 
-/// "No triggers, no foreign keys across colocations, no volatile function in `do update`."
+/// No triggers, no foreign keys across colocations, no volatile function in `do update`.
 #[test]
 fn nothing_is_used_that_shards_cannot_have() {
     let layout = layout();
@@ -158,7 +158,7 @@ fn nothing_is_used_that_shards_cannot_have() {
             let used: Vec<&&str> = volatile.iter().filter(|name| update.contains(**name)).collect();
             assert!(used.is_empty(), "{}: {used:?}", sql.name);
         }
-        // The column that says where a row lies never changes.
+        // The distribution column never changes.
         assert!(
             !text.contains("update set group_no =") || text.contains("into sessions"),
             "{text}"

@@ -43,7 +43,7 @@ fn mapping(text: &str) -> Mapping {
     Mapping::parse(text).unwrap_or_else(|faults| panic!("{faults:#?}"))
 }
 
-/// What a report gives, in its order, and what each filter left out.
+/// Returns the orders of a report, in its order, and the number that each filter left out.
 struct Outcome {
     orders: Vec<MappedOrder>,
     rejected: Vec<RejectedRows>,
@@ -85,7 +85,7 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
     Outcome { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
 }
 
-/// What keeps a report from being read at all.
+/// The fault that prevents a report from being read at all.
 fn refused(text: &str, report: impl AsRef<[u8]>) -> Vec<String> {
     match read(report.as_ref(), &mapping(text), &Zone::utc()) {
         Ok(_) => panic!("the report was read"),

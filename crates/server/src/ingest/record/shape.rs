@@ -16,7 +16,7 @@ use super::{Head, SHAPE, parsed, render, render_head};
 pub struct Records;
 
 impl RecordShape for Records {
-    /// Product names that an order leaves out stay what they were. "Names are as of the sale."
+    /// Product names that an order leaves out stay (ORD-9).
     fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
         if incoming.nameless_lines.is_empty() {
             return Ok(incoming.record.clone());

@@ -18,8 +18,8 @@ async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
     sqlite.write(async move |write| write.script(text).await).await
 }
 
-/// A store on which a write is under way until the sender is dropped, and a runtime with few
-/// threads for work that blocks.
+/// A store with a write in progress until the sender is dropped, and a runtime with few threads for
+/// blocking work.
 fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -42,8 +42,8 @@ fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
 
 type Hold = std::sync::mpsc::Sender<()>;
 
-/// "a login in the middle of a full ingest waits for one transaction at most": whoever came
-/// first writes first, and those that wait keep no thread from others.
+/// A login during a full ingest waits for one transaction at most: writes run in the order in which
+/// they arrived, and waiting ones occupy no thread that others need.
 #[test]
 fn writes_have_their_turns_in_the_order_in_which_they_came() {
     let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(60));
@@ -101,7 +101,7 @@ async fn a_change_that_panics_is_taken_back_and_stops_nobody() {
 
 static PROOF: Sql = Sql::new("PROOF", "select note from notes where rowid = 1");
 
-/// Asks for a note, and then counts all notes twice; somebody adds one after each answer.
+/// Reads a note, and then counts all notes twice; a note is added after each answer.
 struct Interrupted(std::path::PathBuf);
 
 impl Batch for Interrupted {
@@ -125,7 +125,7 @@ impl Batch for Interrupted {
     }
 }
 
-/// What is answered beside a session is what was so when the session was proven.
+/// Data that is read with a session is that of the moment when the session was proven.
 #[tokio::test]
 async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -138,7 +138,7 @@ async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
     }
 }
 
-/// Of an insert that selects, SQLite keeps every page that it touches as it was.
+/// For an insert that selects, SQLite keeps the previous version of every page that it touches.
 #[test]
 fn rows_are_inserted_by_their_values() {
     let mut inserts = 0;

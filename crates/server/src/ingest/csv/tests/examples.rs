@@ -13,7 +13,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(example(path)).expect("a file of the repository")
 }
 
-/// What a sales report comes to, as far as simple code can tell.
+/// The totals of a sales report, computed by simple code.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
     orders: usize,

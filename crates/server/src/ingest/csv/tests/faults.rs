@@ -1,4 +1,4 @@
-//! Every kind of bad row: named with its line and column, and the good rows kept.
+//! Every kind of invalid row: named with its line and column, and the valid rows stored.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::*;
 const HEADER: &str = "Id,Machine,Total,Time\n";
 const GOOD: &str = "9,m9,1,2022-01-01\n";
 
-/// The reason for the bad row on line 3, between two good ones.
+/// The reason for the invalid row on line 3, between two valid ones.
 fn reason(row: &[u8]) -> String {
     let report = [HEADER.as_bytes(), b"8,m8,1,2022-01-01\n", row, b"\n", GOOD.as_bytes()].concat();
     let paris = Zone::named("Europe/Paris").expect("a known zone");

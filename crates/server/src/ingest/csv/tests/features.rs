@@ -1,4 +1,4 @@
-//! What a mapping can say, one feature at a time.
+//! The features of a mapping, one at a time.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Mappings that are refused, and what each refusal teaches.
+//! Mappings that are refused, and the explanation in each refusal.
 
 use proptest::prelude::*;
 
