@@ -1,9 +1,10 @@
 //! The calls of each scenario, with a live session.
 
 use anyhow::{Context, ensure};
+use kiosque_contract::endpoint::{self, DevicePage, LogIn, QueryOrderList};
 use kiosque_contract::{
-    DeviceRecord, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page,
-    SessionData,
+    DeviceRecord, Endpoint, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter,
+    OrderRecord, Page, SessionData,
 };
 
 use crate::client::{Call, Client};
@@ -12,11 +13,6 @@ use crate::load::Workload;
 use crate::options::Size;
 use crate::orders;
 use crate::rng::Rng;
-
-const LOGIN: &str = "platform-auth/auth/third-api/token";
-const DEVICES: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
-const ORDERS: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
-const DETAIL: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
 
 /// Orders of which the details are asked for.
 const TRADE_NUMBERS: usize = 20_000;
@@ -28,7 +24,7 @@ const TRADE_NUMBERS: usize = 20_000;
 pub(crate) fn login(account: &Account) -> anyhow::Result<Call> {
     let request =
         LoginRequest { username: account.login_name.clone(), password: account.password.clone() };
-    Call::new(LOGIN, None, serde_json::to_string(&request)?)
+    Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
 }
 
 /// A worker for each of the first `workers` accounts that do nothing but log in.
@@ -179,14 +175,14 @@ fn order_page(device: usize, page: u64, history: bool, token: &str) -> anyhow::R
         include_history: history.then_some(true),
         ..OrderFilter::default()
     };
-    Call::new(&paged(ORDERS, page), Some(token), serde_json::to_string(&filter)?)
+    Call::new(&paged(QueryOrderList::PATH, page), Some(token), serde_json::to_string(&filter)?)
 }
 
 fn device_page(page: u64, token: &str) -> anyhow::Result<Call> {
-    Call::new(&paged(DEVICES, page), Some(token), "{}".to_owned())
+    Call::new(&paged(DevicePage::PATH, page), Some(token), "{}".to_owned())
 }
 
 fn detail(trade_no: String, token: &str) -> anyhow::Result<Call> {
     let request = OrderDetailRequest { trade_no_out: Some(trade_no), trade_no_in: None };
-    Call::new(DETAIL, Some(token), serde_json::to_string(&request)?)
+    Call::new(endpoint::OrderDetail::PATH, Some(token), serde_json::to_string(&request)?)
 }

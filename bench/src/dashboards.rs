@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use jiff::ToSpan;
-use kiosque_contract::DashboardFilter;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DeviceProfile, OnlineDevices, SalesByDevice, SalesTrend,
+    Summary,
+};
+use kiosque_contract::{DashboardFilter, Endpoint};
 
 use crate::calls::Sessions;
 use crate::catalog::CURRENCIES;
@@ -12,7 +16,6 @@ use crate::options::Size;
 use crate::orders::LAST_TRADE;
 use crate::rounds::{Against, Scenario};
 
-const DASHBOARD: &str = "third-center-web/openapi/v1/kioskDashboard";
 /// The last month that orders fill: 2026-10-01 00:00:00 UTC.
 const MONTH: i64 = LAST_TRADE - 31 * 86_400;
 
@@ -44,24 +47,23 @@ pub(crate) fn scenarios(sessions: &Sessions) -> anyhow::Result<Vec<Scenario>> {
     });
     let months: Vec<DashboardFilter> = months.collect();
     let (month, cut) = (std::slice::from_ref(&month), std::slice::from_ref(&cut));
-    let scenario = |name: &str, function: &str, filters: &[DashboardFilter], against| {
-        let path = format!("{DASHBOARD}/{function}");
+    let scenario = |name: &str, path: &str, filters: &[DashboardFilter], against| {
         let bodies = filters.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        Ok(Scenario::new(name, sessions.of_each_group(&path, &bodies)?, against))
+        Ok(Scenario::new(name, sessions.of_each_group(path, &bodies)?, against))
     };
     [
-        ("summary", "summary", month, Against::Limit(2.4)),
-        ("summary, of any month", "summary", &months, Against::Nothing),
-        ("sales trend", "salesTrend", month, Against::Nothing),
-        ("sales by device", "salesByDevice", month, Against::Nothing),
-        ("best-selling product", "bestSellingProduct", month, Against::Nothing),
-        ("device aisle hierarchy", "deviceAisle", month, Against::Nothing),
-        ("device profile", "deviceProfile", month, Against::Nothing),
-        ("online devices", "onlineDevices", month, Against::Nothing),
-        ("summary, noon to noon", "summary", cut, Against::Nothing),
+        ("summary", Summary::PATH, month, Against::Limit(2.4)),
+        ("summary, of any month", Summary::PATH, &months, Against::Nothing),
+        ("sales trend", SalesTrend::PATH, month, Against::Nothing),
+        ("sales by device", SalesByDevice::PATH, month, Against::Nothing),
+        ("best-selling product", BestSellingProduct::PATH, month, Against::Nothing),
+        ("device aisle hierarchy", DeviceAisle::PATH, month, Against::Nothing),
+        ("device profile", DeviceProfile::PATH, month, Against::Nothing),
+        ("online devices", OnlineDevices::PATH, month, Against::Nothing),
+        ("summary, noon to noon", Summary::PATH, cut, Against::Nothing),
     ]
     .into_iter()
-    .map(|(name, function, filter, against)| scenario(name, function, filter, against))
+    .map(|(name, path, filter, against)| scenario(name, path, filter, against))
     .collect()
 }
 

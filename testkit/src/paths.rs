@@ -1,31 +1,33 @@
 //! The paths of the integrators' calls, without the prefix `/v8/`.
 
+use kiosque_contract::{Endpoint, endpoint};
+
 /// Login.
-pub const TOKEN_PATH: &str = "platform-auth/auth/third-api/token";
+pub const TOKEN_PATH: &str = endpoint::LogIn::PATH;
 /// Change of the session's group.
-pub const SWITCH_PATH: &str = "platform-auth/auth/third-api/switchGroup";
+pub const SWITCH_PATH: &str = endpoint::SwitchGroup::PATH;
 /// Logout.
-pub const LOGOUT_PATH: &str = "platform-auth/auth/third-api/logout";
+pub const LOGOUT_PATH: &str = endpoint::LogOut::PATH;
 /// A page of devices.
-pub const DEVICES_PATH: &str = "third-center-web/openapi/v1/kioskDevice/devicePage";
+pub const DEVICES_PATH: &str = endpoint::DevicePage::PATH;
 /// A page of a device's orders.
-pub const ORDERS_PATH: &str = "third-center-web/openapi/v1/kioskOrder/queryOrderList";
+pub const ORDERS_PATH: &str = endpoint::QueryOrderList::PATH;
 /// One order.
-pub const DETAIL_PATH: &str = "third-center-web/openapi/v1/kioskOrder/orderDetail";
+pub const DETAIL_PATH: &str = endpoint::OrderDetail::PATH;
 /// The key figures of a range of days.
-pub const SUMMARY_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/summary";
+pub const SUMMARY_PATH: &str = endpoint::Summary::PATH;
 /// Sales by day.
-pub const TREND_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesTrend";
+pub const TREND_PATH: &str = endpoint::SalesTrend::PATH;
 /// Sales by product.
-pub const BEST_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct";
+pub const BEST_PATH: &str = endpoint::BestSellingProduct::PATH;
 /// Sales by device.
-pub const BY_DEVICE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/salesByDevice";
+pub const BY_DEVICE_PATH: &str = endpoint::SalesByDevice::PATH;
 /// The aisles of one device.
-pub const AISLE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
+pub const AISLE_PATH: &str = endpoint::DeviceAisle::PATH;
 /// One device.
-pub const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
+pub const PROFILE_PATH: &str = endpoint::DeviceProfile::PATH;
 /// The number of devices that are online.
-pub const ONLINE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/onlineDevices";
+pub const ONLINE_PATH: &str = endpoint::OnlineDevices::PATH;
 /// The dashboard functions that take filters.
 pub const DASHBOARD_PATHS: [&str; 6] =
     [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLE_PATH, PROFILE_PATH];

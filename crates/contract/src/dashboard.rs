@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::DeviceRecord;
+use crate::{DeviceRecord, Request};
 
 /// Body of every dashboard function but online devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,8 @@ pub struct DashboardFilter {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_codes: Vec<String>,
 }
+
+impl Request for DashboardFilter {}
 
 /// `data` of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Request, ZeroOrOne};
+
 /// Body of List devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -20,8 +22,10 @@ pub struct DeviceFilter {
     pub device_name: Option<String>,
     /// 1: only devices that are online, 0: only others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_online: Option<i64>,
+    pub is_online: Option<ZeroOrOne>,
 }
+
+impl Request for DeviceFilter {}
 
 /// A device of a device page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

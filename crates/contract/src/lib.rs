@@ -1,13 +1,22 @@
 //! The types of the interface (`docs/interface.md`) and of the operator's calls as JSON, for the
 //! server and for clients alike. No rules, and no input or output; the names are those of the JSON.
 
+/// The text of [`GATEWAY_PREFIX`], for `concat!`.
+macro_rules! gateway_prefix {
+    () => {
+        "/v8"
+    };
+}
+
 mod audit;
 mod dashboard;
 mod device;
+pub mod endpoint;
 mod envelope;
 mod operator;
 mod order;
 mod page;
+mod request;
 mod session;
 
 pub use audit::{AuditEntry, AuditPage, ReplacedSession};
@@ -16,6 +25,7 @@ pub use dashboard::{
     Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
 };
 pub use device::{DeviceFilter, DeviceRecord};
+pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
 pub use operator::{
     ActivityReceived, Applied, FleetApplied, OrdersReceived, RejectedHeartbeat, RejectedOrder,
@@ -24,6 +34,7 @@ pub use order::{
     LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
 };
 pub use page::Page;
+pub use request::{NoBody, Request, RequestBody, ZeroOrOne};
 pub use session::{LoginRequest, SessionData, SwitchGroupRequest, SwitchableGroup};
 
 /// The header that carries the access token, raw, with no `Bearer` before it.
@@ -33,6 +44,6 @@ pub const LOCALE_HEADER: &str = "x-locale";
 /// The header of every answer that names its request, here and in the log.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
 /// The gateway's path prefix; it stands exactly once before every path.
-pub const GATEWAY_PREFIX: &str = "/v8";
+pub const GATEWAY_PREFIX: &str = gateway_prefix!();
 /// The content type of every answer.
 pub const CONTENT_TYPE: &str = "application/json; charset=UTF-8";

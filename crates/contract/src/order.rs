@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Request;
+
 /// Body of List orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,6 +22,8 @@ pub struct OrderFilter {
     pub end_timestamp: Option<i64>,
 }
 
+impl Request for OrderFilter {}
+
 /// Body of Order detail; at least one of the two must be non-empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -31,6 +35,8 @@ pub struct OrderDetailRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trade_no_in: Option<String>,
 }
+
+impl Request for OrderDetailRequest {}
 
 /// What a list record and a detail have in common. Amounts are integers in minor units of
 /// `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Request;
+
 /// Body of Log in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginRequest {
@@ -12,6 +14,8 @@ pub struct LoginRequest {
     pub password: String,
 }
 
+impl Request for LoginRequest {}
+
 /// Body of Switch group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -19,6 +23,8 @@ pub struct SwitchGroupRequest {
     /// One of `switchableGroups`.
     pub group_id: String,
 }
+
+impl Request for SwitchGroupRequest {}
 
 /// `data` of Log in and of Switch group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,9 +10,9 @@ use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
+use crate::operator;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
-use crate::{operator, router};
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 
 /// How a server behaves, where the operator has a say.
@@ -85,7 +85,7 @@ impl App {
         entropy: Entropy,
     ) -> Result<App, NoEntropy> {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
-        let metrics = Metrics::new(router::PATHS, operator::PATHS, clock.now());
+        let metrics = Metrics::new(operator::PATHS, clock.now());
         Ok(App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),

@@ -7,7 +7,7 @@ mod registry;
 
 use std::time::Duration;
 
-use kiosque_contract::ActivityReceived;
+use kiosque_contract::{ActivityReceived, ENDPOINTS};
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
@@ -115,19 +115,15 @@ impl LoginOutcome {
 }
 
 impl Metrics {
-    /// Everything at zero, for listeners that have these paths.
-    pub(crate) fn new(
-        gateway_paths: &[&'static str],
-        operator_paths: &[&'static str],
-        started: UnixMs,
-    ) -> Metrics {
+    /// Everything at zero.
+    pub(crate) fn new(operator_paths: &[&'static str], started: UnixMs) -> Metrics {
         let making = MetricRegistry(Registry::new());
         making.constants(started);
         let doors = ListenerCounters::new(&making);
         let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&making);
         Metrics {
-            gateway: doors.of(Audience::Gateway, gateway_paths),
-            operator: doors.of(Audience::Operator, operator_paths),
+            gateway: doors.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
+            operator: doors.of(Audience::Operator, operator_paths.iter().copied()),
             logins: making.each(
                 (
                     "kiosque_logins_total",

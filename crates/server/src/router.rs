@@ -9,6 +9,11 @@ use futures_util::FutureExt;
 use http::{Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
+    OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
+};
 use kiosque_model::Refusal;
 
 use crate::answer::{self, Data, Failure};
@@ -46,36 +51,24 @@ async fn route(
     dispatch(&path, call).await
 }
 
-/// Declares who answers on which path, and lists the paths.
-macro_rules! paths {
-    ($($path:literal => $handler:path;)*) => {
-        /// Every path that there is.
-        pub(crate) const PATHS: &[&str] = &[$($path),*];
-
-        async fn dispatch(path: &str, call: Call<'_>) -> Result<Data, Failure> {
-            match path {
-                $($path => $handler(call).await,)*
-                _ => Err(Refusal::NotFound.into()),
-            }
-        }
-    };
-}
-
-paths! {
-    "/v8/platform-auth/auth/third-api/token" => log_in;
-    "/v8/platform-auth/auth/third-api/switchGroup" => auth::switch_group;
-    "/v8/platform-auth/auth/third-api/logout" => auth::log_out;
-    "/v8/third-center-web/openapi/v1/kioskDevice/devicePage" => devices::device_page;
-    "/v8/third-center-web/openapi/v1/kioskOrder/queryOrderList" => orders::query_order_list;
-    "/v8/third-center-web/openapi/v1/kioskOrder/orderDetail" => orders::order_detail;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/summary" => dashboard::summary;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/bestSellingProduct" =>
-        dashboard::best_selling_product;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/salesByDevice" => dashboard::sales_by_device;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/salesTrend" => dashboard::sales_trend;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceAisle" => dashboard::device_aisle;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/deviceProfile" => dashboard::device_profile;
-    "/v8/third-center-web/openapi/v1/kioskDashboard/onlineDevices" => dashboard::online_devices;
+/// Runs the handler of a path.
+async fn dispatch(path: &str, call: Call<'_>) -> Result<Data, Failure> {
+    match path {
+        LogIn::ROUTE => log_in(call).await,
+        SwitchGroup::ROUTE => auth::switch_group(call).await,
+        LogOut::ROUTE => auth::log_out(call).await,
+        DevicePage::ROUTE => devices::device_page(call).await,
+        QueryOrderList::ROUTE => orders::query_order_list(call).await,
+        OrderDetail::ROUTE => orders::order_detail(call).await,
+        Summary::ROUTE => dashboard::summary(call).await,
+        BestSellingProduct::ROUTE => dashboard::best_selling_product(call).await,
+        SalesByDevice::ROUTE => dashboard::sales_by_device(call).await,
+        SalesTrend::ROUTE => dashboard::sales_trend(call).await,
+        DeviceAisle::ROUTE => dashboard::device_aisle(call).await,
+        DeviceProfile::ROUTE => dashboard::device_profile(call).await,
+        OnlineDevices::ROUTE => dashboard::online_devices(call).await,
+        _ => Err(Refusal::NotFound.into()),
+    }
 }
 
 /// A login, counted by what became of it.

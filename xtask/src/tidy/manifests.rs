@@ -50,6 +50,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "kiosque-ingest",
             "kiosque-store",
             "kiosque-model",
+            "kiosque-contract",
             "kiosque-clock",
             "kiosque-testdb",
         ],

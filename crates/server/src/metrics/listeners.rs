@@ -87,7 +87,11 @@ impl ListenerCounters {
         }
     }
 
-    pub(super) fn of(&self, door: Audience, paths: &[&'static str]) -> ListenerMetrics {
+    pub(super) fn of(
+        &self,
+        door: Audience,
+        paths: impl Iterator<Item = &'static str>,
+    ) -> ListenerMetrics {
         let (name, codes): (_, Vec<i32>) = match door {
             Audience::Gateway => ("gateway", Code::ALL.map(Code::number).into()),
             Audience::Operator => {
@@ -96,7 +100,7 @@ impl ListenerCounters {
         };
         let path = |path| self.path(name, path, &codes);
         ListenerMetrics {
-            paths: paths.iter().map(|known| (*known, path(known))).collect(),
+            paths: paths.map(|known| (known, path(known))).collect(),
             elsewhere: path(OTHER),
             open: self.open.with_label_values(&[name]),
             accepted: self.accepted.with_label_values(&[name]),

@@ -1,0 +1,241 @@
+//! The calls of integrators: each is declared once, in [`ENDPOINTS`]. Router, OpenAPI document,
+//! metric labels, clients, tests and benchmarks read its path, types and rules from here.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    DashboardFilter, DeviceAisles, DeviceFilter, DeviceRecord, DeviceSales, LoginRequest, NoBody,
+    OrderDetailRequest, OrderFilter, OrderRecord, Page, Request, RequestBody, SessionData,
+    SwitchGroupRequest, TrendDay,
+};
+
+/// A call, as a type: its path and rules are constants, its request and response are types.
+pub trait Endpoint {
+    /// The path below [`crate::GATEWAY_PREFIX`], without a slash at its start.
+    const PATH: &'static str;
+    /// The path of the address: [`crate::GATEWAY_PREFIX`], a slash and [`Self::PATH`].
+    const ROUTE: &'static str;
+    /// Whether the call takes a token.
+    const TOKEN: TokenRule;
+    /// Whether the call takes `current` and `size` and answers with a page (`PAGE-1`).
+    const PAGED: bool;
+    /// The body of a request.
+    type Request: Request;
+    /// `data` of a success.
+    type Response: Serialize + DeserializeOwned + JsonSchema;
+}
+
+/// The answer to a request without a token (`AUTH-14`, `AUTH-15`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenRule {
+    /// The call takes no token; one that is sent is ignored.
+    Ignored,
+    /// [`crate::Code::TokenMissing`], on the authentication paths.
+    OrMissing,
+    /// [`crate::Code::TokenInvalid`], on the business paths.
+    OrInvalid,
+}
+
+/// A function that adds the schema of a type to a document and returns a reference to it.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// An [`Endpoint`] as a value.
+#[derive(Clone, Copy, Debug)]
+pub struct EndpointInfo {
+    /// The name of its type.
+    pub name: &'static str,
+    /// See [`Endpoint::PATH`].
+    pub path: &'static str,
+    /// See [`Endpoint::ROUTE`].
+    pub route: &'static str,
+    /// The part of the interface that it belongs to.
+    pub tag: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The rules of `docs/interface.md` that describe it.
+    pub rules: &'static str,
+    /// See [`Endpoint::TOKEN`].
+    pub token: TokenRule,
+    /// See [`Endpoint::PAGED`].
+    pub paged: bool,
+    /// The schema of its body, if it takes one.
+    pub request: Option<SchemaOf>,
+    /// The schema of `data`.
+    pub response: SchemaOf,
+}
+
+/// Declares the endpoints. The doc comment of an entry is its summary; `page_of: T` is
+/// `response: Page<T>` of a paged endpoint.
+macro_rules! endpoints {
+    ($(
+        $(#[doc = $summary:literal])+
+        $name:ident {
+            path: $path:literal,
+            tag: $tag:literal,
+            rules: $rules:literal,
+            token: $token:ident,
+            request: $request:ty,
+            $response:ident: $type:ty $(,)?
+        }
+    )+) => {
+        $(
+            $(#[doc = $summary])+
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl Endpoint for $name {
+                const PATH: &'static str = $path;
+                const ROUTE: &'static str = concat!(gateway_prefix!(), "/", $path);
+                const TOKEN: TokenRule = TokenRule::$token;
+                const PAGED: bool = endpoints!(@paged $response);
+                type Request = $request;
+                type Response = endpoints!(@type $response $type);
+            }
+        )+
+
+        /// Every endpoint, in the order of `ADDR-1`.
+        pub const ENDPOINTS: &[EndpointInfo] = &[$(
+            EndpointInfo {
+                name: stringify!($name),
+                path: $name::PATH,
+                route: $name::ROUTE,
+                tag: $tag,
+                summary: concat!($($summary),+).trim_ascii(),
+                rules: $rules,
+                token: $name::TOKEN,
+                paged: $name::PAGED,
+                request: match <$request as Request>::BODY {
+                    RequestBody::Object => Some(SchemaGenerator::subschema_for::<$request>),
+                    RequestBody::None => None,
+                },
+                response: SchemaGenerator::subschema_for::<<$name as Endpoint>::Response>,
+            },
+        )+];
+    };
+    (@paged response) => { false };
+    (@paged page_of) => { true };
+    (@type response $type:ty) => { $type };
+    (@type page_of $type:ty) => { Page<$type> };
+}
+
+endpoints! {
+    /// Logs in, and replaces the account's earlier session.
+    LogIn {
+        path: "platform-auth/auth/third-api/token",
+        tag: "Authentication",
+        rules: "AUTH-1 to AUTH-13, LIM-7 to LIM-11",
+        token: Ignored,
+        request: LoginRequest,
+        response: SessionData,
+    }
+    /// Selects another group; the new token replaces the old one.
+    SwitchGroup {
+        path: "platform-auth/auth/third-api/switchGroup",
+        tag: "Authentication",
+        rules: "AUTH-17 to AUTH-20",
+        token: OrMissing,
+        request: SwitchGroupRequest,
+        response: SessionData,
+    }
+    /// Logs out.
+    LogOut {
+        path: "platform-auth/auth/third-api/logout",
+        tag: "Authentication",
+        rules: "AUTH-21",
+        token: OrMissing,
+        request: NoBody,
+        response: (),
+    }
+    /// Lists devices of the selected group, or of the group in the filter.
+    DevicePage {
+        path: "third-center-web/openapi/v1/kioskDevice/devicePage",
+        tag: "Business",
+        rules: "DEV-1 to DEV-7, SCOPE-2",
+        token: OrInvalid,
+        request: DeviceFilter,
+        page_of: DeviceRecord<'static>,
+    }
+    /// Lists the orders of one device, the latest arrival first.
+    QueryOrderList {
+        path: "third-center-web/openapi/v1/kioskOrder/queryOrderList",
+        tag: "Business",
+        rules: "ORD-1 to ORD-14",
+        token: OrInvalid,
+        request: OrderFilter,
+        page_of: OrderRecord,
+    }
+    /// Shows one order by trade number.
+    OrderDetail {
+        path: "third-center-web/openapi/v1/kioskOrder/orderDetail",
+        tag: "Business",
+        rules: "ORD-15 to ORD-20",
+        token: OrInvalid,
+        request: OrderDetailRequest,
+        response: crate::OrderDetail,
+    }
+    /// Answers with the KPIs of a range, by default of this month until now; money in US dollars.
+    Summary {
+        path: "third-center-web/openapi/v1/kioskDashboard/summary",
+        tag: "Dashboard",
+        rules: "DASH-1 to DASH-16",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: crate::Summary<'static>,
+    }
+    /// Answers with the best-selling product and the ranking; null without sales.
+    BestSellingProduct {
+        path: "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct",
+        tag: "Dashboard",
+        rules: "DASH-1 to DASH-13, DASH-17 to DASH-19",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: Option<crate::BestSellingProduct>,
+    }
+    /// Answers with the sales of each device, the largest amount first.
+    SalesByDevice {
+        path: "third-center-web/openapi/v1/kioskDashboard/salesByDevice",
+        tag: "Dashboard",
+        rules: "DASH-1 to DASH-13, DASH-20",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: Vec<DeviceSales>,
+    }
+    /// Answers with the sales of each day; days without sales have zeros.
+    SalesTrend {
+        path: "third-center-web/openapi/v1/kioskDashboard/salesTrend",
+        tag: "Dashboard",
+        rules: "DASH-1 to DASH-13, DASH-21",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: Vec<TrendDay>,
+    }
+    /// Answers with devices, their cabinets, layers and aisles; prices in minor units.
+    DeviceAisle {
+        path: "third-center-web/openapi/v1/kioskDashboard/deviceAisle",
+        tag: "Dashboard",
+        rules: "DASH-1, DASH-22, DASH-23",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: Vec<DeviceAisles>,
+    }
+    /// Answers with every device of the group.
+    DeviceProfile {
+        path: "third-center-web/openapi/v1/kioskDashboard/deviceProfile",
+        tag: "Dashboard",
+        rules: "DASH-1, DASH-24",
+        token: OrInvalid,
+        request: DashboardFilter,
+        response: crate::DeviceProfile<'static>,
+    }
+    /// Answers with each device's online state; takes no body.
+    OnlineDevices {
+        path: "third-center-web/openapi/v1/kioskDashboard/onlineDevices",
+        tag: "Dashboard",
+        rules: "DASH-25",
+        token: OrInvalid,
+        request: NoBody,
+        response: crate::OnlineDevices,
+    }
+}

@@ -1,0 +1,39 @@
+//! Requests in general. A request is a plain struct: its fields, their names in JSON, their kinds
+//! and their schema are written there and nowhere else. The server reads a request through the
+//! struct's `Deserialize`, one violation at most for each field; a client writes it through
+//! `Serialize`.
+//!
+//! The type of a field is its rule (`REQ-8`, `REQ-9`): `String` is required, `Option` and `Vec` are
+//! not, and [`ZeroOrOne`] is an integer that is 0 or 1.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The body of a call.
+pub trait Request: Serialize + DeserializeOwned + JsonSchema {
+    /// Whether the call takes a body.
+    const BODY: RequestBody = RequestBody::Object;
+}
+
+/// Whether a call takes a body (`REQ-2`, `REQ-6`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestBody {
+    /// One JSON object.
+    Object,
+    /// None; one that is sent is ignored.
+    None,
+}
+
+/// The request of a call that takes no body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoBody {}
+
+impl Request for NoBody {
+    const BODY: RequestBody = RequestBody::None;
+}
+
+/// A flag of a request, which travels as the integer 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ZeroOrOne(pub i64);
