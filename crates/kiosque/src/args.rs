@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use kiosque_model::Rights;
 
 use crate::schema::Schema;
-use crate::settings::{Address, ServeSettings, Settings};
+use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ServeFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,31 +25,12 @@ that before the file.";
 #[command(name = "kiosque", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Read settings from this TOML file; unknown keys are errors.
-    #[arg(long, global = true, value_name = "FILE", env = "KIOSQUE_CONFIG")]
+    #[arg(long, global = true, value_name = "FILE", env = CONFIG_VARIABLE)]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    common: CommonFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// What every command that opens the data takes, before or after its own arguments.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct CommonArgs {
-    /// The folder that holds the data.
-    #[arg(long, global = true, value_name = "DIR", env = "KIOSQUE_DATA")]
-    pub(crate) data: Option<PathBuf>,
-    /// Keep the data in this PostgreSQL instead, postgres://user:password@host:5432/database;
-    /// several hosts may be named, and the one that takes writes is meant.
-    #[arg(long, global = true, value_name = "URL", env = "KIOSQUE_STORE", hide_env_values = true)]
-    pub(crate) store: Option<Address>,
-    /// The platform's time zone, such as Europe/Paris; recorded when the data is made [default:
-    /// UTC].
-    #[arg(long, global = true, value_name = "ZONE", env = "KIOSQUE_TIMEZONE")]
-    pub(crate) timezone: Option<String>,
-    /// What to log, as a filter: error, warn, info, debug [default: info].
-    #[arg(long, global = true, value_name = "FILTER", env = "KIOSQUE_LOG")]
-    pub(crate) log: Option<String>,
 }
 
 /// What to do.
@@ -63,7 +44,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DATE")]
         today: Option<jiff::civil::Date>,
         #[command(flatten)]
-        serve: Box<ServeSettings>,
+        serve: ServeFlags,
     },
     /// Serve the interface over HTTPS.
     #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
@@ -74,7 +55,7 @@ pub(crate) enum Command {
         SIGTERM and SIGINT stop it once what is under way has been answered.")]
     Serve {
         #[command(flatten)]
-        serve: Box<ServeSettings>,
+        serve: ServeFlags,
     },
     /// Create or change groups, accounts, products and devices.
     #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
@@ -201,13 +182,14 @@ pub(crate) enum ImportWhat {
     },
 }
 
-impl Command {
-    /// The settings that the command's own flags give.
-    pub(crate) fn settings(&self) -> Settings {
-        let serve = match self {
-            Command::Demo { serve, .. } | Command::Serve { serve } => (**serve).clone(),
-            _ => ServeSettings::default(),
-        };
-        Settings { serve, ..Settings::default() }
+impl Cli {
+    /// Returns the settings that flags and variables give.
+    pub(crate) fn given(&self) -> Given {
+        let CommonFlags(common) = &self.common;
+        match &self.command {
+            Command::Demo { serve: ServeFlags(serve), .. }
+            | Command::Serve { serve: ServeFlags(serve) } => common.clone().and(serve),
+            _ => common.clone(),
+        }
     }
 }

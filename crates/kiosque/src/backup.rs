@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::{Done, open};
 
 pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Done> {
-    if settings.store.is_some() {
+    if settings.common.store.is_some() {
         bail!(
             "a PostgreSQL is backed up by its own tools: pg_basebackup with archived WAL for a \
              point in time, or pg_dump (docs/scale-out.md)"

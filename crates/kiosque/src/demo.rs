@@ -34,16 +34,16 @@ const EDITION: u32 = 2;
 const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
 pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Done> {
-    if settings.store.is_some() {
+    if settings.common.store.is_some() {
         bail!("a demo keeps its data in a folder: leave --store out");
     }
-    let folder = settings.data.clone().map_or_else(default_folder, Ok)?;
+    let folder = settings.common.data.clone().map_or_else(default_folder, Ok)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    let server = settings.serve.to_server()?;
+    let server = settings.server()?;
     refuse_others(&folder, &settings).await?;
     // The address before the data: a demo that is being served there keeps what it serves.
     let entrance = serve::listen(&folder, &settings.serve).await?;
-    if settings.serve.operator_listen.is_some() {
+    if settings.gives("operator_listen") {
         eprintln!("warning: a demo has no operator's listener; operator_listen is ignored");
     }
     let store = filled(&folder, &settings, today).await?;
@@ -71,7 +71,7 @@ async fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()>
 }
 
 async fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
-    let server = settings.serve.to_server()?;
+    let server = settings.server()?;
     open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait).await
 }
 

@@ -65,7 +65,7 @@ fn told(error: &anyhow::Error) -> String {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Done> {
-    let settings = settings::settle(&cli)?;
+    let settings = Settings::new(cli.given(), cli.config.as_deref())?;
     start_log(&settings)?;
     let runtime = tokio::runtime::Runtime::new().context("no threads to work with")?;
     runtime.block_on(dispatch(cli.command, settings))
@@ -94,7 +94,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> 
 
 fn start_log(settings: &Settings) -> anyhow::Result<()> {
     use std::io::IsTerminal;
-    let filter = settings.log.as_deref().unwrap_or("info");
+    let filter = settings.common.log.as_str();
     let filter: tracing_subscriber::EnvFilter =
         filter.parse().with_context(|| format!("log: {filter:?} is no filter"))?;
     tracing_subscriber::fmt()

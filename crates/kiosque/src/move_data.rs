@@ -9,14 +9,14 @@ use crate::settings::Settings;
 use crate::{Done, open};
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
-    let address = settings.store.as_ref();
+    let address = settings.common.store.as_ref();
     let address = address.context("--store URL is needed: the database to move to")?;
     let folder = open::folder(settings)?;
     let from =
         open::end_of_move(StoreLocation::Folder(&folder), settings, None, WhenAbsent::Refuse);
     let from = from.await.with_context(|| folder.display().to_string())?;
     let zone = Some(from.zone().clone());
-    let to = open::end_of_move(address.place(), settings, zone, WhenAbsent::Create).await;
+    let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create).await;
     let to = to.context("--store")?;
     let bar = MoveBar::new();
     let told = move |moving: MoveProgress| bar.show(moving);

@@ -24,6 +24,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// The folder that `--data` names.
 pub(crate) fn folder(settings: &Settings) -> anyhow::Result<PathBuf> {
     settings
+        .common
         .data
         .clone()
         .context("--data DIR is needed: the folder that holds the data (or KIOSQUE_DATA)")
@@ -31,7 +32,7 @@ pub(crate) fn folder(settings: &Settings) -> anyhow::Result<PathBuf> {
 
 /// Opens the data for a command that is no server.
 pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyhow::Result<Store> {
-    if settings.store.is_some() {
+    if settings.common.store.is_some() {
         let patience = Patience::Until(Instant::now() + COMMAND_PATIENCE);
         return database(settings, when_absent, COMMAND_WAIT, patience).await;
     }
@@ -44,7 +45,7 @@ pub(crate) async fn store_to_serve(
     settings: &Settings,
     wait: Duration,
 ) -> anyhow::Result<Store> {
-    match settings.store {
+    match settings.common.store {
         Some(_) => database(settings, WhenAbsent::Create, wait, Patience::Endless).await,
         None => store_in(folder, settings, WhenAbsent::Create, wait).await,
     }
@@ -57,7 +58,7 @@ pub(crate) async fn end_of_move(
     zone: Option<Zone>,
     when_absent: WhenAbsent,
 ) -> anyhow::Result<Store> {
-    let (now, lease) = (Clock::System.now(), settings.serve.lease()?);
+    let (now, lease) = (Clock::System.now(), settings.lease());
     let (shape, wait) = (Arc::new(Records), COMMAND_WAIT);
     let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
     Ok(Store::open_unsettled(&opening).await?)
@@ -89,8 +90,8 @@ async fn database(
     wait: Duration,
     patience: Patience,
 ) -> anyhow::Result<Store> {
-    let address = settings.store.as_ref().context("--store URL is needed")?;
-    let place = address.place();
+    let address = settings.common.store.as_ref().context("--store URL is needed")?;
+    let place = address.location();
     let mut told = None;
     loop {
         let error = match open(place, settings, when_absent, wait).await? {
@@ -119,9 +120,9 @@ async fn open(
     when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Result<Store, Error>> {
-    let zone = settings.timezone.as_deref().map(Zone::named).transpose();
+    let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
     let zone = zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))?;
-    let (now, lease) = (Clock::System.now(), settings.serve.lease()?);
+    let (now, lease) = (Clock::System.now(), settings.lease());
     let shape = Arc::new(Records);
     let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
     Ok(Store::open(&opening).await)

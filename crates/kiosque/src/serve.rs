@@ -1,7 +1,6 @@
 //! `kiosque serve`
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +20,6 @@ use tokio::task::JoinSet;
 use crate::settings::{ServeSettings, Settings};
 use crate::{Done, open};
 
-/// Where a server listens unless told otherwise, and where for its operator.
-const LISTEN: SocketAddr = here(8443);
-const OPERATOR_LISTEN: SocketAddr = here(8444);
 /// How often the certificate's files are looked at.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// How often what has become old is archived, when it is at all, and the audit trail purged.
@@ -33,13 +29,9 @@ const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// How often refused logins are written to the audit trail, all in one transaction.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-const fn here(port: u16) -> SocketAddr {
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
-}
-
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
     let folder = open::folder(&settings)?;
-    let server = settings.serve.to_server()?;
+    let server = settings.server()?;
     let store = open::store_to_serve(&folder, &settings, server.limits.store_wait).await?;
     let entrance = listen(&folder, &settings.serve).await?;
     let operator = listen_to_operator(&entrance, &settings.serve).await?;
@@ -65,7 +57,7 @@ pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::R
     };
     let certificate = Certificate::open(identity.clone())?;
     follow(Arc::clone(&certificate))?;
-    let address = settings.listen.unwrap_or(LISTEN);
+    let address = settings.listen;
     let listener = Listener::bind(Audience::Gateway, address, Arc::clone(&certificate)).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     Ok(Entrance { listener, identity, certificate })
@@ -76,7 +68,7 @@ async fn listen_to_operator(
     entrance: &Entrance,
     settings: &ServeSettings,
 ) -> anyhow::Result<Listener> {
-    let address = settings.operator_listen.unwrap_or(OPERATOR_LISTEN);
+    let address = settings.operator_listen;
     let listener =
         Listener::bind(Audience::Operator, address, Arc::clone(&entrance.certificate)).await;
     listener.with_context(|| {

@@ -15,6 +15,7 @@ pub mod refusal;
 pub mod sales;
 pub mod scope;
 pub mod session;
+pub mod setting;
 pub mod source;
 pub mod time;
 

@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
 
+use crate::setting::{Notation, SettingValue};
+
 /// How many sources of an account are remembered, the newest.
 pub const KNOWN_SOURCES_MAX: i64 = 32;
 /// How long a source is remembered after its last login: 90 days.
@@ -110,6 +112,21 @@ impl TrustedProxies {
 
     fn trusts(&self, source: Source) -> bool {
         self.0.iter().any(|range| range.contains(&source.0))
+    }
+}
+
+/// Addresses and CIDR ranges, separated by commas.
+impl SettingValue for TrustedProxies {
+    const PLACEHOLDER: &'static str = "A,B";
+    const NOTATION: Notation = Notation::List;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        TrustedProxies::parse(text.split(',').filter(|_| !text.trim().is_empty()))
+    }
+
+    fn show(&self) -> Option<String> {
+        let ranges: Vec<String> = self.0.iter().map(IpNet::to_string).collect();
+        (!ranges.is_empty()).then(|| ranges.join(","))
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use kiosque_model::{Limits, TrustedProxies, UnixMs};
+use kiosque_model::setting::positive;
+use kiosque_model::{Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::ingest::stream::Intake;
@@ -15,41 +16,24 @@ use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 
-/// How a server behaves, where the operator has a say.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// What callers are held to.
-    pub limits: Limits,
-    /// The language of `msg` when `X-Locale` names none that is spoken here.
-    pub default_locale: Locale,
-    /// How long a session lasts.
-    pub token_validity: Duration,
-    /// How recent a device's last activity must be for it to count as online.
-    pub online_window: Duration,
-    /// How often heartbeats are written to the store; a crash loses what came since.
-    pub activity_flush: Duration,
-    /// Archive by itself what is older than this; never when `None`.
-    pub archive_after: Option<Duration>,
-    /// Whose `X-Forwarded-For` says where a request comes from.
-    pub trusted_proxies: TrustedProxies,
-    /// How long the audit trail is kept.
-    pub audit_retention: Duration,
-}
-
-impl Settings {
-    /// Returns the defaults on a machine with `cores` cores.
-    #[must_use]
-    pub fn for_cores(cores: usize) -> Settings {
-        Settings {
-            limits: Limits::for_cores(cores),
-            default_locale: Locale::En,
-            token_validity: Duration::from_secs(7_200),
-            online_window: Duration::from_secs(600),
-            activity_flush: Duration::from_secs(10),
-            archive_after: None,
-            trusted_proxies: TrustedProxies::default(),
-            audit_retention: Duration::from_secs(365 * 86_400),
-        }
+settings! {
+    /// The settings of a server.
+    #[derive(Clone, Debug)]
+    pub struct Settings(cores), limits: Limits {
+        /// Language of messages when X-Locale names none: en or zh-CN.
+        default_locale: Locale = Locale::En;
+        /// Lifetime of a session.
+        token_validity: Duration = Duration::from_secs(7_200), check positive;
+        /// Largest age of a device's last activity at which it counts as online.
+        online_window: Duration = Duration::from_secs(600);
+        /// Interval at which heartbeats are written to the store; a crash loses the later ones.
+        activity_flush: Duration = Duration::from_secs(10), check positive;
+        /// Archive orders older than this, once an hour.
+        archive_after: Option<Duration> = None, shown "never";
+        /// Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges.
+        trusted_proxies: TrustedProxies = TrustedProxies::default(), shown "none";
+        /// Time after which entries of the audit trail are purged.
+        audit_retention: Duration = Duration::from_secs(365 * 86_400), check positive;
     }
 }
 

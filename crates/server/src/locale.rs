@@ -4,6 +4,7 @@
 use kiosque_contract::Code;
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Fault, Violation};
+use kiosque_model::setting::SettingValue;
 
 /// A language of `msg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,23 @@ impl Locale {
             }
         }
         best.map(|(_, locale)| locale)
+    }
+}
+
+impl SettingValue for Locale {
+    const PLACEHOLDER: &'static str = "LOCALE";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Locale::tagged(text).ok_or_else(|| format!("{text:?} is not supported; en and zh-CN are"))
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.tag().to_owned())
+    }
+
+    /// Accepts every text: a server refuses an unsupported language when it starts.
+    fn check_syntax(_: &str) -> Result<(), String> {
+        Ok(())
     }
 }
 

@@ -5,6 +5,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use kiosque_model::Limits;
+use kiosque_model::setting::Configurable;
+
 use crate::program::{Ran, Sandbox, kiosque};
 use crate::readme::is_shown;
 
@@ -76,35 +79,57 @@ fn the_walk_prints_what_the_page_shows() {
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
 }
 
-/// Returns the rows of the page's table, made from `kiosque serve --help`.
-fn settings() -> Vec<String> {
+/// Returns the options that `kiosque serve --help` lists, each on one line, without the dashes.
+fn options() -> Vec<String> {
     let help = Ran::of(kiosque().args(["serve", "--help"])).good().stdout;
     let (_, options) = help.split_once("Options:\n").unwrap();
     let (options, _) = options.split_once("  -h, --help\n").unwrap();
-    format!("\n{options}").split("\n      --").skip(1).map(row).collect()
+    let options = format!("\n{options}");
+    let options = options.split("\n      --").skip(1);
+    options.map(|option| option.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
+/// Returns the row of the page's table that shows an option.
 fn row(option: &str) -> String {
-    let words: Vec<&str> = option.split_whitespace().collect();
-    let flag = format!("--{} {}", words[0], words[1].trim_matches(['<', '>']));
-    let text = words[2..].join(" ");
-    let (said, default) = match text.split_once(" [default: ") {
-        Some((said, rest)) => {
-            let (default, more) = rest.split_once(']').unwrap();
-            (format!("{said}{more}"), default)
-        }
-        None => (text.clone(), ""),
-    };
-    let (said, _) = said.split_once(" [env: ").unwrap();
-    format!("| `{flag}` | {default} | {said} |")
+    let (flag, text) = option.split_once("> ").unwrap();
+    let (flag, (text, _)) = (flag.replacen('<', "", 1), text.split_once(" [env: ").unwrap());
+    let (text, default) = text.split_once(" [default: ").unwrap_or((text, ""));
+    format!("| `--{flag}` | {} | {text} |", default.trim_end_matches(']'))
 }
 
+/// The table between the two markers of the page comes from the program's help. To write it again:
+/// `UPDATE_DOCS=1 cargo test -p kiosque --test it the_page_lists_the_settings`.
 #[test]
 fn the_page_lists_the_settings_that_there_are() {
-    let wanted = settings();
-    assert!(wanted.len() > 40, "{wanted:?}");
-    let listed = PAGE.lines().filter(|line| line.starts_with("| `--"));
-    assert_eq!(listed.collect::<Vec<_>>(), wanted, "the table should be\n{}", wanted.join("\n"));
+    let rows: Vec<String> = options().iter().map(|option| row(option)).collect();
+    assert!(rows.len() > 40, "{rows:?}");
+    let table = format!("| setting | default | |\n|---|---|---|\n{}\n", rows.join("\n"));
+    let (before, rest) = PAGE.split_once("<!-- settings -->\n").unwrap();
+    let (listed, after) = rest.split_once("<!-- end of settings -->\n").unwrap();
+    if listed != table && std::env::var_os("UPDATE_DOCS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operating.md");
+        let markers = ("<!-- settings -->\n", "<!-- end of settings -->\n");
+        std::fs::write(path, format!("{before}{}{table}{}{after}", markers.0, markers.1)).unwrap();
+    } else {
+        assert_eq!(listed, table, "run this test with UPDATE_DOCS=1");
+    }
+}
+
+/// The default of a limit is one value in the code, in the help text and on the page.
+#[test]
+fn the_defaults_shown_are_those_of_the_code() {
+    let options = options();
+    let mut limits = Limits::for_cores(1);
+    for setting in Limits::SETTINGS {
+        let flag = format!("{} <{}> ", setting.name.replace('_', "-"), setting.placeholder);
+        let option = options.iter().find(|option| option.starts_with(&flag)).unwrap();
+        let (_, shown) = option.split_once(" [default: ").unwrap();
+        let (shown, _) = shown.split_once(']').unwrap();
+        assert!(PAGE.contains(&row(option)), "{option}");
+        let default = if shown.starts_with("cores") { "1" } else { shown };
+        limits.assign(setting.name, default).unwrap();
+    }
+    assert_eq!(limits, Limits::for_cores(1));
 }
 
 /// Every name in backticks that may be a metric is one, labels included.

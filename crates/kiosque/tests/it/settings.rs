@@ -77,7 +77,7 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
         ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
         ("listen = \"8443\"\n", "listen: invalid socket address syntax\n"),
         ("listen = 8443\n", "listen: invalid type: integer `8443`"),
-        ("token_validity = \"3x\"\n", "token_validity: \"3x\" is no duration; write it like"),
+        ("token_validity = \"3x\"\n", "token_validity: \"3x\" is not a duration; write it like"),
         ("hash_slots = -1\n", "hash_slots: invalid value: integer `-1`"),
         ("listen = \n", "line 1"),
     ] {
@@ -96,7 +96,7 @@ fn an_unknown_variable_is_a_warning_and_no_more() {
     let mut command = sandbox.command(&["verify"]);
     let ran =
         Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).good();
-    assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is no setting of kiosque\n");
+    assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is not a setting of kiosque\n");
     assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers and 0 sums, no difference\n");
 }
 

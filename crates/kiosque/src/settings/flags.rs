@@ -1,0 +1,77 @@
+//! Command-line arguments, made of the descriptions of the settings.
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use kiosque_model::setting::{Configurable, Setting};
+
+use super::{CommonSettings, Given, serve_settings};
+
+/// The settings of every command, as flags and variables give them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CommonFlags(pub(crate) Given);
+
+/// The settings of servers, as flags and variables give them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServeFlags(pub(crate) Given);
+
+impl Args for CommonFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(CommonSettings::SETTINGS.iter().map(|setting| argument(setting).global(true)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for CommonFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(CommonFlags(given(CommonSettings::SETTINGS.iter(), matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for ServeFlags {
+    fn augment_args(command: Command) -> Command {
+        // Help texts list them after the settings of every command.
+        command.next_display_order(10).args(serve_settings().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(ServeFlags(given(serve_settings(), matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn argument(setting: &'static Setting) -> Arg {
+    let default = (setting.default)().map(|default| format!(" [default: {default}]"));
+    let check = |text: &str| (setting.check_syntax)(text).map(|()| text.to_owned());
+    Arg::new(setting.name)
+        .long(setting.name.replace('_', "-"))
+        .value_name(setting.placeholder)
+        .env(super::given::variable(setting))
+        .hide_env_values(setting.is_secret)
+        .help(setting.help() + &default.unwrap_or_default())
+        .value_parser(check)
+}
+
+fn given(settings: impl Iterator<Item = &'static Setting>, matches: &ArgMatches) -> Given {
+    let given = settings.filter_map(|setting| {
+        let value = matches.try_get_one::<String>(setting.name).ok().flatten()?;
+        Some((setting.name, value.clone()))
+    });
+    given.collect()
+}
