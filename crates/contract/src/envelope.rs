@@ -55,13 +55,12 @@ impl Code {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<T> {
-    /// Business status; 200 is success. Check it beside the HTTP status.
+    /// The outcome (ENV-3); 200 is success. Check the HTTP status, too (ENV-2).
     pub code: i32,
     /// Message in the language of `X-Locale`.
     pub msg: Cow<'static, str>,
     /// The English message of a failure; null on success.
     pub en_msg: Option<Cow<'static, str>>,
-    /// The endpoint's payload on success; on failure a message string, null, or an array of
-    /// validation messages.
+    /// The payload of a success; ENV-7 says which shape it has on a failure.
     pub data: T,
 }

@@ -8,7 +8,7 @@ use crate::Request;
 /// Body of Log in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginRequest {
-    /// The account's login name, not its display name.
+    /// The login name of the account; a display name is not accepted (AUTH-7).
     pub username: String,
     /// The original password, not hashed before.
     pub password: String,

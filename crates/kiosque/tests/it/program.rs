@@ -193,7 +193,7 @@ impl Served {
         Served { child, stdout, stderr, cert: cert.to_owned(), base: String::new() }
     }
 
-    /// Waits until it says where it listens.
+    /// Waits until it has printed its address.
     pub(crate) fn wait_for_address(&mut self) {
         wait_until("the server says where it listens", || {
             let said = format!("{}\n{}", self.stdout.text(), self.stderr.text());

@@ -1,4 +1,4 @@
-//! A small house with something of everything, whose answers are snapshots.
+//! A small server with data of every kind, whose answers are snapshots.
 
 use kiosque_testkit::{Reply, TestRequest, TestServer};
 
@@ -69,7 +69,7 @@ pub(crate) const FLEET: &str = r#"
     group = "station"
 "#;
 
-/// Told in this order; numbered by the trade's start.
+/// Imported in this order, and numbered by the start of the trades (ORD-3).
 const ORDERS: &[&str] = &[
     // Paid and shipped, with a card.
     r#"{"orderId":"O-1","deviceCode":"H-1","currency":"EUR","totalAmount":370,"tradeNo":"T-1",
@@ -81,7 +81,7 @@ const ORDERS: &[&str] = &[
     r#"{"orderId":"O-2","deviceCode":"H-1","currency":"EUR","totalAmount":250,
     "tradeStartTime":"2026-03-01 10:00:00","phone":"+33 6 12 34 56 78",
     "detailVOList":[{"goodsId":"P-1","aisleCode":"A1","salePrice":250}]}"#,
-    // One line failed and was given back; the number in use twice.
+    // One line failed and was refunded; the trade number is used twice.
     r#"{"orderId":"O-3","deviceCode":"H-1","currency":"EUR","totalAmount":370,"tradeNo":"T-1",
     "tradeNoIn":"I-3","tradeStartTime":"2026-03-02T10:55:00+01:00",
     "payEndTime":"2026-03-02 09:55:30","shipmentTime":"2026-03-02 09:56:00","payStatus":4,
@@ -97,7 +97,7 @@ const ORDERS: &[&str] = &[
     "tradeStartTime":"2026-03-02 09:50:00"}"#,
 ];
 
-/// The house, with what it sold.
+/// Starts the server, with its orders.
 pub(crate) async fn open() -> TestServer {
     let server = TestServer::start(FLEET).await;
     let lines: Vec<String> = ORDERS.iter().map(|order| order.replace('\n', "")).collect();
@@ -105,14 +105,14 @@ pub(crate) async fn open() -> TestServer {
     server
 }
 
-/// The house, and the token of a caller in `harbour`.
+/// Starts the server, and logs in to the group `harbour`; returns the token.
 pub(crate) async fn open_to_ops() -> (TestServer, String) {
     let server = open().await;
     let token = server.log_in("ops").await.token;
     (server, token)
 }
 
-/// A business call that succeeds.
+/// Sends a business call that succeeds.
 pub(crate) async fn ask(
     server: &TestServer,
     token: &str,
@@ -126,7 +126,7 @@ pub(crate) async fn ask(
     reply
 }
 
-/// The values of one field of each record of a page.
+/// Returns the values of one field of the records of a page.
 pub(crate) fn column(reply: &Reply, field: &str) -> Vec<String> {
     let records = reply.data()["records"].as_array().unwrap();
     records.iter().map(|record| record[field].as_str().unwrap().to_owned()).collect()

@@ -47,7 +47,7 @@ fn a_standby_that_is_away_piles_up_nothing_on_its_primary() {
     let now = thread::scope(|scope| {
         scope.spawn(|| post_all_the_while(&served, &key, &tries, &stop));
         wait_until("posts are tried and answered", || tries.load(Ordering::Relaxed) >= TRIES);
-        // Places that are not given back would add up, and never become few again.
+        // Connections that are not released would add up, and never decrease again.
         let mut now = 0;
         wait_until("the places of earlier commits are given back", || {
             now = backends(&primary);

@@ -92,7 +92,7 @@ fn fail_over(
             }
         });
         all_answered(3);
-        // Not always at the same place of what goes on.
+        // At another moment of the load each time.
         thread::sleep(Duration::from_millis(37 * (round as u64 % 10)));
         primary.kill_9().unwrap();
         standby.promote().unwrap();
