@@ -15,7 +15,7 @@ type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: [Step; 8] = [
     ("format", format),
-    ("tidy", tidy::run),
+    ("tidy", || tidy::run(&[])),
     ("lints", lints),
     ("docs", docs),
     ("tests, by the README's command", tests),

@@ -3,11 +3,16 @@
 //! Each rule is a function from one file to its faults, so that a test can plant a fault in a
 //! string. The words that a rule forbids are assembled here, lest the rules find themselves.
 
+mod avoided;
+mod circles;
 mod code;
+mod figures;
 mod functions;
 mod lengths;
 mod manifests;
+mod modules;
 mod names;
+mod rules;
 mod scan;
 mod source;
 mod sql;
@@ -42,14 +47,24 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Holds every file of the repository to the rules and names what breaks them.
-pub(crate) fn run() -> Result<()> {
+/// Checks every file of the repository, prints the faults and a table of figures, and fails if
+/// there is a fault. With `--pending` it prints the places to mend of pending figures, too.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let shows_pending = match arguments {
+        [] => false,
+        [argument] if argument == "--pending" => true,
+        _ => bail!("tidy takes nothing or --pending; `cargo xtask help` shows examples"),
+    };
     let files = files(&root()?)?;
     let mut faults: Vec<Fault> = files.iter().flat_map(|(path, text)| check(path, text)).collect();
+    let figures = figures::measure(&files, &sources(&files));
+    faults.extend(figures.faults);
     faults.sort();
-    for fault in &faults {
+    let pending = figures.pending.iter().filter(|_| shows_pending);
+    for fault in pending.chain(&faults) {
         eprintln!("{fault}");
     }
+    eprintln!("{}", figures.table);
     match faults.len() {
         0 => {
             eprintln!("{} files are tidy", files.len());
@@ -59,6 +74,18 @@ pub(crate) fn run() -> Result<()> {
     }
 }
 
+/// The Rust files, taken apart.
+fn sources(files: &[(String, String)]) -> Vec<Source<'_>> {
+    let rust = files.iter().filter(|(path, _)| is_ours(path) && path.ends_with(".rs"));
+    rust.map(|(path, text)| Source::new(path, text)).collect()
+}
+
+/// Whether a file lies in one of the folders with our code.
+fn is_ours(path: &str) -> bool {
+    const TOP: [&str; 6] = ["crates/", "xtask/", "bench/", "fuzz/", "testdb/", "testkit/"];
+    TOP.iter().any(|top| path.starts_with(top))
+}
+
 /// Every fault of one file; the path is relative to the root and says which rules apply.
 fn check(path: &str, text: &str) -> Vec<Fault> {
     let mut faults = words::check(path, text);
@@ -66,10 +93,7 @@ fn check(path: &str, text: &str) -> Vec<Fault> {
     if path.ends_with("Cargo.toml") {
         faults.extend(manifests::check(path, text));
     }
-    let is_ours = ["crates/", "xtask/", "bench/", "fuzz/", "testdb/", "testkit/"]
-        .iter()
-        .any(|top| path.starts_with(top));
-    if is_ours && path.ends_with(".rs") {
+    if is_ours(path) && path.ends_with(".rs") {
         let source = Source::new(path, text);
         for rule in [lengths::check, code::check, functions::check, sql::check] {
             faults.extend(rule(&source));
@@ -102,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_repository_is_tidy() {
-        if let Err(error) = run() {
+        if let Err(error) = run(&[]) {
             panic!("{error}: they stand above");
         }
     }

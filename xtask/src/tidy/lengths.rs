@@ -1,7 +1,7 @@
-//! How long things may be. What grows past this does two jobs.
+//! The lengths of files, functions and lines. Code that grows past them does two jobs.
 
 use super::Fault;
-use super::functions::functions;
+use super::functions::{Function, functions};
 use super::source::Source;
 
 /// Lines of a file without its inline tests.
@@ -11,21 +11,10 @@ const FUNCTION_MAX: usize = 60;
 /// Characters of a line.
 const COLUMNS_MAX: usize = 100;
 
-/// Finds what is too long.
+/// Finds everything that is too long.
 pub(crate) fn check(source: &Source) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    let count = source.text.lines().count();
-    let counted = (1..=count).filter(|line| !source.is_inline_test(*line)).count();
-    if counted > FILE_MAX {
-        faults.push(source.fault(count, format!("the file has {counted} lines of {FILE_MAX}")));
-    }
-    for function in functions(&source.scan.code) {
-        let (name, lines) = (function.name, function.lines);
-        if lines > FUNCTION_MAX {
-            let what = format!("`{name}` has {lines} lines of {FUNCTION_MAX}");
-            faults.push(source.fault(function.line, what));
-        }
-    }
+    let mut faults = file_too_long(source);
+    faults.extend(functions_too_long(source));
     for (line, text) in (1..).zip(source.text.lines()) {
         let columns = text.chars().count();
         if columns > COLUMNS_MAX {
@@ -33,6 +22,25 @@ pub(crate) fn check(source: &Source) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Returns a fault if the file is too long.
+pub(crate) fn file_too_long(source: &Source) -> Vec<Fault> {
+    let count = source.text.lines().count();
+    let counted = (1..=count).filter(|line| !source.is_inline_test(*line)).count();
+    let fault = || source.fault(count, format!("the file has {counted} lines of {FILE_MAX}"));
+    (counted > FILE_MAX).then(fault).into_iter().collect()
+}
+
+/// Returns a fault for each function that is too long.
+pub(crate) fn functions_too_long(source: &Source) -> Vec<Fault> {
+    let functions = functions(&source.scan.code).into_iter();
+    let long = functions.filter(|function| function.lines > FUNCTION_MAX);
+    let fault = |function: Function| {
+        let what = format!("`{}` has {} lines of {FUNCTION_MAX}", function.name, function.lines);
+        source.fault(function.line, what)
+    };
+    long.map(fault).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,103 @@
+//! Words that this repository avoids where the field has a term: their number may only fall.
+
+use std::collections::BTreeMap;
+
+use super::Fault;
+
+/// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
+/// tidy prints the new one.
+const AVOIDED: [(&[&str], usize); 0] = [];
+
+/// This file.
+const SELF: &str = "xtask/src/tidy/avoided.rs";
+
+/// The result of a count.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Groups that occur more often than their number.
+    pub(crate) over: Vec<Fault>,
+    /// For each group that occurs less often, a line with the number to write.
+    pub(crate) lower: Vec<String>,
+}
+
+/// Counts the words in names, comments, texts and paths.
+pub(crate) fn check(files: &[(String, String)]) -> Found {
+    compare(&count(files), &AVOIDED)
+}
+
+fn compare(counts: &BTreeMap<String, usize>, avoided: &[(&[&str], usize)]) -> Found {
+    let mut found = Found::default();
+    for (words, allowed) in avoided {
+        let count: usize = words.iter().filter_map(|word| counts.get(*word)).sum();
+        let group = words.join(", ");
+        if count > *allowed {
+            let what = format!("{group}: {count} of {allowed}. Write the field's term instead");
+            found.over.push(Fault::new(SELF, 1, what));
+        } else if count < *allowed {
+            found
+                .lower
+                .push(format!("{group}: {count} now; write {count} for {allowed} in {SELF}"));
+        }
+    }
+    found
+}
+
+/// Counts each word of the files of Rust and of the documents.
+fn count(files: &[(String, String)]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for (path, text) in files {
+        let is_ours = path.ends_with(".rs") || path.ends_with(".md");
+        if !is_ours || path == SELF {
+            continue;
+        }
+        for word in words(path).chain(words(text)) {
+            *counts.entry(word).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// The words of a text in lower case; each part of a name is one.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let runs = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|run| !run.is_empty());
+    runs.flat_map(parts)
+}
+
+/// The parts of a name such as `OrderQuery`.
+fn parts(run: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut last_was_lower = false;
+    for c in run.chars() {
+        match parts.last_mut() {
+            Some(part) if !(c.is_ascii_uppercase() && last_was_lower) => {
+                String::push(part, c.to_ascii_lowercase());
+            }
+            _ => parts.push(c.to_ascii_lowercase().to_string()),
+        }
+        last_was_lower = c.is_ascii_lowercase();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_names_texts_and_paths() {
+        let text = "let big_zoo = ZooKeeper::new(\"a zoo\"); // Zoos, zoo's and ZOO\n";
+        let files = ["src/zoo.rs", "docs/a.md", "data.csv", SELF]
+            .map(|path| (path.to_owned(), text.to_owned()));
+        let counts = count(&files);
+        assert_eq!((counts["zoo"], counts["zoos"], counts["keeper"]), (11, 2, 2));
+    }
+
+    #[test]
+    fn a_number_may_only_fall() {
+        let counts = BTreeMap::from([("zoo".to_owned(), 2), ("zoos".to_owned(), 1)]);
+        let of = |allowed| compare(&counts, &[(&["zoo", "zoos"], allowed)]);
+        assert!(of(3).over.is_empty() && of(3).lower.is_empty());
+        assert!(of(2).over[0].to_string().contains("zoo, zoos: 3 of 2"));
+        assert!(of(4).over.is_empty() && of(4).lower[0].contains("write 3 for 4"));
+    }
+}

@@ -1,0 +1,214 @@
+//! Figures of the whole repository, each with a limit: printed as a table, and enforced.
+
+use std::collections::BTreeMap;
+
+use super::source::Source;
+use super::{Fault, avoided, circles, lengths, rules};
+
+/// Checks that do not hold yet: printed, and no fault. To be emptied.
+const PENDING: &[&str] = &[
+    "told, tell, tells",
+    "who, whoever",
+    "what",
+    "nobody, somebody",
+    "return, returns",
+    "import circles",
+    "lines of crates/server",
+    "rules without a test",
+];
+
+/// The crate whose lines are counted, and how many it may have without its inline tests.
+const SERVER: &str = "crates/server";
+const SERVER_LINES_MAX: f64 = 6_500.0;
+
+/// Words of comments under `crates/`: how many there may be, or must be, per 1,000 words.
+const COMMENT_WORDS: [(&str, Limit); 5] = [
+    ("told, tell, tells", Limit::Max(0.2)),
+    ("who, whoever", Limit::Max(0.7)),
+    ("what", Limit::Max(3.0)),
+    ("nobody, somebody", Limit::Max(0.1)),
+    ("return, returns", Limit::Min(2.0)),
+];
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Max(f64),
+    Min(f64),
+}
+
+/// One figure.
+pub(crate) struct Figure {
+    name: &'static str,
+    value: f64,
+    limit: Limit,
+    /// The places to mend, where they are known.
+    faults: Vec<Fault>,
+}
+
+/// The faults of figures that must hold, and the table of all figures.
+pub(crate) struct Figures {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) pending: Vec<Fault>,
+    pub(crate) table: String,
+}
+
+impl Figure {
+    /// A number of places of which there may be none.
+    fn of_faults(name: &'static str, faults: Vec<Fault>) -> Figure {
+        let value = u32::try_from(faults.len()).map_or(f64::MAX, f64::from);
+        Figure { name, value, limit: Limit::Max(0.0), faults }
+    }
+
+    fn holds(&self) -> bool {
+        match self.limit {
+            Limit::Max(max) => self.value <= max,
+            Limit::Min(min) => self.value >= min,
+        }
+    }
+
+    fn row(&self, pending: &[&str]) -> String {
+        let limit = match self.limit {
+            Limit::Max(max) => format!("at most {max}"),
+            Limit::Min(min) => format!("at least {min}"),
+        };
+        let state = match (self.holds(), pending.contains(&self.name)) {
+            (true, false) => "",
+            (true, true) => "holds: remove it from PENDING",
+            (false, true) => "not yet",
+            (false, false) => "FAILS",
+        };
+        let value = (self.value * 100.0).round() / 100.0;
+        format!("{:<32} {value:>8}  {limit:<14} {state}", self.name).trim_end().to_owned()
+    }
+}
+
+/// Measures all files; `sources` are those of Rust.
+pub(crate) fn measure(files: &[(String, String)], sources: &[Source]) -> Figures {
+    let mut figures = comment_words(sources);
+    let in_crates = || sources.iter().filter(|source| source.path.starts_with("crates/"));
+    let long = |of: fn(&Source) -> Vec<Fault>| in_crates().flat_map(of).collect();
+    let functions = Figure::of_faults("functions over 60 lines", long(lengths::functions_too_long));
+    let long_files = Figure::of_faults("files over 400 lines", long(lengths::file_too_long));
+    // They are faults of their files already.
+    figures.extend([functions, long_files].map(|figure| Figure { faults: vec![], ..figure }));
+    figures.push(Figure::of_faults("import circles", all_circles(sources)));
+    figures.push(lines_of_server(sources));
+    let rules = rules::check(files, sources);
+    figures.push(Figure::of_faults("rules of the interface", rules.wrong));
+    figures.push(Figure::of_faults("rules without a test", rules.untested));
+    let words = avoided::check(files);
+    figures.push(Figure::of_faults("avoided words over their number", words.over));
+    report(figures, PENDING, &words.lower)
+}
+
+fn report(figures: Vec<Figure>, pending: &[&str], notes: &[String]) -> Figures {
+    let mut rows: Vec<String> = figures.iter().map(|figure| figure.row(pending)).collect();
+    rows.extend_from_slice(notes);
+    let mut report = Figures { faults: vec![], pending: vec![], table: rows.join("\n") };
+    for figure in figures.into_iter().filter(|figure| !figure.holds()) {
+        let row = figure.row(pending);
+        match pending.contains(&figure.name) {
+            true => report.pending.extend(figure.faults),
+            false if figure.faults.is_empty() => report.faults.push(Fault::new("crates", 0, row)),
+            false => report.faults.extend(figure.faults),
+        }
+    }
+    report
+}
+
+/// Counts words of `//`, `///` and `//!` comments under `crates/`.
+fn comment_words(sources: &[Source]) -> Vec<Figure> {
+    let (mut all, mut counts) = (0_u32, BTreeMap::<String, u32>::new());
+    for source in sources.iter().filter(|source| source.path.starts_with("crates/")) {
+        let comments = source.scan.comments.iter();
+        for comment in comments.filter(|comment| comment.text.starts_with("//")) {
+            for word in words(&comment.text) {
+                all += 1;
+                *counts.entry(word).or_default() += 1;
+            }
+        }
+    }
+    let figure = |(name, limit): (&'static str, Limit)| {
+        let count: u32 = name.split(", ").filter_map(|word| counts.get(word)).sum();
+        let value = f64::from(count) * 1_000.0 / f64::from(all.max(1));
+        Figure { name, value, limit, faults: vec![] }
+    };
+    COMMENT_WORDS.into_iter().map(figure).collect()
+}
+
+/// The words of a comment: parts between white space that have a letter, without the signs around
+/// them.
+fn words(comment: &str) -> impl Iterator<Item = String> {
+    let parts = comment.trim_start_matches(['/', '!']).split_whitespace();
+    let bare = parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()));
+    let words = bare.filter(|word| word.chars().any(char::is_alphabetic));
+    words.map(|word| word.split(['\'', '’']).next().unwrap_or(word).to_lowercase())
+}
+
+fn all_circles(sources: &[Source]) -> Vec<Fault> {
+    let folders = sources.iter().filter_map(|source| source.path.split_once("/src/"));
+    let mut folders: Vec<&str> = folders.map(|(folder, _)| folder).collect();
+    folders.dedup();
+    folders.into_iter().flat_map(|folder| circles::check(folder, sources)).collect()
+}
+
+/// The lines of the server's crate without its tests.
+fn lines_of_server(sources: &[Source]) -> Figure {
+    let files = sources.iter().filter(|source| {
+        source.path.strip_prefix(SERVER).is_some_and(|path| path.starts_with("/src/"))
+    });
+    let lines = files.map(|source| {
+        let lines = 1..=source.text.lines().count();
+        lines.filter(|line| !source.is_test(*line)).count()
+    });
+    let value = u32::try_from(lines.sum::<usize>()).map_or(f64::MAX, f64::from);
+    let limit = Limit::Max(SERVER_LINES_MAX);
+    Figure { name: "lines of crates/server", value, limit, faults: vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(figures: &[Figure], name: &str) -> f64 {
+        figures.iter().find(|figure| figure.name == name).expect(name).value
+    }
+
+    #[test]
+    fn words_are_counted_in_comments_alone() {
+        let text = "//! Who? \"Told\" 12 `what`\n/* what */ let what = \"tell\"; // who's\n";
+        let sources = [Source::new("crates/a/tests/b.rs", text), Source::new("xtask/a.rs", text)];
+        let figures = comment_words(&sources);
+        // Of four words: a number is none.
+        assert!((value(&figures, "who, whoever") - 500.0).abs() < 1e-9);
+        assert!((value(&figures, "told, tell, tells") - 250.0).abs() < 1e-9);
+        assert!((value(&figures, "what") - 250.0).abs() < 1e-9);
+        assert!(value(&figures, "return, returns").abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_server_counts_without_its_tests() {
+        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n}\nfn b() {}\n";
+        let paths = ["server/src/a.rs", "server/src/a/tests.rs", "store/src/a.rs"];
+        let paths = paths.map(|path| format!("crates/{path}"));
+        let sources = paths.each_ref().map(|path| Source::new(path, text));
+        assert!((lines_of_server(&sources).value - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_figure_fails_unless_it_is_pending() {
+        let figures = || {
+            let fault = Fault::new("a.rs", 1, "planted");
+            let few = Figure { name: "few", value: 1.0, limit: Limit::Min(2.0), faults: vec![] };
+            vec![Figure::of_faults("circles", vec![fault]), few]
+        };
+        let all = report(figures(), &[], &[]);
+        assert_eq!(all.faults.len(), 2, "{}", all.table);
+        assert!(all.table.contains("FAILS") && all.table.contains("at least 2"), "{}", all.table);
+        let some = report(figures(), &["circles"], &["a note".to_owned()]);
+        assert_eq!((some.faults.len(), some.pending.len()), (1, 1));
+        assert!(some.table.contains("not yet") && some.table.ends_with("a note"), "{}", some.table);
+        let hold = vec![Figure::of_faults("circles", vec![])];
+        assert!(report(hold, &["circles"], &[]).table.contains("remove it from PENDING"));
+    }
+}

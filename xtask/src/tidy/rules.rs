@@ -1,0 +1,143 @@
+//! The rules of `docs/interface.md`: each is declared once, each is referred to by a test, and each
+//! number that is referred to exists.
+//!
+//! A rule has a prefix of three to five capitals and a number, such as `AUTH-3`. It is declared
+//! where its number begins a line or an item of a list, in bold, after its anchor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Fault;
+use super::scan::is_word;
+use super::source::Source;
+
+const PAGE: &str = "docs/interface.md";
+
+/// The faults that were found.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Rules that are declared twice, or without an anchor of their name, and references to rules
+    /// that do not exist.
+    pub(crate) wrong: Vec<Fault>,
+    /// Rules that no test refers to.
+    pub(crate) untested: Vec<Fault>,
+}
+
+/// Compares the page with all files; `sources` are those of Rust.
+pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Found {
+    let mut found = Found::default();
+    let Some((_, page)) = files.iter().find(|(path, _)| path == PAGE) else { return found };
+    let declared = declared(page, &mut found.wrong);
+    let prefixes: BTreeSet<&str> = declared.keys().map(|rule| prefix(rule)).collect();
+    for (path, text) in files {
+        for (line, text) in (1..).zip(text.lines()) {
+            // Other things are numbered, too: UTF-8 is no rule.
+            let rules = references(text).filter(|rule| prefixes.contains(prefix(rule)));
+            for rule in rules.filter(|rule| !declared.contains_key(rule)) {
+                found.wrong.push(Fault::new(path, line, format!("{PAGE} has no rule {rule}")));
+            }
+        }
+    }
+    let tests = sources.iter().filter(|source| source.path.starts_with("crates/"));
+    let tested: BTreeSet<&str> = tests.flat_map(tested).collect();
+    for (rule, line) in declared.iter().filter(|(rule, _)| !tested.contains(*rule)) {
+        found.untested.push(Fault::new(PAGE, *line, format!("no test refers to {rule}")));
+    }
+    found
+}
+
+/// The rules of the page with their lines.
+fn declared<'a>(page: &'a str, wrong: &mut Vec<Fault>) -> BTreeMap<&'a str, usize> {
+    let mut declared = BTreeMap::new();
+    for (line, text) in (1..).zip(page.lines()) {
+        let start = text.trim_start_matches([' ', '-', '*', '#']);
+        let (anchor, start) = match start.strip_prefix("<a id=\"") {
+            Some(rest) => rest.split_once("\"></a>").unwrap_or(("", rest)),
+            None => ("", &text[text.find("**").unwrap_or(text.len())..]),
+        };
+        let at_start = text
+            .find("**")
+            .is_some_and(|at| !anchor.is_empty() || text[..at].chars().all(|c| " -#".contains(c)));
+        let bold = start.strip_prefix("**").and_then(|rest| rest.split_once("**"));
+        let Some((rule, _)) = bold.filter(|(rule, _)| at_start && is_rule(rule)) else { continue };
+        if anchor != rule {
+            wrong.push(Fault::new(PAGE, line, format!("{rule} has no anchor of its name")));
+        }
+        if let Some(first) = declared.insert(rule, line) {
+            wrong.push(Fault::new(PAGE, line, format!("{rule} is declared in line {first}, too")));
+        }
+    }
+    declared
+}
+
+/// The rules that the tests of a file refer to.
+fn tested<'a>(source: &'a Source) -> Vec<&'a str> {
+    let lines = (1..).zip(source.text.lines()).filter(|(line, _)| source.is_test(*line));
+    lines.flat_map(|(_, text)| references(text)).collect()
+}
+
+/// The numbers of rules in a line.
+fn references(text: &str) -> impl Iterator<Item = &str> {
+    let part = |c: char| is_word(c) || c == '-';
+    text.split(move |c| !part(c)).filter(|word| is_rule(word))
+}
+
+fn is_rule(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(prefix, number)| {
+        (3..=5).contains(&prefix.len())
+            && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
+            && !number.is_empty()
+            && !number.starts_with('0')
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn prefix(rule: &str) -> &str {
+    rule.split('-').next().unwrap_or(rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = "# Rules\n\n<a id=\"ZOO-1\"></a>**ZOO-1** One. As ZOO-2 says, UTF-8.\n\
+                         - <a id=\"ZOO-2\"></a>**ZOO-2** Two.\n\nText in **bold** and **ZOO-1**.\n";
+
+    fn found(page: &str, path: &str, text: &str) -> (Vec<String>, Vec<String>) {
+        let files = [(PAGE.to_owned(), page.to_owned()), (path.to_owned(), text.to_owned())];
+        let sources = [Source::new(path, text)];
+        let found = check(&files, &sources);
+        let texts = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect();
+        (texts(found.wrong), texts(found.untested))
+    }
+
+    #[test]
+    fn a_rule_without_a_test_is_found() {
+        let both = "/// ZOO-1: one. (ZOO-2)\n#[test]\nfn f() {}\n";
+        assert_eq!(found(RULES, "crates/a/tests/it/b.rs", both), (vec![], vec![]));
+        let in_code = "/// ZOO-1\nfn f() {}\n#[cfg(test)]\nmod tests {\n    // ZOO-2\n}\n";
+        let untested = vec!["docs/interface.md:3: no test refers to ZOO-1".to_owned()];
+        assert_eq!(found(RULES, "crates/a/src/b.rs", in_code), (vec![], untested));
+        assert_eq!(found(RULES, "xtask/tests/b.rs", both).1.len(), 2);
+    }
+
+    #[test]
+    fn a_number_that_does_not_exist_is_found() {
+        let text = "ZOO-1 ZOO-2 ZOO-3 ZOO-12 UTF-8 a_ZOO-3 ZOO-3-4 ZOO-03\n";
+        let wrong = found(RULES, "README.md", text).0;
+        let fault = |rule| format!("README.md:1: {PAGE} has no rule {rule}");
+        let expected = ["ZOO-3", "ZOO-12"].map(fault);
+        assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn a_rule_is_declared_once_with_its_anchor() {
+        let twice = format!("{RULES}<a id=\"ZOO-1\"></a>**ZOO-1** Again.\n");
+        let wrong = found(&twice, "README.md", "").0;
+        assert_eq!(wrong, ["docs/interface.md:7: ZOO-1 is declared in line 3, too"]);
+        for line in ["**ZOO-3** Bare.\n", "- <a id=\"ZOO-4\"></a>**ZOO-3** Another's.\n"] {
+            let wrong = found(&format!("{RULES}{line}"), "README.md", "").0;
+            let expected = "docs/interface.md:7: ZOO-3 has no anchor of its name";
+            assert_eq!(wrong.first().expect(line), expected);
+        }
+    }
+}
