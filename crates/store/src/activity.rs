@@ -16,10 +16,11 @@ use crate::{Error, Store};
 
 statements! {
     /// Also locks the group's ledgers.
-    BUMP_ACTIVITY_VERSION = "update group_changes set heard_no = heard_no + 1 where group_no = $1";
-    RAISE_LAST_ACTIVE = "update ledger set last_active_ms = r.at_ms
+    BUMP_ACTIVITY_VERSION(group_no) = "update group_changes set heard_no = heard_no + 1
+        where group_no = $group_no";
+    RAISE_LAST_ACTIVE(group_no) = "update ledger set last_active_ms = r.at_ms
         from {rows r: device bigint, at_ms bigint}
-        where ledger.group_no = $3
+        where ledger.group_no = $group_no
             and ledger.device_code = (select device_code from devices where device_no = r.device)
             and (ledger.last_active_ms is null or ledger.last_active_ms < r.at_ms)";
 }
@@ -195,10 +196,10 @@ async fn assign_owners(
 /// Writes heartbeats, sorted by group. A row that an order has set to a later time stays.
 async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<(), Error> {
     for group_rows in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
-        let Some(((group, _), _)) = group_rows.first() else { continue };
-        write.execute(&BUMP_ACTIVITY_VERSION, &[group.0.into()]).await?;
-        let beats = group_rows.iter().map(|((_, device), at)| [device.0.into(), at.0.into()]);
-        write.execute_each(&RAISE_LAST_ACTIVE, beats, &[group.0.into()]).await?;
+        let Some(&((group, _), _)) = group_rows.first() else { continue };
+        write.execute(&BUMP_ACTIVITY_VERSION, &[group.into()]).await?;
+        let beats = group_rows.iter().map(|&((_, device), at)| [device.into(), at.into()]);
+        write.execute_each(&RAISE_LAST_ACTIVE, beats, &[group.into()]).await?;
     }
     Ok(())
 }

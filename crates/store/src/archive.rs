@@ -2,20 +2,33 @@
 //! time. An order that arrived late stays current until all orders before it are old.
 
 use kiosque_model::audit::Act;
-use kiosque_model::{GroupNo, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Length, Read, Write};
-use crate::sql::statements;
+use crate::sql::{row, statements};
 use crate::{Error, Store, owners};
 
+row! {
+    struct LedgerRow {
+        group_no: GroupNo,
+        device_code: String,
+        device_no: DeviceNo,
+        archived_seq: i64,
+        last_seq: i64,
+    }
+}
+
 statements! {
-    LEDGERS = "select group_no, device_code, device_no, archived_seq, last_seq from ledger
+    LEDGERS() -> LedgerRow = "select group_no, device_code, device_no, archived_seq, last_seq
+        from ledger
         where last_seq > archived_seq order by group_no, device_code";
-    FIRST_CURRENT = "select seq from orders
-        where group_no = $1 and device_no = $2 and seq > $3 and trade_start_ms >= $4
+    FIRST_CURRENT(group_no, device_no, archived_seq, before_ms) -> i64 = "select seq from orders
+        where group_no = $group_no and device_no = $device_no and seq > $archived_seq
+            and trade_start_ms >= $before_ms
         order by seq limit 1";
-    RAISE_MARK = "update ledger set archived_seq = $4
-        where group_no = $1 and device_code = $2 and archived_seq = $3";
+    RAISE_MARK(group_no, device_code, old_seq, new_seq) = "update ledger
+        set archived_seq = $new_seq
+        where group_no = $group_no and device_code = $device_code and archived_seq = $old_seq";
 }
 
 /// Marks that one transaction raises; other writers wait for it.
@@ -38,7 +51,7 @@ impl From<Archived> for Act {
 
 /// The archive mark of a device, and its new value.
 struct ArchiveMark {
-    group: i64,
+    group: GroupNo,
     code: String,
     old: i64,
     new: i64,
@@ -70,23 +83,18 @@ impl Store {
 }
 
 async fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<ArchiveMark>, Error> {
-    let ledgers = read
-        .all(&LEDGERS, &[], |row| {
-            let mark = ArchiveMark {
-                group: row.int(0)?,
-                code: row.text(1)?.to_owned(),
-                old: row.int(3)?,
-                new: row.int(4)?,
-            };
-            Ok((row.int(2)?, mark))
-        })
-        .await?;
+    let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
     let mut marks = Vec::new();
-    for (device, mut mark) in ledgers {
-        let params = [mark.group.into(), device.into(), mark.old.into(), before.0.into()];
-        if let Some(first) = read.one(&FIRST_CURRENT, &params, |row| row.int(0)).await? {
-            mark.new = first - 1;
-        }
+    for ledger in ledgers {
+        let LedgerRow { group_no, device_no, archived_seq, .. } = ledger;
+        let params = [group_no.into(), device_no.into(), archived_seq.into(), before.into()];
+        let first_current = read.one(&FIRST_CURRENT, &params, |row| row.read::<i64>()).await?;
+        let mark = ArchiveMark {
+            group: group_no,
+            code: ledger.device_code,
+            old: archived_seq,
+            new: first_current.map_or(ledger.last_seq, |first| first - 1),
+        };
         if mark.new > mark.old {
             marks.push(mark);
         }
@@ -98,7 +106,7 @@ async fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<ArchiveMark>, Erro
 async fn raise(write: &Write<'_>, marks: &[ArchiveMark]) -> Result<Archived, Error> {
     let mut archived = Archived::default();
     for mark in marks {
-        owners::lock_groups(write, &[GroupNo(mark.group)]).await?;
+        owners::lock_groups(write, &[mark.group]).await?;
         let params =
             [mark.group.into(), mark.code.as_str().into(), mark.old.into(), mark.new.into()];
         if write.execute(&RAISE_MARK, &params).await? == 1 {

@@ -7,29 +7,69 @@ use kiosque_model::audit::{
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Length, Read, Write};
-use crate::sql::{Row, has_no_nul, statements};
+use crate::sql::{Row, has_no_nul, row, statements};
 use crate::{Error, Store, metadata};
 
+row! {
+    struct EntryRow<'r> {
+        entry_no: i64,
+        at_ms: UnixMs,
+        event: &'r str,
+        account: Option<String>,
+        actor: Option<&'r str>,
+        source: Option<&'r str>,
+        request_id: Option<String>,
+        group_id: Option<String>,
+        count: i64,
+        detail: Option<String>,
+        other: OtherSession<'r>,
+    }
+    struct OtherSession<'r> {
+        other_source: Option<&'r str>,
+        other_request_id: Option<String>,
+        other_at_ms: Option<UnixMs>,
+    }
+    struct SessionRow<'r> {
+        other: OtherSession<'r>,
+        expires_at_ms: UnixMs,
+        group_id: Option<String>,
+    }
+    struct EntryTime { entry_no: i64, at_ms: UnixMs }
+}
+
 statements! {
-    INSERT_ENTRY = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
+    INSERT_ENTRY(
+        entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+        other_source, other_request_id, other_at_ms
+    ) = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
             group_id, count, detail, other_source, other_request_id, other_at_ms)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-    ENTRIES = "select entry_no, at_ms, event, account, actor, source, request_id, group_id, count,
-            detail, other_source, other_request_id, other_at_ms
-        from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3
-        order by entry_no desc limit $4";
-    ENTRIES_OF_ACCOUNT = "select entry_no, at_ms, event, account, actor, source, request_id,
-            group_id, count, detail, other_source, other_request_id, other_at_ms
-        from audit where entry_no < $1 and entry_no > $2 and at_ms >= $3 and account = $5
-        order by entry_no desc limit $4";
-    LAST_BEFORE = "select entry_no from audit where at_ms < $1 order by entry_no desc limit 1";
-    OLDEST_ENTRIES = "select entry_no, at_ms from audit where entry_no > $1
-        order by entry_no limit $2";
-    DELETE_ENTRIES = "delete from audit where entry_no > $1 and entry_no <= $2 and at_ms < $3";
-    LOGIN_NAME = "select login_name from accounts where account_no = $1";
-    GROUP_ID = "select group_id from groups where group_no = $1";
-    SESSION_OF = "select s.source, s.request_id, s.opened_at_ms, s.expires_at_ms, g.group_id
-        from sessions s left join groups g on g.group_no = s.group_no where s.account_no = $1";
+        values ($entry_no, $at_ms, $event, $account, $actor, $source, $request_id,
+            $group_id, $count, $detail, $other_source, $other_request_id, $other_at_ms)";
+    ENTRIES(before_no, after_no, since_ms, count) -> EntryRow<'_> = "select entry_no, at_ms, event,
+            account, actor, source, request_id, group_id, count, detail,
+            other_source, other_request_id, other_at_ms
+        from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
+        order by entry_no desc limit $count";
+    ENTRIES_OF_ACCOUNT(before_no, after_no, since_ms, count, account) -> EntryRow<'_> = "
+        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+            other_source, other_request_id, other_at_ms
+        from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
+            and account = $account
+        order by entry_no desc limit $count";
+    LAST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
+        order by entry_no desc limit 1";
+    OLDEST_ENTRIES(after_no, count) -> EntryTime = "select entry_no, at_ms
+        from audit where entry_no > $after_no order by entry_no limit $count";
+    DELETE_ENTRIES(after_no, last_no, before_ms) = "delete from audit
+        where entry_no > $after_no and entry_no <= $last_no and at_ms < $before_ms";
+    LOGIN_NAME(account_no) -> String = "select login_name from accounts
+        where account_no = $account_no";
+    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
+    SESSION_OF(account_no) -> SessionRow<'_> = "select s.source as other_source,
+            s.request_id as other_request_id, s.opened_at_ms as other_at_ms, s.expires_at_ms,
+            g.group_id
+        from sessions s left join groups g on g.group_no = s.group_no 
+        where s.account_no = $account_no";
 }
 
 /// How much later than entries of later events an entry may be written: refused logins are recorded
@@ -139,8 +179,7 @@ pub(crate) async fn session_changed(
     origin: &Origin,
 ) -> Result<(), Error> {
     let happened = Happened::to_account(event, login_name(write, account).await?, origin);
-    let group_id =
-        write.one(&GROUP_ID, &[group.0.into()], |row| Ok(row.text(0)?.to_owned())).await?;
+    let group_id = write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?;
     insert(write, &Happened { group_id, ..happened }).await
 }
 
@@ -186,16 +225,16 @@ pub(crate) async fn live_session(
     now: UnixMs,
 ) -> Result<Option<LiveSession>, Error> {
     let session = read
-        .one(&SESSION_OF, &[account.0.into()], |row| {
-            let group_id = row.maybe_text(4)?.map(str::to_owned);
-            Ok((row.int(3)?, LiveSession { opened: earlier(row, 0)?, group_id }))
+        .one(&SESSION_OF, &[account.into()], |row| {
+            let SessionRow { other, expires_at_ms, group_id } = row.read()?;
+            Ok((expires_at_ms, LiveSession { opened: other.parse()?, group_id }))
         })
         .await?;
-    Ok(session.filter(|(expires_at_ms, _)| now.0 < *expires_at_ms).map(|(_, live)| live))
+    Ok(session.filter(|(expires_at, _)| now < *expires_at).map(|(_, live)| live))
 }
 
 async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {
-    read.one(&LOGIN_NAME, &[account.0.into()], |row| Ok(row.text(0)?.to_owned())).await
+    read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
 }
 
 async fn insert(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
@@ -206,7 +245,7 @@ async fn insert(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));
     let params = [
         entry_no.into(),
-        happened.at.0.into(),
+        happened.at.into(),
         happened.event.name().into(),
         happened.account.as_deref().into(),
         actor.as_deref().into(),
@@ -217,7 +256,7 @@ async fn insert(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
         happened.detail.as_deref().into(),
         earlier_source.as_deref().into(),
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
-        earlier.and_then(|earlier| earlier.at).map(|at| at.0).into(),
+        earlier.and_then(|earlier| earlier.at).into(),
     ];
     write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())
@@ -232,10 +271,10 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let since = query.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers grow with time, except for delayed entries: the scan towards older entries stops
     // here.
-    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).0.into()];
-    let floor = read.one(&LAST_BEFORE, &stop, |row| row.int(0)).await?.unwrap_or(0);
+    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
+    let floor = read.one(&LAST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
     let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
-    let mut params = vec![before.into(), floor.into(), since.0.into(), one_more.into()];
+    let mut params = vec![before.into(), floor.into(), since.into(), one_more.into()];
     let mut entries = match &query.account {
         None => read.all(&ENTRIES, &params, entry).await?,
         Some(account) if !has_no_nul(account) => Vec::new(),
@@ -251,43 +290,42 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
 }
 
 fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
-    let owned = |column| Ok::<_, Error>(row.maybe_text(column)?.map(str::to_owned));
-    let event = AuditEvent::named(row.text(2)?).ok_or_else(|| unknown("event", row.text(2)))?;
-    let actor =
-        row.maybe_text(4)?.map(|text| Actor::named(text).ok_or_else(|| unknown("actor", Ok(text))));
-    let earlier = earlier(row, 10)?;
+    let row: EntryRow<'_> = row.read()?;
+    let event = AuditEvent::named(row.event).ok_or_else(|| unknown("event", row.event))?;
+    let actor = row.actor.map(|text| Actor::named(text).ok_or_else(|| unknown("actor", text)));
+    let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     let happened = Happened {
-        at: UnixMs(row.int(1)?),
+        at: row.at_ms,
         event,
-        account: owned(3)?,
+        account: row.account,
         actor: actor.transpose()?,
-        source: source(row, 5)?,
-        request_id: owned(6)?,
-        group_id: owned(7)?,
-        count: row.int(8)?,
-        detail: owned(9)?,
+        source: source(row.source)?,
+        request_id: row.request_id,
+        group_id: row.group_id,
+        count: row.count,
+        detail: row.detail,
         earlier: ended.then_some(earlier),
     };
-    Ok(AuditEntry { entry_no: row.int(0)?, happened })
+    Ok(AuditEntry { entry_no: row.entry_no, happened })
 }
 
-fn earlier(row: &Row<'_>, first: usize) -> Result<EarlierSession, Error> {
-    Ok(EarlierSession {
-        source: source(row, first)?,
-        request_id: row.maybe_text(first + 1)?.map(str::to_owned),
-        at: row.maybe_int(first + 2)?.map(UnixMs),
-    })
+impl OtherSession<'_> {
+    fn parse(self) -> Result<EarlierSession, Error> {
+        let OtherSession { other_source, other_request_id, other_at_ms } = self;
+        let source = source(other_source)?;
+        Ok(EarlierSession { source, request_id: other_request_id, at: other_at_ms })
+    }
 }
 
-fn source(row: &Row<'_>, column: usize) -> Result<Option<Source>, Error> {
-    let Some(text) = row.maybe_text(column)? else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| unknown("source", Ok(text)))
+fn source(text: Option<&str>) -> Result<Option<Source>, Error> {
+    let parse = |text: &str| text.parse().map_err(|_| unknown("source", text));
+    text.map(parse).transpose()
 }
 
-fn unknown(field: &str, text: Result<&str, Error>) -> Error {
-    Error::Data(format!("the audit trail has an unknown {field}: {:?}", text.unwrap_or_default()))
+fn unknown(field: &str, text: &str) -> Error {
+    Error::Data(format!("the audit trail has an unknown {field}: {text:?}"))
 }
 
 /// The result of one transaction of a purge.
@@ -300,14 +338,14 @@ struct PurgeStep {
 async fn purge(write: &Write<'_>, after: i64, before: UnixMs) -> Result<PurgeStep, Error> {
     let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
     let oldest = write
-        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| Ok((row.int(0)?, row.int(1)?)))
+        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| row.read::<EntryTime>())
         .await?;
-    let old = oldest.iter().rfind(|(_, at_ms)| *at_ms < before.0);
-    let Some((last_old, _)) = old else { return Ok(PurgeStep { purged: 0, continue_after: None }) };
-    let purged = write
-        .execute(&DELETE_ENTRIES, &[after.into(), (*last_old).into(), before.0.into()])
-        .await?;
+    let Some(last_old) = oldest.iter().rfind(|entry| entry.at_ms < before) else {
+        return Ok(PurgeStep { purged: 0, continue_after: None });
+    };
+    let params = [after.into(), last_old.entry_no.into(), before.into()];
+    let purged = write.execute(&DELETE_ENTRIES, &params).await?;
     let last = oldest.last().filter(|_| oldest.len() == PURGED_PER_TRANSACTION);
     let purged = usize::try_from(purged).unwrap_or(usize::MAX);
-    Ok(PurgeStep { purged, continue_after: last.map(|(entry_no, _)| *entry_no) })
+    Ok(PurgeStep { purged, continue_after: last.map(|entry| entry.entry_no) })
 }

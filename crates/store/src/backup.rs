@@ -13,7 +13,8 @@ use crate::sql::statements;
 use crate::{Error, Store};
 
 statements! {
-    ORDERS = "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) from ledger";
+    ORDERS() -> i64 = "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint)
+        from ledger";
 }
 
 /// The data holds digests of tokens and hashes of passwords: only its owner may read it.
@@ -73,7 +74,7 @@ async fn backup(
 ) -> Result<BackedUp, BackupError> {
     ensure_absent(file)?;
     let partial = PartialFile::create(file)?;
-    let orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
+    let orders = read.one(&ORDERS, &[], |row| row.read()).await?.unwrap_or(0);
     if read.copy_to(&partial.path, progress)?.is_break() {
         return Err(BackupError::Stopped);
     }

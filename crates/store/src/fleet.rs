@@ -9,29 +9,47 @@ use std::fmt;
 
 use kiosque_model::audit::TakenAway;
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{ActedBy, GroupId, GroupNo};
+use kiosque_model::{ActedBy, GroupId, GroupNo, Minor};
 
 use crate::audit::LiveSession;
 use crate::db::{Length, Read, Write};
-use crate::sql::{Row, Sql, statements};
+use crate::sql::{Row, Sql, row, statements};
 use crate::{Error, Store, audit, metadata};
 
+row! {
+    struct GroupRow { group_no: GroupNo, group_name: String, active: bool }
+    #[derive(Clone, Default, PartialEq)]
+    struct ProductRow {
+        goods_name: String,
+        category: String,
+        currency: String,
+        default_price: Minor,
+    }
+    struct ProductName { goods_id: String, goods_name: String }
+    struct DeviceGroup { device_code: String, group_no: GroupNo }
+}
+
 statements! {
-    GROUP_BY_ID = "select group_no, group_name, active from groups where group_id = $1";
-    NEXT_GROUP = "select coalesce(max(group_no), 0) + 1 from groups";
-    INSERT_GROUP = "insert into groups (group_no, group_id, group_name, active)
-        values ($1, $2, $3, $4)";
-    UPDATE_GROUP = "update groups set group_name = $2, active = $3 where group_no = $1";
-    PRODUCT = "select goods_name, category, currency, default_price from products
-        where goods_id = $1";
-    SET_PRODUCT = "insert into products (goods_id, goods_name, category, currency, default_price)
-        values ($1, $2, $3, $4, $5)
+    GROUP_BY_ID(group_id) -> GroupRow = "select group_no, group_name, active from groups
+        where group_id = $group_id";
+    NEXT_GROUP() -> i64 = "select coalesce(max(group_no), 0) + 1 from groups";
+    INSERT_GROUP(group_no, group_id, group_name, active) = "insert into groups
+            (group_no, group_id, group_name, active)
+        values ($group_no, $group_id, $group_name, $active)";
+    UPDATE_GROUP(group_no, group_name, active) = "update groups
+        set group_name = $group_name, active = $active where group_no = $group_no";
+    PRODUCT(goods_id) -> ProductRow = "select goods_name, category, currency, default_price
+        from products where goods_id = $goods_id";
+    SET_PRODUCT(goods_id, goods_name, category, currency, default_price) = "insert into products
+            (goods_id, goods_name, category, currency, default_price)
+        values ($goods_id, $goods_name, $category, $currency, $default_price)
         on conflict (goods_id) do update set goods_name = excluded.goods_name,
             category = excluded.category, currency = excluded.currency,
             default_price = excluded.default_price";
-    PRODUCT_NAMES = "select goods_id, goods_name from products";
-    DEVICE_CODES = "select device_code from devices";
-    GROUPS_BY_DEVICE = "select device_code, group_no from device_owners order by since_ms";
+    PRODUCT_NAMES() -> ProductName = "select goods_id, goods_name from products";
+    DEVICE_CODES() -> String = "select device_code from devices";
+    GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
+        from device_owners order by since_ms";
 }
 
 /// Every statement of this module and of those below it.
@@ -210,20 +228,24 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
-        let codes = async |read: &Read<'_>| {
-            read.all(&DEVICE_CODES, &[], |row| Ok(row.text(0)?.to_owned())).await
-        };
+        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
         Ok(self.db.read(Length::Long, codes).await?.into_iter().collect())
     }
 }
 
 async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    let name = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned()));
+    let name = |row: &Row<'_>| {
+        let ProductName { goods_id, goods_name } = row.read()?;
+        Ok((goods_id, goods_name))
+    };
     Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
 }
 
 async fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
-    let group = |row: &Row<'_>| Ok((row.text(0)?.to_owned(), GroupNo(row.int(1)?)));
+    let group = |row: &Row<'_>| {
+        let DeviceGroup { device_code, group_no } = row.read()?;
+        Ok((device_code, group_no))
+    };
     Ok(read.all(&GROUPS_BY_DEVICE, &[], group).await?.into_iter().collect())
 }
 
@@ -270,24 +292,23 @@ impl FleetApplier<'_> {
     }
 
     pub(crate) async fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
-        self.write.one(&GROUP_BY_ID, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?))).await
+        let group = self.stored_group(group).await?;
+        Ok(group.map(|group| group.group_no))
     }
 
     /// Returns the next free number, read by `sql`.
     pub(crate) async fn next_no(&self, sql: &'static Sql) -> Result<i64, Error> {
-        let next = self.write.one(sql, &[], |row| row.int(0)).await?;
+        let next = self.write.one(sql, &[], |row| row.read()).await?;
         next.ok_or_else(|| Error::Data(format!("{} returned no row", sql.name)))
+    }
+
+    async fn stored_group(&self, group: &GroupId) -> Result<Option<GroupRow>, Error> {
+        self.write.one(&GROUP_BY_ID, &[group.as_str().into()], |row| row.read()).await
     }
 
     async fn group(&mut self, entry: &GroupEntry) -> Result<EntryChange, Error> {
         let id = entry.id.as_str();
-        let known = self
-            .write
-            .one(&GROUP_BY_ID, &[id.into()], |row| {
-                Ok((row.int(0)?, row.text(1)?.to_owned(), row.flag(2)?))
-            })
-            .await?;
-        let Some((number, name, active)) = known else {
+        let Some(old) = self.stored_group(&entry.id).await? else {
             let Some(name) = &entry.name else {
                 return Ok(self.fault(format!("group {id}: name: required for a new group")));
             };
@@ -297,40 +318,35 @@ impl FleetApplier<'_> {
             self.write.execute(&INSERT_GROUP, &params).await?;
             return Ok(EntryChange::Created);
         };
-        let new =
-            (entry.name.clone().unwrap_or_else(|| name.clone()), entry.active.unwrap_or(active));
-        let params = [number.into(), new.0.as_str().into(), new.1.into()];
+        let name = entry.name.as_ref().unwrap_or(&old.group_name);
+        let active = entry.active.unwrap_or(old.active);
+        let params = [old.group_no.into(), name.as_str().into(), active.into()];
         self.write.execute(&UPDATE_GROUP, &params).await?;
-        Ok(EntryChange::between(&(name, active), &new))
+        Ok(EntryChange::between(&(&old.group_name, old.active), &(name, active)))
     }
 
     async fn product(&mut self, entry: &ProductEntry) -> Result<EntryChange, Error> {
         let id = entry.id.as_str();
-        let known = self
-            .write
-            .one(&PRODUCT, &[id.into()], |row| {
-                let (name, category) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-                Ok((name, category, row.text(2)?.to_owned(), row.int(3)?))
-            })
-            .await?;
+        let known: Option<ProductRow> =
+            self.write.one(&PRODUCT, &[id.into()], |row| row.read()).await?;
         let old = known.clone().unwrap_or_default();
         let currency = entry.currency.map(|currency| currency.code().to_owned());
         if known.is_none() && (entry.name.is_none() || currency.is_none()) {
             let missing = if entry.name.is_none() { "name" } else { "currency" };
             return Ok(self.fault(format!("product {id}: {missing}: required for a new product")));
         }
-        let new = (
-            entry.name.clone().unwrap_or_else(|| old.0.clone()),
-            entry.category.clone().unwrap_or_else(|| old.1.clone()),
-            currency.unwrap_or_else(|| old.2.clone()),
-            entry.default_price.map_or(old.3, |price| price.0),
-        );
+        let new = ProductRow {
+            goods_name: entry.name.clone().unwrap_or(old.goods_name),
+            category: entry.category.clone().unwrap_or(old.category),
+            currency: currency.unwrap_or(old.currency),
+            default_price: entry.default_price.unwrap_or(old.default_price),
+        };
         let params = [
             id.into(),
-            new.0.as_str().into(),
-            new.1.as_str().into(),
-            new.2.as_str().into(),
-            new.3.into(),
+            new.goods_name.as_str().into(),
+            new.category.as_str().into(),
+            new.currency.as_str().into(),
+            new.default_price.into(),
         ];
         self.write.execute(&SET_PRODUCT, &params).await?;
         Ok(match known {

@@ -5,19 +5,29 @@ use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
 use crate::db::{Length, Read, Write};
-use crate::sql::{Row, statements};
+use crate::sql::{Row, row, statements};
 use crate::{Error, Store, audit};
 
+row! {
+    struct HolderRow<'r> { key_name: &'r str, may: &'r str }
+    struct KeyRow<'r> {
+        holder: HolderRow<'r>,
+        created_at_ms: UnixMs,
+        revoked_at_ms: Option<UnixMs>,
+    }
+}
+
 statements! {
-    HOLDER_OF_KEY = "select key_name, may from operator_keys
-        where key_digest = $1 and revoked_at_ms is null";
-    LIVE_KEY = "select created_at_ms from operator_keys
-        where key_name = $1 and revoked_at_ms is null";
-    INSERT_KEY = "insert into operator_keys (key_digest, key_name, may, created_at_ms)
-        values ($1, $2, $3, $4)";
-    REVOKE_KEY = "update operator_keys set revoked_at_ms = $2
-        where key_name = $1 and revoked_at_ms is null";
-    ALL_KEYS = "select key_name, may, created_at_ms, revoked_at_ms
+    HOLDER_OF_KEY(key_digest) -> HolderRow<'_> = "select key_name, may from operator_keys
+        where key_digest = $key_digest and revoked_at_ms is null";
+    LIVE_KEY(key_name) -> UnixMs = "select created_at_ms from operator_keys
+        where key_name = $key_name and revoked_at_ms is null";
+    INSERT_KEY(key_digest, key_name, may, created_at_ms) = "insert into operator_keys
+            (key_digest, key_name, may, created_at_ms)
+        values ($key_digest, $key_name, $may, $created_at_ms)";
+    REVOKE_KEY(key_name, now_ms) = "update operator_keys set revoked_at_ms = $now_ms
+        where key_name = $key_name and revoked_at_ms is null";
+    ALL_KEYS() -> KeyRow<'_> = "select key_name, may, created_at_ms, revoked_at_ms
         from operator_keys order by created_at_ms";
 }
 
@@ -65,7 +75,11 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn key_holder(&self, digest: &KeyDigest) -> Result<Option<KeyHolder>, Error> {
-        self.db.one(&HOLDER_OF_KEY, &[digest.as_str().into()], holder).await
+        self.db
+            .one(&HOLDER_OF_KEY, &[digest.as_str().into()], |row| {
+                row.read::<HolderRow<'_>>()?.parse()
+            })
+            .await
     }
 
     /// Creates a key, unless a live one has its name.
@@ -82,12 +96,12 @@ impl Store {
             // Serializes creations: no index makes the names of live keys unique.
             write.alone().await?;
             let name = holder.name.as_str();
-            let taken = write.one(&LIVE_KEY, &[name.into()], |row| Ok(UnixMs(row.int(0)?))).await?;
+            let taken = write.one(&LIVE_KEY, &[name.into()], |row| row.read()).await?;
             if let Some(since) = taken {
                 return Ok(CreatedKey::NameTaken(since));
             }
             let may = holder.rights.to_string();
-            let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.0.into()];
+            let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.into()];
             write.execute(&INSERT_KEY, &params).await?;
             let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
             audit::act(write, &act, &ActedBy::command(now)).await?;
@@ -102,7 +116,7 @@ impl Store {
     /// The store failed.
     pub async fn revoke_key(&self, name: KeyName, now: UnixMs) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
-            let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), now.0.into()]).await?;
+            let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), now.into()]).await?;
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
             }
@@ -119,11 +133,9 @@ impl Store {
     /// The store failed.
     pub async fn keys(&self) -> Result<Vec<KeyEntry>, Error> {
         let entry = |row: &Row<'_>| {
-            Ok(KeyEntry {
-                holder: holder(row)?,
-                created_at: UnixMs(row.int(2)?),
-                revoked_at: row.maybe_int(3)?.map(UnixMs),
-            })
+            let KeyRow { holder, created_at_ms, revoked_at_ms } = row.read()?;
+            let holder = holder.parse()?;
+            Ok(KeyEntry { holder, created_at: created_at_ms, revoked_at: revoked_at_ms })
         };
         self.db
             .read(Length::Short, async move |read: &Read<'_>| read.all(&ALL_KEYS, &[], entry).await)
@@ -131,10 +143,11 @@ impl Store {
     }
 }
 
-/// Reads `key_name, may`.
-fn holder(row: &Row<'_>) -> Result<KeyHolder, Error> {
-    let unreadable = |fault: &dyn std::fmt::Display| Error::Data(format!("a stored key: {fault}"));
-    let name = KeyName::parse(row.text(0)?).map_err(|fault| unreadable(&fault))?;
-    let rights = row.text(1)?.parse().map_err(|fault| unreadable(&fault))?;
-    Ok(KeyHolder { name, rights })
+impl HolderRow<'_> {
+    fn parse(&self) -> Result<KeyHolder, Error> {
+        let invalid = |fault: &dyn std::fmt::Display| Error::Data(format!("a stored key: {fault}"));
+        let name = KeyName::parse(self.key_name).map_err(|fault| invalid(&fault))?;
+        let rights = self.may.parse().map_err(|fault| invalid(&fault))?;
+        Ok(KeyHolder { name, rights })
+    }
 }

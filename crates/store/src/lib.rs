@@ -315,11 +315,10 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         owners::ALL,
         scoped_query::ALL,
         rates::ALL,
-        receive::ALL,
         upgrade::ALL,
         sessions::ALL,
         sums::ALL,
     ];
-    let parts = fleet::all().chain(dashboard::all()).chain(verify::all());
+    let parts = fleet::all().chain(receive::all()).chain(dashboard::all()).chain(verify::all());
     groups.into_iter().flatten().copied().chain(parts)
 }

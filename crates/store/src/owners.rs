@@ -8,39 +8,55 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use futures_util::future::try_join_all;
 
 use crate::db::{Read, Write};
-use crate::sql::{Value, statements};
+use crate::sql::{Value, row, statements};
 use crate::{Error, metadata};
 
+row! {
+    struct PeriodRow<'r> {
+        device_code: &'r str,
+        group_no: GroupNo,
+        since_ms: UnixMs,
+        device_no: DeviceNo,
+    }
+    struct MoveRow { new_group_no: GroupNo, old_group_no: GroupNo }
+    struct LastPeriod { group_no: GroupNo, since_ms: UnixMs, group_id: String }
+}
+
 statements! {
-    PERIODS = "select d.device_code, o.group_no, o.since_ms, o.device_no
+    PERIODS() -> PeriodRow<'_> = "select d.device_code, o.group_no, o.since_ms, o.device_no
         from {rows r: code text} cross join devices d
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
-    LOCK_GROUP = "update group_changes set last_change_no = last_change_no where group_no = $1";
-    GROUPS_OF_MOVES = "select g.group_no, o.group_no
+    LOCK_GROUP(group_no) = "update group_changes set last_change_no = last_change_no
+        where group_no = $group_no";
+    GROUPS_OF_MOVES(last_ms) -> MoveRow = "select g.group_no as new_group_no,
+            o.group_no as old_group_no
         from {rows r: code text, id text} cross join groups g
         cross join devices d cross join device_owners o
         where g.group_id = r.id and d.device_code = r.code and o.device_no = d.device_no
-            and o.until_ms = $3 and o.group_no <> g.group_no";
-    GROUPS_OF_NEW_DEVICES = "select g.group_no
+            and o.until_ms = $last_ms and o.group_no <> g.group_no";
+    GROUPS_OF_NEW_DEVICES() -> GroupNo = "select g.group_no
         from {rows r: code text, id text} cross join groups g
         where g.group_id = r.id
             and not exists (select 1 from devices d where d.device_code = r.code)";
-    LAST_PERIOD = "select o.group_no, o.since_ms, g.group_id
+    LAST_PERIOD(device_no) -> LastPeriod = "select o.group_no, o.since_ms, g.group_id
         from device_owners o join groups g on g.group_no = o.group_no
-        where o.device_no = $1 order by o.since_ms desc limit 1";
-    END_PERIOD = "update device_owners set until_ms = $4
-        where group_no = $1 and device_code = $2 and since_ms = $3";
-    ADD_PERIOD = "insert into device_owners
+        where o.device_no = $device_no order by o.since_ms desc limit 1";
+    END_PERIOD(group_no, device_code, since_ms, until_ms) = "update device_owners
+        set until_ms = $until_ms
+        where group_no = $group_no and device_code = $device_code and since_ms = $since_ms";
+    ADD_PERIOD(group_no, device_code, since_ms, until_ms, listed, device_no) = "
+        insert into device_owners
             (group_no, device_code, since_ms, until_ms, listed, device_no)
-        values ($1, $2, $3, $4, $5, $6)";
-    OPEN_LEDGER = "insert into ledger (group_no, device_code, device_no, since_ms,
-            first_seq, archived_seq, last_seq)
-        values ($1, $2, $3, $4, 1, 0, 0)
+        values ($group_no, $device_code, $since_ms, $until_ms, $listed, $device_no)";
+    OPEN_LEDGER(group_no, device_code, device_no, since_ms) = "insert into ledger
+            (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
+        values ($group_no, $device_code, $device_no, $since_ms, 1, 0, 0)
         on conflict (group_no, device_code) do nothing";
-    OPEN_CHANGES = "insert into group_changes (group_no, last_change_no) values ($1, 0)
+    OPEN_CHANGES(group_no) = "insert into group_changes (group_no, last_change_no)
+        values ($group_no, 0)
         on conflict (group_no) do nothing";
-    LATEST_TRADE = "select trade_start_ms from orders
-        where group_no = $1 and device_no = $2 and trade_start_ms >= $3
+    LATEST_TRADE(group_no, device_no, from_ms) -> UnixMs = "select trade_start_ms from orders
+        where group_no = $group_no and device_no = $device_no and trade_start_ms >= $from_ms
         order by trade_start_ms desc limit 1";
 }
 
@@ -107,11 +123,10 @@ impl Owners {
         self.by_code.extend(new.iter().map(|code| ((*code).to_owned(), None)));
         let by_code = &mut self.by_code;
         read.each_of(&PERIODS, &rows, &[], |row| {
-            let Some(entry) = by_code.get_mut(row.text(0)?) else { return Ok(()) };
-            let new = || Ownership { device: DeviceNo(0), periods: Vec::new() };
-            let owned = entry.get_or_insert_with(new);
-            owned.device = DeviceNo(row.int(3)?);
-            owned.periods.push((GroupNo(row.int(1)?), UnixMs(row.int(2)?)));
+            let PeriodRow { device_code, group_no, since_ms, device_no } = row.read()?;
+            let Some(entry) = by_code.get_mut(device_code) else { return Ok(()) };
+            let new = || Ownership { device: device_no, periods: Vec::new() };
+            entry.get_or_insert_with(new).periods.push((group_no, since_ms));
             Ok(())
         })
         .await?;
@@ -138,7 +153,7 @@ impl Owners {
 /// transaction ends. The groups are sorted, so that two transactions cannot deadlock.
 pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
     let locks =
-        groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[group.0.into()]).await });
+        groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[(*group).into()]).await });
     // The statements are sent in this order, and the server runs them one after the other.
     try_join_all(locks).await.map(|_| ())
 }
@@ -150,13 +165,14 @@ pub(crate) async fn lock_moves(write: &Write<'_>, moves: &[[Value<'_>; 2]]) -> R
     let last = [i64::MAX.into()];
     write
         .each_of(&GROUPS_OF_MOVES, moves, &last, |row| {
-            groups.extend([GroupNo(row.int(0)?), GroupNo(row.int(1)?)]);
+            let MoveRow { new_group_no, old_group_no } = row.read()?;
+            groups.extend([new_group_no, old_group_no]);
             Ok(())
         })
         .await?;
     write
         .each_of(&GROUPS_OF_NEW_DEVICES, moves, &[], |row| {
-            groups.push(GroupNo(row.int(0)?));
+            groups.push(row.read()?);
             Ok(())
         })
         .await?;
@@ -197,12 +213,9 @@ pub(crate) async fn move_device(
     since: Option<UnixMs>,
     now: UnixMs,
 ) -> Result<Result<OwnerChange, String>, Error> {
-    let last = write
-        .one(&LAST_PERIOD, &[device.device_no.0.into()], |row| {
-            Ok((GroupNo(row.int(0)?), UnixMs(row.int(1)?), row.text(2)?.to_owned()))
-        })
-        .await?;
-    let Some((owner, owner_since, owner_id)) = last else {
+    let last = write.one(&LAST_PERIOD, &[device.device_no.into()], |row| row.read()).await?;
+    let Some(LastPeriod { group_no: owner, since_ms: owner_since, group_id: owner_id }) = last
+    else {
         add_first_owner(write, device, group).await?;
         return Ok(Ok(OwnerChange::Moved));
     };
@@ -210,11 +223,11 @@ pub(crate) async fn move_device(
         return Ok(check_unmoved(owner_since, since, &owner_id));
     }
     let latest_from = async |from: UnixMs| {
-        let params = [owner.0.into(), device.device_no.0.into(), from.0.into()];
-        write.one(&LATEST_TRADE, &params, |row| row.int(0)).await
+        let params = [owner.into(), device.device_no.into(), from.into()];
+        write.one(&LATEST_TRADE, &params, |row| row.read::<UnixMs>()).await
     };
     let since = match since {
-        None => latest_from(now).await?.map_or(now, |latest| UnixMs(latest).plus_ms(1)),
+        None => latest_from(now).await?.map_or(now, |latest| latest.plus_ms(1)),
         Some(since) if latest_from(since).await?.is_some() => {
             return Ok(Err(format!(
                 "since: group {owner_id} has orders that started at or after it; \
@@ -226,7 +239,7 @@ pub(crate) async fn move_device(
     if since <= owner_since {
         return Ok(Err(format!("since: is not after the move to group {owner_id}")));
     }
-    let end = [owner.0.into(), device.code.into(), owner_since.0.into(), since.0.into()];
+    let end = [owner.into(), device.code.into(), owner_since.into(), since.into()];
     write.execute(&END_PERIOD, &end).await?;
     add_period(write, device, group, since).await?;
     Ok(Ok(OwnerChange::Moved))
@@ -254,16 +267,16 @@ async fn add_period(
     since: UnixMs,
 ) -> Result<(), Error> {
     let period = [
-        group.0.into(),
+        group.into(),
         device.code.into(),
-        since.0.into(),
+        since.into(),
         i64::MAX.into(),
         device.listed.into(),
-        device.device_no.0.into(),
+        device.device_no.into(),
     ];
     write.execute(&ADD_PERIOD, &period).await?;
-    let account = [group.0.into(), device.code.into(), device.device_no.0.into(), since.0.into()];
-    write.execute(&OPEN_LEDGER, &account).await?;
-    write.execute(&OPEN_CHANGES, &[group.0.into()]).await?;
+    let ledger = [group.into(), device.code.into(), device.device_no.into(), since.into()];
+    write.execute(&OPEN_LEDGER, &ledger).await?;
+    write.execute(&OPEN_CHANGES, &[group.into()]).await?;
     Ok(())
 }

@@ -9,8 +9,10 @@ use crate::sql::statements;
 use crate::{Error, Store, metadata};
 
 statements! {
-    STORED_RATE = "select usd_per_unit_e12 from rates where currency = $1 and day = $2";
-    SET_RATE = "insert into rates (currency, day, usd_per_unit_e12) values ($1, $2, $3)
+    STORED_RATE(currency, day) -> i64 = "select usd_per_unit_e12 from rates
+        where currency = $currency and day = $day";
+    SET_RATE(currency, day, usd_per_unit_e12) = "insert into rates (currency, day, usd_per_unit_e12)
+        values ($currency, $day, $usd_per_unit_e12)
         on conflict (currency, day) do update set usd_per_unit_e12 = excluded.usd_per_unit_e12";
 }
 
@@ -39,8 +41,8 @@ async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<ChangeCounts, Err
     metadata::rates_change(write).await?;
     let mut counts = ChangeCounts::default();
     for DatedRate { day, currency, rate } in rates {
-        let key = [currency.code().into(), day.0.into()];
-        let stored = write.one(&STORED_RATE, &key, |row| row.int(0)).await?;
+        let key = [currency.code().into(), (*day).into()];
+        let stored = write.one(&STORED_RATE, &key, |row| row.read::<i64>()).await?;
         write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
         counts.count(match stored {
             None => EntryChange::Created,

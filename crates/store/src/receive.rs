@@ -6,6 +6,7 @@
 //! rows at once.
 
 mod group_writer;
+mod order_row;
 mod order_state;
 
 use std::collections::BTreeMap;
@@ -17,12 +18,17 @@ use kiosque_model::{GroupNo, UnixMs, Zone};
 use crate::cooperative::yield_if_due;
 use crate::db::{Length, Write};
 use crate::record::{Incoming, RecordShape};
+use crate::sql::Sql;
 use crate::{Error, Store, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
-pub(crate) use group_writer::ALL;
 use group_writer::GroupWriter;
+
+/// Every statement of this module's parts.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [group_writer::ALL, order_row::ALL].into_iter().flatten().copied()
+}
 
 /// The prefix of derived internal trade numbers. No other number has it.
 const DERIVED_PREFIX: &str = "oid:";

@@ -13,10 +13,10 @@ use crate::db::Write;
 use crate::sql::{Value, statements};
 
 statements! {
-    ADD_TO_DAY = "insert into sales_by_day as total (group_no, day, currency, orders, items, amount,
-            refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
-        select $11, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped, r.failed,
-            r.first_ms, r.last_ms
+    ADD_TO_DAY(group_no) = "insert into sales_by_day as total (group_no, day, currency, orders,
+            items, amount, refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
+        select $group_no, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
+            r.failed, r.first_ms, r.last_ms
         from {rows r: day bigint, currency text, orders bigint, items bigint, amount bigint,
             refund bigint, shipped bigint, failed bigint, first_ms bigint, last_ms bigint}
         where true
@@ -28,10 +28,10 @@ statements! {
                 then excluded.first_sale_at_ms else total.first_sale_at_ms end,
             last_sale_at_ms = case when excluded.last_sale_at_ms > total.last_sale_at_ms
                 then excluded.last_sale_at_ms else total.last_sale_at_ms end";
-    ADD_TO_DEVICE = "insert into sales_by_device as total (group_no, day, device_no, currency,
-            orders, items, amount, refund, shipped, failed)
-        select $10, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
-            r.failed
+    ADD_TO_DEVICE(group_no) = "insert into sales_by_device as total (group_no, day, device_no,
+            currency, orders, items, amount, refund, shipped, failed)
+        select $group_no, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund,
+            r.shipped, r.failed
         from {rows r: day bigint, device bigint, currency text, orders bigint, items bigint,
             amount bigint, refund bigint, shipped bigint, failed bigint}
         where true
@@ -39,16 +39,17 @@ statements! {
             orders = total.orders + excluded.orders, items = total.items + excluded.items,
             amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
             shipped = total.shipped + excluded.shipped, failed = total.failed + excluded.failed";
-    ADD_TO_PRODUCT = "insert into sales_by_product as total (group_no, day, device_no, goods_id,
-            currency, items, amount)
-        select $7, r.day, r.device, r.goods, r.currency, r.items, r.amount
+    ADD_TO_PRODUCT(group_no) = "insert into sales_by_product as total (group_no, day, device_no,
+            goods_id, currency, items, amount)
+        select $group_no, r.day, r.device, r.goods, r.currency, r.items, r.amount
         from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
             amount bigint}
         where true
         on conflict (group_no, day, device_no, goods_id, currency) do update set
             items = total.items + excluded.items, amount = total.amount + excluded.amount";
-    NAME_GOODS = "insert into goods_names as total (group_no, goods_id, goods_name, sale_at_ms)
-        select $4, r.goods, r.name, r.sale_ms
+    NAME_GOODS(group_no) = "insert into goods_names as total
+            (group_no, goods_id, goods_name, sale_at_ms)
+        select $group_no, r.goods, r.name, r.sale_ms
         from {rows r: goods text, name text, sale_ms bigint}
         where true
         on conflict (group_no, goods_id) do update set
@@ -197,33 +198,31 @@ impl Sums {
     }
 
     async fn write_group(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-        let of = [Value::Int(group.0)];
+        let of = [group.into()];
         let by_day = self.by_day.iter().filter(|((owner, ..), _)| *owner == group);
         let by_day = by_day.map(|((_, day, currency), sum)| {
-            let mut row = [Value::Null; 10];
-            row[..2].copy_from_slice(&[day.0.into(), (*currency).into()]);
-            row[2..8].copy_from_slice(&totals(sum.totals));
-            row[8..].copy_from_slice(&[sum.first.0.into(), sum.last.0.into()]);
-            row
+            let (day, currency) = ((*day).into(), (*currency).into());
+            let [orders, items, amount, refund, shipped, failed] = values(sum.totals);
+            let (first, last) = (sum.first.into(), sum.last.into());
+            [day, currency, orders, items, amount, refund, shipped, failed, first, last]
         });
         let by_device = self.by_device.iter().filter(|((owner, ..), _)| *owner == group);
         let by_device = by_device.filter(|(_, sum)| !sum.is_zero());
         let by_device = by_device.map(|((_, day, device, currency), sum)| {
-            let mut row = [Value::Null; 9];
-            row[..3].copy_from_slice(&[day.0.into(), device.0.into(), (*currency).into()]);
-            row[3..].copy_from_slice(&totals(*sum));
-            row
+            let (day, device, currency) = ((*day).into(), (*device).into(), (*currency).into());
+            let [orders, items, amount, refund, shipped, failed] = values(*sum);
+            [day, device, currency, orders, items, amount, refund, shipped, failed]
         });
         let by_product = self.by_product.iter().filter(|((owner, ..), _)| *owner == group);
         let by_product = by_product.filter(|(_, sum)| **sum != (0, 0));
         let by_product = by_product.map(|((_, day, device, goods_id, currency), sum)| {
-            let [day, device] = [day.0, device.0].map(Value::Int);
+            let (day, device) = ((*day).into(), (*device).into());
             let (goods_id, currency) = (goods_id.as_str().into(), (*currency).into());
             [day, device, goods_id, currency, sum.0.into(), sum.1.into()]
         });
         let names = self.names.iter().filter(|((owner, _), _)| *owner == group);
         let names = names.map(|((_, goods_id), (at, name))| {
-            [goods_id.as_str().into(), name.as_str().into(), at.0.into()]
+            [goods_id.as_str().into(), name.as_str().into(), (*at).into()]
         });
         try_join!(
             biased;
@@ -236,6 +235,7 @@ impl Sums {
     }
 }
 
-fn totals(sum: Totals) -> [Value<'static>; 6] {
+/// Returns the columns of a sum, in the order in which every table has them.
+fn values(sum: Totals) -> [Value<'static>; 6] {
     [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed].map(Value::Int)
 }

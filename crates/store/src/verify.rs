@@ -3,29 +3,49 @@
 
 mod sums;
 
-use kiosque_model::Zone;
+use kiosque_model::{DeviceNo, GroupNo, Zone};
 
 use crate::db::{Length, Read};
 use crate::record::RecordShape;
-use crate::sql::{Sql, statements};
+use crate::sql::{Sql, row, statements};
 use crate::{Error, Store};
 
+row! {
+    struct LedgerRow {
+        group_no: GroupNo,
+        device_no: DeviceNo,
+        group_id: String,
+        device_code: String,
+        first_seq: i64,
+        archived_seq: i64,
+        last_seq: i64,
+    }
+    #[derive(Default)]
+    struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
+    struct ChangeCounter { group_no: GroupNo, group_id: String, last_change_no: i64 }
+    struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
+}
+
 statements! {
-    LEDGERS = "select l.group_no, l.device_no, g.group_id, l.device_code,
+    LEDGERS() -> LedgerRow = "select l.group_no, l.device_no, g.group_id, l.device_code,
             l.first_seq, l.archived_seq, l.last_seq
         from ledger l join groups g on g.group_no = l.group_no
         order by l.group_no, l.device_code";
-    RECOUNT = "select count(*), coalesce(min(seq), 0), coalesce(max(seq), 0), count(distinct seq)
-        from orders where group_no = $1 and device_no = $2";
-    ORDERS = "select count(*) from orders";
-    CHANGES = "select g.group_no, g.group_id, coalesce(c.last_change_no, 0)
+    RECOUNT(group_no, device_no) -> SeqCounts = "select count(*) as count,
+            coalesce(min(seq), 0) as lowest, coalesce(max(seq), 0) as highest,
+            count(distinct seq) as distinct_count
+        from orders where group_no = $group_no and device_no = $device_no";
+    ORDERS() -> i64 = "select count(*) from orders";
+    CHANGES() -> ChangeCounter = "select g.group_no, g.group_id,
+            coalesce(c.last_change_no, 0) as last_change_no
         from groups g left join group_changes c on c.group_no = g.group_no order by g.group_no";
-    LAST_CHANGE = "select coalesce(max(change_no), 0) from orders where group_no = $1";
-    STOCKS = "select d.device_code, d.total_curr_stock, (
+    LAST_CHANGE(group_no) -> i64 = "select coalesce(max(change_no), 0) from orders
+        where group_no = $group_no";
+    STOCKS() -> StockRow<'_> = "select d.device_code, d.total_curr_stock as stored, (
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)
             from aisles a where a.device_no = d.device_no
-        ) from devices d order by d.device_code";
-    WITHOUT_OWNER = "select d.device_code from devices d
+        ) as counted from devices d order by d.device_code";
+    WITHOUT_OWNER() -> String = "select d.device_code from devices d
         where not exists (select 1 from device_owners o
             where o.device_no = d.device_no and o.until_ms = 9223372036854775807)";
 }
@@ -64,7 +84,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verified, Error> {
     let mut verified = Verified::default();
     let in_ledgers = ledgers(read, &mut verified).await?;
-    verified.orders = read.one(&ORDERS, &[], |row| row.int(0)).await?.unwrap_or(0);
+    verified.orders = read.one(&ORDERS, &[], |row| row.read()).await?.unwrap_or(0);
     if in_ledgers != verified.orders {
         verified.differences.push(format!(
             "orders: {} are stored, {in_ledgers} belong to a ledger",
@@ -73,17 +93,18 @@ async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result
     }
     changes(read, &mut verified).await?;
     read.each(&STOCKS, &[], |row| {
-        if row.int(1)? != row.int(2)? {
-            let (code, stored, counted) = (row.text(0)?, row.int(1)?, row.int(2)?);
+        let StockRow { device_code, stored, counted } = row.read()?;
+        if stored != counted {
             verified.differences.push(format!(
-                "device {code}: stock {stored} is stored, its aisles hold {counted}"
+                "device {device_code}: stock {stored} is stored, its aisles hold {counted}"
             ));
         }
         Ok(())
     })
     .await?;
     read.each(&WITHOUT_OWNER, &[], |row| {
-        verified.differences.push(format!("device {}: it has no owner", row.text(0)?));
+        let device: &str = row.read()?;
+        verified.differences.push(format!("device {device}: it has no owner"));
         Ok(())
     })
     .await?;
@@ -93,49 +114,53 @@ async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result
 
 async fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
     let mut counted = 0;
-    let ledgers = read
-        .all(&LEDGERS, &[], |row| {
-            let name = format!("group {}, device {}", row.text(2)?, row.text(3)?);
-            Ok((name, [row.int(0)?, row.int(1)?], [row.int(4)?, row.int(5)?, row.int(6)?]))
-        })
-        .await?;
-    for (name, [group, device], [first, archived, last]) in ledgers {
+    let ledgers = read.all(&LEDGERS, &[], |row| row.read::<LedgerRow>()).await?;
+    for ledger in ledgers {
         verified.ledgers += 1;
-        let recount = read
-            .one(&RECOUNT, &[group.into(), device.into()], |row| {
-                Ok((row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?))
-            })
-            .await?;
-        let (count, lowest, highest, distinct) = recount.unwrap_or_default();
-        counted += count;
-        if count != last - first + 1 {
-            verified.differences.push(format!(
-                "{name}: the ledger has sequence {first} to {last}, {count} orders are stored"
-            ));
-        } else if count > 0 && (lowest, highest) != (first, last) {
-            verified.differences.push(format!(
-                "{name}: the ledger has sequence {first} to {last}, orders {lowest} to {highest}"
-            ));
-        } else if distinct != count {
-            verified
-                .differences
-                .push(format!("{name}: {count} orders share {distinct} sequence numbers"));
-        }
-        if archived < first - 1 || archived > last {
-            verified.differences.push(format!(
-                "{name}: the archive mark {archived} is outside of sequence {first} to {last}"
-            ));
-        }
+        let params = [ledger.group_no.into(), ledger.device_no.into()];
+        let recount = read.one(&RECOUNT, &params, |row| row.read::<SeqCounts>()).await?;
+        let recount = recount.unwrap_or_default();
+        counted += recount.count;
+        verified.differences.extend(ledger.differences(&recount));
     }
     Ok(counted)
 }
 
+impl LedgerRow {
+    fn differences(&self, orders: &SeqCounts) -> Vec<String> {
+        let LedgerRow { group_id, device_code, first_seq, archived_seq, last_seq, .. } = self;
+        let SeqCounts { count, lowest, highest, distinct_count } = orders;
+        let name = format!("group {group_id}, device {device_code}");
+        let mut differences = Vec::new();
+        if *count != last_seq - first_seq + 1 {
+            differences.push(format!(
+                "{name}: the ledger has sequence {first_seq} to {last_seq}, \
+                 {count} orders are stored"
+            ));
+        } else if *count > 0 && (lowest, highest) != (first_seq, last_seq) {
+            differences.push(format!(
+                "{name}: the ledger has sequence {first_seq} to {last_seq}, \
+                 orders {lowest} to {highest}"
+            ));
+        } else if distinct_count != count {
+            differences
+                .push(format!("{name}: {count} orders share {distinct_count} sequence numbers"));
+        }
+        if *archived_seq < first_seq - 1 || archived_seq > last_seq {
+            differences.push(format!(
+                "{name}: the archive mark {archived_seq} is outside of sequence \
+                 {first_seq} to {last_seq}"
+            ));
+        }
+        differences
+    }
+}
+
 async fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> {
-    let counters = read
-        .all(&CHANGES, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.int(2)?)))
-        .await?;
-    for (group, id, last) in counters {
-        let highest = read.one(&LAST_CHANGE, &[group.into()], |row| row.int(0)).await?.unwrap_or(0);
+    let counters = read.all(&CHANGES, &[], |row| row.read::<ChangeCounter>()).await?;
+    for ChangeCounter { group_no, group_id: id, last_change_no: last } in counters {
+        let highest = read.one(&LAST_CHANGE, &[group_no.into()], |row| row.read::<i64>()).await?;
+        let highest = highest.unwrap_or(0);
         if highest > last {
             verified.differences.push(format!(
                 "group {id}: an order has change number {highest}, the counter is at {last}"

@@ -8,17 +8,17 @@ use crate::sql::Sql;
 /// Statements that read all groups, or look for a device in any: rare operations of the operator.
 /// Each touches every shard, which Citus can do.
 const OF_ALL_GROUPS: [(&str, &str); 18] = [
-    ("PERIODS", "who owned a device when, kept by whoever asked"),
+    ("PERIODS", "the owners of a device over time, cached by the caller"),
     ("LAST_PERIOD", "a device that an apply names"),
-    ("LIST", "a device that an apply names"),
-    ("MOVES", "the devices that an apply names"),
+    ("SET_LISTED", "a device that an apply names"),
+    ("GROUPS_OF_MOVES", "the devices that an apply names"),
     ("GROUPS_BY_DEVICE", "once before an import"),
     ("LEDGERS", "archive and verify walk over every ledger"),
     ("ORDERS", "verify counts all orders"),
     ("CHANGES", "verify walks over every counter"),
-    ("UNOWNED", "verify walks over every device"),
-    ("NO_SALES", "verify walks over every order"),
-    ("OLD", "the upgrade from the first layout"),
+    ("WITHOUT_OWNER", "verify walks over every device"),
+    ("UNSOLD_ORDERS", "verify walks over every order"),
+    ("ORDERS_AFTER", "the upgrade from the first layout"),
     ("ADD_PERIOD", "an insert; its group is a value"),
     ("OPEN_LEDGER", "an insert; its group is a value"),
     ("OPEN_CHANGES", "an insert; its group is a value"),

@@ -6,32 +6,40 @@ use kiosque_model::fleet::AccountEntry;
 use kiosque_model::{AccountNo, GroupId, GroupNo};
 
 use super::{EndedSession, EntryChange, FleetApplier};
-use crate::sql::statements;
+use crate::sql::{row, statements};
 use crate::{Error, audit, sessions};
 
+row! {
+    #[derive(PartialEq)]
+    struct AccountRow {
+        display_name: String,
+        password_hash: String,
+        third_party_api: bool,
+        enabled: bool,
+    }
+    struct NumberedAccount { account_no: AccountNo, account: AccountRow }
+}
+
 statements! {
-    ACCOUNT_BY_NAME = "select account_no, display_name, password_hash, third_party_api, enabled
-        from accounts where login_name = $1";
-    NEXT_ACCOUNT = "select coalesce(max(account_no), 0) + 1 from accounts";
-    SET_ACCOUNT = "insert into accounts
+    ACCOUNT_BY_NAME(login_name) -> NumberedAccount = "select account_no, display_name,
+            password_hash, third_party_api, enabled
+        from accounts where login_name = $login_name";
+    NEXT_ACCOUNT() -> i64 = "select coalesce(max(account_no), 0) + 1 from accounts";
+    SET_ACCOUNT(
+        account_no, login_name, display_name, password_hash, third_party_api, enabled
+    ) = "insert into accounts
             (account_no, login_name, display_name, password_hash, third_party_api, enabled)
-        values ($1, $2, $3, $4, $5, $6)
+        values ($account_no, $login_name, $display_name, $password_hash, $third_party_api, $enabled)
         on conflict (account_no) do update set display_name = excluded.display_name,
             password_hash = excluded.password_hash,
             third_party_api = excluded.third_party_api, enabled = excluded.enabled";
-    GROUPS = "select group_no from account_groups where account_no = $1 order by position";
-    DELETE_GROUPS = "delete from account_groups where account_no = $1";
-    INSERT_GROUP = "insert into account_groups (account_no, group_no, position)
-        values ($1, $2, $3)";
-    DELETE_SESSION = "delete from sessions where account_no = $1";
-}
-
-#[derive(Clone, PartialEq)]
-struct AccountRow {
-    display_name: String,
-    password_hash: String,
-    third_party_api: bool,
-    enabled: bool,
+    GROUPS(account_no) -> GroupNo = "select group_no from account_groups
+        where account_no = $account_no order by position";
+    DELETE_GROUPS(account_no) = "delete from account_groups where account_no = $account_no";
+    INSERT_GROUP(account_no, group_no, position) = "insert into account_groups
+            (account_no, group_no, position)
+        values ($account_no, $group_no, $position)";
+    DELETE_SESSION(account_no) = "delete from sessions where account_no = $account_no";
 }
 
 impl FleetApplier<'_> {
@@ -42,22 +50,10 @@ impl FleetApplier<'_> {
         new_hash: Option<&str>,
     ) -> Result<EntryChange, Error> {
         let name = entry.login_name.as_str();
-        let known = self
-            .write
-            .one(&ACCOUNT_BY_NAME, &[name.into()], |row| {
-                let account = AccountRow {
-                    display_name: row.text(1)?.to_owned(),
-                    password_hash: row.text(2)?.to_owned(),
-                    third_party_api: row.flag(3)?,
-                    enabled: row.flag(4)?,
-                };
-                Ok((row.int(0)?, account))
-            })
-            .await?;
-        let old = known.as_ref().map(|(_, account)| account.clone());
-        let number = match &known {
-            Some((number, _)) => *number,
-            None => self.next_no(&NEXT_ACCOUNT).await?,
+        let known = self.write.one(&ACCOUNT_BY_NAME, &[name.into()], |row| row.read()).await?;
+        let (number, old) = match known {
+            Some(NumberedAccount { account_no, account }) => (account_no, Some(account)),
+            None => (AccountNo(self.next_no(&NEXT_ACCOUNT).await?), None),
         };
         let Some(hash) = new_hash.or(old.as_ref().map(|account| account.password_hash.as_str()))
         else {
@@ -87,7 +83,7 @@ impl FleetApplier<'_> {
 
     async fn set_account(
         &self,
-        number: i64,
+        number: AccountNo,
         name: &str,
         account: &AccountRow,
     ) -> Result<(), Error> {
@@ -105,12 +101,12 @@ impl FleetApplier<'_> {
 
     async fn account_groups(
         &mut self,
-        number: i64,
+        number: AccountNo,
         name: &str,
         groups: Option<&[GroupId]>,
     ) -> Result<EntryChange, Error> {
         let Some(groups) = groups else { return Ok(EntryChange::Unchanged) };
-        let old = self.write.all(&GROUPS, &[number.into()], |row| Ok(GroupNo(row.int(0)?))).await?;
+        let old = self.write.all(&GROUPS, &[number.into()], |row| row.read()).await?;
         let mut new = Vec::with_capacity(groups.len());
         for group in groups {
             match self.group_no(group).await? {
@@ -123,7 +119,7 @@ impl FleetApplier<'_> {
         if old != new {
             self.write.execute(&DELETE_GROUPS, &[number.into()]).await?;
             for (position, group) in (0_i64..).zip(&new) {
-                let params = [number.into(), group.0.into(), position.into()];
+                let params = [number.into(), (*group).into(), position.into()];
                 self.write.execute(&INSERT_GROUP, &params).await?;
             }
         }
@@ -132,13 +128,13 @@ impl FleetApplier<'_> {
 
     async fn end_session_without_access(
         &mut self,
-        (number, name): (i64, &str),
+        (number, name): (AccountNo, &str),
         old: Option<&AccountRow>,
         new: &AccountRow,
     ) -> Result<(), Error> {
         let Some(reason) = old.and_then(|old| lost_access(old, new)) else { return Ok(()) };
-        sessions::lock(self.write, AccountNo(number)).await?;
-        let live = audit::live_session(self.write, AccountNo(number), self.by.at).await?;
+        sessions::lock(self.write, number).await?;
+        let live = audit::live_session(self.write, number, self.by.at).await?;
         self.ended.extend(live.map(|session| EndedSession {
             account: name.to_owned(),
             reason,

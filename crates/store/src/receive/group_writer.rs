@@ -8,51 +8,43 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
+use super::order_row;
 use super::order_state::{OrderState, WriteKind};
 use super::{BatchWriter, GroupOrders, Outcome, order_id_of, reject};
 use crate::Error;
 use crate::owners::Ownership;
 use crate::record::{Incoming, Kept};
-use crate::sql::{Sql, Value, statements};
+use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
+row! {
+    struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
+    struct LastSeq { device_no: DeviceNo, last_seq: i64 }
+}
+
 statements! {
-    STORED_ORDERS = "select o.order_id, o.device_no, o.seq, o.trade_no_in, o.shape, o.head, o.lines,
-            o.errors, o.trade_start_ms, o.trade_no, o.sale_at_ms
-        from {rows r: id text}
-        cross join orders o where o.group_no = $2 and o.order_id = r.id";
-    DEVICE_IN_GROUP = "select device_no from orders where group_no = $1 and order_id = $2";
-    HOLDERS = "select o.trade_no_in, o.order_id from {rows r: number text}
-        cross join orders o where o.group_no = $2 and o.trade_no_in = r.number";
-    LAST_SEQS = "select l.device_no, l.last_seq from {rows r: code text}
-        cross join ledger l where l.group_no = $2 and l.device_code = r.code";
-    SET_LEDGER = "update ledger set last_seq = r.last_seq,
+    DEVICE_IN_GROUP(group_no, order_id) -> DeviceNo = "select device_no from orders
+        where group_no = $group_no and order_id = $order_id";
+    HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
+        from {rows r: number text}
+        cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
+    LAST_SEQS(group_no) -> LastSeq = "select l.device_no, l.last_seq from {rows r: code text}
+        cross join ledger l where l.group_no = $group_no and l.device_code = r.code";
+    SET_LEDGER(group_no) = "update ledger set last_seq = r.last_seq,
             last_active_ms = case when ledger.last_active_ms >= r.active_ms
                 then ledger.last_active_ms else r.active_ms end
         from {rows r: code text, last_seq bigint, active_ms bigint}
-        where ledger.group_no = $4 and ledger.device_code = r.code";
-    LAST_CHANGE_NO = "select last_change_no from group_changes where group_no = $1";
-    SET_LAST_CHANGE_NO = "update group_changes set last_change_no = $2 where group_no = $1";
-    CLEAR_TRADE_NO_IN = "update orders set trade_no_in = null
+        where ledger.group_no = $group_no and ledger.device_code = r.code";
+    LAST_CHANGE_NO(group_no) -> i64 = "select last_change_no from group_changes
+        where group_no = $group_no";
+    SET_LAST_CHANGE_NO(group_no, last_change_no) = "update group_changes
+        set last_change_no = $last_change_no where group_no = $group_no";
+    CLEAR_TRADE_NO_IN(group_no) = "update orders set trade_no_in = null
         from {rows r: device bigint, seq bigint}
-        where orders.group_no = $3 and orders.device_no = r.device and orders.seq = r.seq";
-    INSERT_ORDERS = "insert into orders (group_no, device_no, seq, trade_start_ms, change_no,
-            order_id, trade_no, trade_no_in, shape, head, lines, errors, sale_at_ms)
-        select $13, r.device, r.seq, r.start_ms, r.change, r.id, r.trade_no, r.trade_no_in, r.shape,
-            r.head, r.lines, r.errors, r.sale_ms
-        from {rows r: device bigint, seq bigint, start_ms bigint, change bigint, id text,
-            trade_no text, trade_no_in text, shape bigint, head text, lines text, errors text,
-            sale_ms bigint}
-        where true";
-    UPDATE_ORDERS = "update orders set trade_start_ms = r.start_ms, change_no = r.change,
-            trade_no = r.trade_no, trade_no_in = r.trade_no_in, shape = r.shape, head = r.head,
-            lines = r.lines, errors = r.errors, sale_at_ms = r.sale_ms
-        from {rows r: device bigint, seq bigint, start_ms bigint, change bigint, id text,
-            trade_no text, trade_no_in text, shape bigint, head text, lines text, errors text,
-            sale_ms bigint}
-        where orders.group_no = $13 and orders.device_no = r.device and orders.seq = r.seq";
-    DEVICE_CODE = "select device_code from devices where device_no = $1";
-    GROUP_ID = "select group_id from groups where group_no = $1";
+        where orders.group_no = $group_no and orders.device_no = r.device and orders.seq = r.seq";
+    DEVICE_CODE(device_no) -> String = "select device_code from devices
+        where device_no = $device_no";
+    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
 }
 
 /// The new values of a device's ledger.
@@ -87,7 +79,7 @@ impl<'a> GroupWriter<'a> {
         orders: &GroupOrders<'a>,
     ) -> Result<GroupWriter<'a>, Error> {
         let write = batch.write;
-        let of_group = [Value::Int(group.0)];
+        let of_group = [group.into()];
         let ids = distinct(orders.iter().map(|(_, order, _)| order.order_id.as_str()));
         let numbers = orders.iter().filter_map(|(_, order, _)| order.trade_no_in.as_ref());
         let numbers = distinct(numbers.map(TradeNo::as_str));
@@ -96,19 +88,20 @@ impl<'a> GroupWriter<'a> {
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
         let (.., last_change) = try_join!(
             biased;
-            write.each_of(&STORED_ORDERS, &ids, &of_group, |row| {
-                stored.insert(Cow::Owned(row.text(0)?.to_owned()), OrderState::of(row)?);
-                Ok(())
+            order_row::read_orders(write, group, &ids, |row| {
+                stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row));
             }),
             write.each_of(&HOLDERS, &numbers, &of_group, |row| {
-                holders.insert(row.text(0)?.to_owned(), Some(row.text(1)?.to_owned()));
+                let TradeNoInHolder { trade_no_in, order_id } = row.read()?;
+                holders.insert(trade_no_in.to_owned(), Some(order_id.to_owned()));
                 Ok(())
             }),
             write.each_of(&LAST_SEQS, &codes, &of_group, |row| {
-                last_seqs.insert(DeviceNo(row.int(0)?), row.int(1)?);
+                let LastSeq { device_no, last_seq } = row.read()?;
+                last_seqs.insert(device_no, last_seq);
                 Ok(())
             }),
-            write.one(&LAST_CHANGE_NO, &of_group, |row| row.int(0)),
+            write.one(&LAST_CHANGE_NO, &of_group, |row| row.read()),
         )?;
         let last_change = last_change
             .ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
@@ -156,15 +149,15 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<Option<Outcome>, Error> {
         let write = self.batch.write;
         for other in ownership.groups().into_iter().filter(|other| *other != self.group) {
-            let params = [other.0.into(), order.order_id.as_str().into()];
-            let device = write.one(&DEVICE_IN_GROUP, &params, |row| Ok(DeviceNo(row.int(0)?)));
+            let params = [other.into(), order.order_id.as_str().into()];
+            let device = write.one(&DEVICE_IN_GROUP, &params, |row| row.read());
             if device.await? == Some(ownership.device) {
                 let reason = format!(
                     "order {} belongs to group {}, and at this time to group {}; \
                      an update may not change the owning group",
                     order.order_id,
-                    self.name_of(&GROUP_ID, other.0).await?,
-                    self.name_of(&GROUP_ID, self.group.0).await?,
+                    self.name_of(&GROUP_ID, other).await?,
+                    self.name_of(&GROUP_ID, self.group).await?,
                 );
                 return Ok(Some(reject("tradeStartTime", &reason)));
             }
@@ -194,7 +187,7 @@ impl<'a> GroupWriter<'a> {
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",
                 order.order_id,
-                self.name_of(&DEVICE_CODE, stored.device.0).await?,
+                self.name_of(&DEVICE_CODE, stored.device).await?,
                 order.device_code,
             );
             return Ok((stored, reject("deviceCode", &reason)));
@@ -205,22 +198,8 @@ impl<'a> GroupWriter<'a> {
         let trade_no_in = stored.trade_no_in.as_deref().map(str::to_owned);
         let kept = Kept { trade_no_in, record: stored.record.clone().into_owned() };
         let record = self.batch.shape.settle(order, &kept)?;
-        let given = order.trade_no_in.as_ref().map(|number| Cow::Borrowed(number.as_str()));
-        let new = OrderState {
-            trade_start: order.trade_start,
-            trade_no: order.trade_no.as_ref().map(|number| Cow::Borrowed(number.as_str())),
-            trade_no_in: given.or_else(|| stored.trade_no_in.clone()),
-            sale_at: order.sale.as_ref().map(|sale| sale.at),
-            record: Cow::Owned(record),
-            ..stored
-        };
-        // Equal records are not enough: local times are ambiguous in the hour that a clock repeats.
-        let same = *new.record == kept.record
-            && new.trade_start == stored.trade_start
-            && new.sale_at == stored.sale_at
-            && new.trade_no == stored.trade_no
-            && new.trade_no_in == stored.trade_no_in;
-        if same {
+        let new = stored.updated(order, record);
+        if new.is_stored_as(&stored) {
             return Ok((new, Outcome::Unchanged));
         }
         self.update_holders(order.order_id.as_str(), kept.trade_no_in.as_deref(), &new);
@@ -241,7 +220,7 @@ impl<'a> GroupWriter<'a> {
         if old != new.trade_no_in.as_deref() {
             if let Some(number) = old {
                 self.holders.insert(number.to_owned(), None);
-                self.cleared.push([new.device.0.into(), new.seq.into()]);
+                self.cleared.push([new.device.into(), new.seq.into()]);
             }
             if let Some(number) = &new.trade_no_in {
                 self.holders.insert(number.clone().into_owned(), Some(order_id.to_owned()));
@@ -257,17 +236,7 @@ impl<'a> GroupWriter<'a> {
         if let Some(number) = &order.trade_no_in {
             self.holders.insert(number.as_str().to_owned(), Some(order_id.to_owned()));
         }
-        let text = |number: &'a TradeNo| Cow::Borrowed(number.as_str());
-        let state = OrderState {
-            device,
-            seq,
-            trade_start: order.trade_start,
-            trade_no: order.trade_no.as_ref().map(text),
-            trade_no_in: order.trade_no_in.as_ref().map(text),
-            sale_at: order.sale.as_ref().map(|sale| sale.at),
-            record: Cow::Borrowed(&order.record),
-            pending: Some((WriteKind::Insert, self.next_change())),
-        };
+        let state = OrderState::new(order, device, seq, self.next_change());
         self.orders.insert(Cow::Borrowed(order_id), state);
         self.count_sale(device, order.sale.as_ref());
         Ok(())
@@ -305,7 +274,7 @@ impl<'a> GroupWriter<'a> {
 
     /// Writes the changes; the statements are pipelined.
     pub(super) async fn write(&self) -> Result<(), Error> {
-        let (write, group) = (self.batch.write, [Value::Int(self.group.0)]);
+        let (write, group) = (self.batch.write, [self.group.into()]);
         let mut pending: Vec<(&str, &OrderState<'_>, WriteKind, i64)> = Vec::new();
         for (id, state) in &self.orders {
             if let Some((kind, change)) = state.pending {
@@ -316,7 +285,7 @@ impl<'a> GroupWriter<'a> {
         pending.sort_unstable_by_key(|(.., change)| *change);
         let rows = |wanted| {
             let rows = pending.iter().filter(move |(_, _, kind, _)| *kind == wanted);
-            rows.map(|(id, state, _, change)| state.columns(id, *change))
+            rows.map(|(id, state, _, change)| (state.row(id), *change))
         };
         let ledgers = self.ledgers.values().map(|ledger| {
             [ledger.code.as_str().into(), ledger.last_seq.into(), ledger.active_ms.into()]
@@ -325,8 +294,8 @@ impl<'a> GroupWriter<'a> {
         write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter().copied(), &group).await?;
         try_join!(
             biased;
-            write.execute_each(&INSERT_ORDERS, rows(WriteKind::Insert), &group),
-            write.execute_each(&UPDATE_ORDERS, rows(WriteKind::Update), &group),
+            order_row::insert_orders(write, self.group, rows(WriteKind::Insert)),
+            order_row::update_orders(write, self.group, rows(WriteKind::Update)),
             write.execute_each(&SET_LEDGER, ledgers, &group),
             self.write_change_counter(),
             self.sums.write(write),
@@ -336,16 +305,19 @@ impl<'a> GroupWriter<'a> {
 
     async fn write_change_counter(&self) -> Result<(), Error> {
         if self.last_change > self.stored_change {
-            let params = [self.group.0.into(), self.last_change.into()];
+            let params = [self.group.into(), self.last_change.into()];
             self.batch.write.execute(&SET_LAST_CHANGE_NO, &params).await?;
         }
         Ok(())
     }
 
     /// Returns the device code or group id that `sql` reads for a number.
-    async fn name_of(&self, sql: &'static Sql, number: i64) -> Result<String, Error> {
-        let write = self.batch.write;
-        let name = write.one(sql, &[number.into()], |row| Ok(row.text(0)?.to_owned())).await?;
+    async fn name_of(
+        &self,
+        sql: &'static Sql,
+        number: impl Into<Value<'static>>,
+    ) -> Result<String, Error> {
+        let name = self.batch.write.one(sql, &[number.into()], |row| row.read()).await?;
         Ok(name.unwrap_or_default())
     }
 }

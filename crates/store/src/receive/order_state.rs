@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use kiosque_model::{DeviceNo, UnixMs};
+use kiosque_model::{DeviceNo, TradeNo, UnixMs};
 
-use crate::Error;
-use crate::record::Record;
-use crate::sql::{Row, Value};
+use super::order_row::OrderRow;
+use crate::record::{Incoming, Record};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {
@@ -28,45 +27,90 @@ pub(super) enum WriteKind {
 }
 
 impl OrderState<'_> {
-    pub(super) fn columns<'v>(&'v self, order_id: &'v str, change: i64) -> [Value<'v>; 12] {
-        let record = &self.record;
-        [
-            self.device.0.into(),
-            self.seq.into(),
-            self.trade_start.0.into(),
-            change.into(),
-            order_id.into(),
-            self.trade_no.as_deref().into(),
-            self.trade_no_in.as_deref().into(),
-            record.shape.into(),
-            record.head.as_str().into(),
-            record.lines.as_str().into(),
-            record.errors.as_deref().into(),
-            self.sale_at.map(|at| at.0).into(),
-        ]
+    /// Returns the row to write.
+    pub(super) fn row<'v>(&'v self, order_id: &'v str) -> OrderRow<'v> {
+        OrderRow {
+            order_id,
+            device_no: self.device,
+            seq: self.seq,
+            trade_start_ms: self.trade_start,
+            trade_no: self.trade_no.as_deref(),
+            trade_no_in: self.trade_no_in.as_deref(),
+            shape: self.record.shape,
+            head: &self.record.head,
+            lines: &self.record.lines,
+            errors: self.record.errors.as_deref(),
+            sale_at_ms: self.sale_at,
+        }
     }
 }
 
 impl<'a> OrderState<'a> {
-    /// Reads a row of `STORED_ORDERS`.
-    pub(super) fn of(row: &Row<'_>) -> Result<OrderState<'a>, Error> {
-        let text =
-            |column| Ok::<_, Error>(row.maybe_text(column)?.map(|it| Cow::Owned(it.to_owned())));
+    /// Returns the state of a stored order.
+    pub(super) fn stored(row: &OrderRow<'_>) -> OrderState<'a> {
+        let text = |text: Option<&str>| text.map(|text| Cow::Owned(text.to_owned()));
         let record = Record {
-            shape: row.int(4)?,
-            head: row.text(5)?.to_owned(),
-            lines: row.text(6)?.to_owned(),
-            errors: row.maybe_text(7)?.map(str::to_owned),
+            shape: row.shape,
+            head: row.head.to_owned(),
+            lines: row.lines.to_owned(),
+            errors: row.errors.map(str::to_owned),
         };
-        Ok(OrderState {
-            device: DeviceNo(row.int(1)?),
-            seq: row.int(2)?,
-            trade_start: UnixMs(row.int(8)?),
-            trade_no: text(9)?,
-            trade_no_in: text(3)?,
-            sale_at: row.maybe_int(10)?.map(UnixMs),
+        OrderState {
+            device: row.device_no,
+            seq: row.seq,
+            trade_start: row.trade_start_ms,
+            trade_no: text(row.trade_no),
+            trade_no_in: text(row.trade_no_in),
+            sale_at: row.sale_at_ms,
             record: Cow::Owned(record),
             pending: None,
-        })
+        }
     }
+
+    /// Returns the state of a new order.
+    pub(super) fn new(
+        order: &'a Incoming,
+        device: DeviceNo,
+        seq: i64,
+        change_no: i64,
+    ) -> OrderState<'a> {
+        OrderState {
+            device,
+            seq,
+            trade_start: order.trade_start,
+            trade_no: order.trade_no.as_ref().map(text),
+            trade_no_in: order.trade_no_in.as_ref().map(text),
+            sale_at: order.sale.as_ref().map(|sale| sale.at),
+            record: Cow::Borrowed(&order.record),
+            pending: Some((WriteKind::Insert, change_no)),
+        }
+    }
+
+    /// Returns the state after an update, with the record that it leads to. An update without an
+    /// internal trade number leaves the stored one.
+    pub(super) fn updated(&self, order: &'a Incoming, record: Record) -> OrderState<'a> {
+        let given = order.trade_no_in.as_ref().map(text);
+        OrderState {
+            trade_start: order.trade_start,
+            trade_no: order.trade_no.as_ref().map(text),
+            trade_no_in: given.or_else(|| self.trade_no_in.clone()),
+            sale_at: order.sale.as_ref().map(|sale| sale.at),
+            record: Cow::Owned(record),
+            ..*self
+        }
+    }
+
+    /// Returns whether both states store the same. Equal records are not enough: local times are
+    /// ambiguous in the hour that a clock repeats.
+    pub(super) fn is_stored_as(&self, other: &OrderState<'_>) -> bool {
+        self.record == other.record
+            && self.trade_start == other.trade_start
+            && self.sale_at == other.sale_at
+            && self.trade_no == other.trade_no
+            && self.trade_no_in == other.trade_no_in
+    }
+}
+
+fn text(number: &TradeNo) -> Cow<'_, str> {
+    Cow::Borrowed(number.as_str())
 }

@@ -9,36 +9,76 @@ use super::Verified;
 use crate::Error;
 use crate::db::Read;
 use crate::record::RecordShape;
-use crate::sql::{Sql, statements};
+use crate::sql::{Row, row, statements};
 use crate::sums::{SaleChange, SumKey, SumTable, Sums};
 
-statements! {
-    GROUPS = "select group_no, group_id from groups order by group_no";
-    DAYS_WITH_SUMS = "select day from sales_by_day where group_no = $1
-        union select day from sales_by_device where group_no = $1
-        union select day from sales_by_product where group_no = $1";
-    NEXT_SALE = "select sale_at_ms from orders where group_no = $1 and sale_at_ms >= $2
-        order by sale_at_ms limit 1";
-    SALES = "select device_no, sale_at_ms, head, lines, order_id from orders
-        where group_no = $1 and sale_at_ms >= $2 and sale_at_ms < $3";
-    UNSOLD_ORDERS = "select g.group_id, o.order_id, o.head, o.lines
-        from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
-    SUMS_BY_DAY = "select cast(null as bigint), cast(null as text), currency, orders, items, amount,
-            refund, shipped, failed
-        from sales_by_day where group_no = $1 and day = $2";
-    BOUNDS = "select currency, first_sale_at_ms, last_sale_at_ms
-        from sales_by_day where group_no = $1 and day = $2";
-    SUMS_BY_DEVICE = "select device_no, cast(null as text), currency, orders, items, amount,
-            refund, shipped, failed
-        from sales_by_device where group_no = $1 and day = $2";
-    SUMS_BY_PRODUCT = "select device_no, goods_id, currency, items, amount
-        from sales_by_product where group_no = $1 and day = $2";
-    DEVICE_CODES = "select device_no, device_code from devices";
+row! {
+    struct GroupRow { group_no: GroupNo, group_id: String }
+    struct SaleRow<'r> {
+        device_no: DeviceNo,
+        sale_at_ms: UnixMs,
+        head: &'r [u8],
+        lines: &'r [u8],
+        order_id: &'r str,
+    }
+    struct UnsoldOrder<'r> {
+        group_id: &'r str,
+        order_id: &'r str,
+        head: &'r [u8],
+        lines: &'r [u8],
+    }
+    struct SumRow {
+        device_no: Option<DeviceNo>,
+        currency: String,
+        orders: i64,
+        items: i64,
+        amount: i64,
+        refund: i64,
+        shipped: i64,
+        failed: i64,
+    }
+    struct ProductSumRow {
+        device_no: DeviceNo,
+        goods_id: String,
+        currency: String,
+        items: i64,
+        amount: i64,
+    }
+    struct BoundsRow<'r> {
+        currency: &'r str,
+        first_sale_at_ms: UnixMs,
+        last_sale_at_ms: UnixMs,
+    }
+    struct DeviceCode { device_no: DeviceNo, device_code: String }
 }
 
-/// The statements that read the three tables, and how many values a sum of each has.
-static TABLES: [(&Sql, usize); 3] =
-    [(&SUMS_BY_DAY, 6), (&SUMS_BY_DEVICE, 6), (&SUMS_BY_PRODUCT, 2)];
+statements! {
+    GROUPS() -> GroupRow = "select group_no, group_id from groups order by group_no";
+    DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
+        union select day from sales_by_device where group_no = $group_no
+        union select day from sales_by_product where group_no = $group_no";
+    NEXT_SALE(group_no, from_ms) -> UnixMs = "select sale_at_ms from orders
+        where group_no = $group_no and sale_at_ms >= $from_ms
+        order by sale_at_ms limit 1";
+    SALES(group_no, start_ms, end_ms) -> SaleRow<'_> = "select device_no, sale_at_ms, head, lines,
+            order_id
+        from orders
+        where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms";
+    UNSOLD_ORDERS() -> UnsoldOrder<'_> = "select g.group_id, o.order_id, o.head, o.lines
+        from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
+    SUMS_BY_DAY(group_no, day) -> SumRow = "select cast(null as bigint) as device_no, currency,
+            orders, items, amount, refund, shipped, failed
+        from sales_by_day where group_no = $group_no and day = $day";
+    BOUNDS(group_no, day) -> BoundsRow<'_> = "select currency, first_sale_at_ms, last_sale_at_ms
+        from sales_by_day where group_no = $group_no and day = $day";
+    SUMS_BY_DEVICE(group_no, day) -> SumRow = "select device_no, currency,
+            orders, items, amount, refund, shipped, failed
+        from sales_by_device where group_no = $group_no and day = $day";
+    SUMS_BY_PRODUCT(group_no, day) -> ProductSumRow = "select device_no, goods_id, currency, items,
+            amount
+        from sales_by_product where group_no = $group_no and day = $day";
+    DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
+}
 
 /// Device codes by device number.
 type DeviceCodes = BTreeMap<DeviceNo, String>;
@@ -55,18 +95,15 @@ impl Recount<'_> {
         self.check_unsold_orders(verified).await?;
         let codes = self
             .read
-            .all(&DEVICE_CODES, &[], |row| Ok((DeviceNo(row.int(0)?), row.text(1)?.to_owned())))
+            .all(&DEVICE_CODES, &[], |row| {
+                let DeviceCode { device_no, device_code } = row.read()?;
+                Ok((device_no, device_code))
+            })
             .await?;
         let codes: DeviceCodes = codes.into_iter().collect();
-        let groups = self
-            .read
-            .all(&GROUPS, &[], |row| Ok((GroupNo(row.int(0)?), row.text(1)?.to_owned())))
-            .await?;
-        for (group, id) in groups {
-            let stored = self
-                .read
-                .all(&DAYS_WITH_SUMS, &[group.0.into()], |row| Ok(Day(row.int(0)?)))
-                .await?;
+        let groups = self.read.all(&GROUPS, &[], |row| row.read::<GroupRow>()).await?;
+        for GroupRow { group_no: group, group_id: id } in groups {
+            let stored = self.read.all(&DAYS_WITH_SUMS, &[group.into()], |row| row.read()).await?;
             let mut days: BTreeSet<Day> = stored.into_iter().collect();
             self.add_days_with_sales(group, &mut days).await?;
             for day in days {
@@ -80,10 +117,11 @@ impl Recount<'_> {
     async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
         self.read
             .each(&UNSOLD_ORDERS, &[], |row| {
-                if let Some(time) = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)? {
-                    let (group, order) = (row.text(0)?, row.text(1)?);
+                let UnsoldOrder { group_id, order_id, head, lines } = row.read()?;
+                if let Some(time) = self.shape.sale_time(head, lines)? {
                     verified.differences.push(format!(
-                        "group {group}, order {order}: was paid at {time} and counts as no sale"
+                        "group {group_id}, order {order_id}: was paid at {time} and counts as no \
+                         sale"
                     ));
                 }
                 Ok(())
@@ -98,10 +136,11 @@ impl Recount<'_> {
     ) -> Result<(), Error> {
         let mut from = UnixMs(i64::MIN);
         let next = async |from: UnixMs| {
-            self.read.one(&NEXT_SALE, &[group.0.into(), from.0.into()], |row| row.int(0)).await
+            let params = [group.into(), from.into()];
+            self.read.one(&NEXT_SALE, &params, |row| row.read::<UnixMs>()).await
         };
         while let Some(at) = next(from).await? {
-            let day = self.zone.day_of(UnixMs(at));
+            let day = self.zone.day_of(at);
             days.insert(day);
             from = self.zone.start_of(day.next());
         }
@@ -118,24 +157,24 @@ impl Recount<'_> {
     ) -> Result<(), Error> {
         let sums = self.recount(group, group_id, day, verified).await?;
         let name = format!("group {group_id}, {day}");
-        let params = [group.0.into(), day.0.into()];
-        for ((sql, values), counted) in TABLES.into_iter().zip(sums.tables()) {
+        let stored = self.stored_tables(group, day).await?;
+        for (stored, counted) in stored.iter().zip(sums.tables()) {
             verified.sums += counted.len();
-            let stored = self
-                .read
-                .all(sql, &params, |row| {
-                    let key = SumKey {
-                        device: row.maybe_int(0)?.map(DeviceNo),
-                        goods_id: row.maybe_text(1)?.map(str::to_owned),
-                        currency: row.text(2)?.to_owned(),
-                    };
-                    let values = (3..3 + values).map(|column| row.int(column));
-                    Ok((key, values.collect::<Result<Vec<i64>, Error>>()?))
-                })
-                .await?;
-            compare(&name, codes, &stored.into_iter().collect(), &counted, verified);
+            compare(&name, codes, stored, &counted, verified);
         }
         self.check_bounds(group, day, &name, &sums, verified).await
+    }
+
+    /// Returns the stored sums of a day by day, by device and by product.
+    async fn stored_tables(&self, group: GroupNo, day: Day) -> Result<[SumTable; 3], Error> {
+        let params = [group.into(), day.into()];
+        let sum = |row: &Row<'_>| Ok(row.read::<SumRow>()?.entry());
+        let product_sum = |row: &Row<'_>| Ok(row.read::<ProductSumRow>()?.entry());
+        Ok([
+            self.read.all(&SUMS_BY_DAY, &params, sum).await?.into_iter().collect(),
+            self.read.all(&SUMS_BY_DEVICE, &params, sum).await?.into_iter().collect(),
+            self.read.all(&SUMS_BY_PRODUCT, &params, product_sum).await?.into_iter().collect(),
+        ])
     }
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
@@ -150,19 +189,19 @@ impl Recount<'_> {
         let mut sums = Sums::default();
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         self.read
-            .each(&SALES, &[group.0.into(), start.0.into(), end.0.into()], |row| {
-                let (device, at) = (DeviceNo(row.int(0)?), UnixMs(row.int(1)?));
-                let recorded = self.shape.sale_time(row.bytes(2)?, row.bytes(3)?)?;
+            .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
+                let SaleRow { device_no, sale_at_ms: at, head, lines, order_id } = row.read()?;
+                let recorded = self.shape.sale_time(head, lines)?;
                 if recorded.as_deref() != Some(self.zone.text(at).as_str()) {
                     verified.differences.push(format!(
-                        "group {group_id}, order {}: counts as a sale at {}, its record says {}",
-                        row.text(4)?,
+                        "group {group_id}, order {order_id}: counts as a sale at {}, its record \
+                         says {}",
                         self.zone.text(at),
                         recorded.as_deref().unwrap_or("none"),
                     ));
                 }
-                let sale = self.shape.sale(row.bytes(2)?, row.bytes(3)?, at)?;
-                sums.count(self.zone, (group, device), &sale, SaleChange::Added);
+                let sale = self.shape.sale(head, lines, at)?;
+                sums.count(self.zone, (group, device_no), &sale, SaleChange::Added);
                 Ok(())
             })
             .await?;
@@ -182,9 +221,9 @@ impl Recount<'_> {
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         let counted = sums.bounds();
         self.read
-            .each(&BOUNDS, &[group.0.into(), day.0.into()], |row| {
-                let (currency, first, last) =
-                    (row.text(0)?, UnixMs(row.int(1)?), UnixMs(row.int(2)?));
+            .each(&BOUNDS, &[group.into(), day.into()], |row| {
+                let BoundsRow { currency, first_sale_at_ms: first, last_sale_at_ms: last } =
+                    row.read()?;
                 let contains_sales =
                     counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
                 if !contains_sales || first < start || last >= end {
@@ -196,6 +235,23 @@ impl Recount<'_> {
                 Ok(())
             })
             .await
+    }
+}
+
+impl SumRow {
+    fn entry(self) -> (SumKey, Vec<i64>) {
+        let SumRow { device_no: device, currency, orders, items, amount, refund, shipped, failed } =
+            self;
+        let key = SumKey { device, goods_id: None, currency };
+        (key, vec![orders, items, amount, refund, shipped, failed])
+    }
+}
+
+impl ProductSumRow {
+    fn entry(self) -> (SumKey, Vec<i64>) {
+        let ProductSumRow { device_no, goods_id, currency, items, amount } = self;
+        let key = SumKey { device: Some(device_no), goods_id: Some(goods_id), currency };
+        (key, vec![items, amount])
     }
 }
 
