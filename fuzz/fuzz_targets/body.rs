@@ -1,9 +1,10 @@
-//! A body that is taken is a JSON object within the limits, each field as another reader sees it;
-//! one that is refused has a reason.
+//! A body that is accepted is a JSON object within the limits, each field as another parser reads
+//! it; one that is refused has a reason.
 #![no_main]
 
+use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, Request};
 use kiosque_model::Refusal;
-use kiosque_server::fuzzing::{Fields, Form, Json, parse_object};
+use kiosque_server::fuzzing::{Fields, Json, Violations, parse_object, read};
 use kiosque_server::locale::{self, Locale};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -17,7 +18,7 @@ fuzz_target!(|body: &[u8]| {
             let other = other.expect("another reader takes it, too");
             assert!(depth(&other) <= DEPTH_MAX, "deeper than the limit");
             same(&fields, &other);
-            forms(&fields);
+            requests(&fields);
         }
         Err(said) => {
             assert!(!said.is_empty());
@@ -47,38 +48,44 @@ fn same(fields: &Fields, other: &Value) {
             (Json::Int(int), Value::Number(other)) => other.as_i64() == Some(*int),
             (Json::Number, Value::Number(other)) => other.as_i64().is_none(),
             (Json::Text(text), Value::String(other)) => text == other,
-            (Json::List, Value::Array(_)) | (Json::Object, Value::Object(_)) => true,
+            (Json::List | Json::Texts(_), Value::Array(_)) | (Json::Object, Value::Object(_)) => true,
             _ => false,
         };
         assert!(is_same, "{name:?}: {value:?} is {:?}", other[name]);
     }
 }
 
-/// Every way of reading a field, on fields that the service knows.
-fn forms(fields: &Fields) {
-    let mut form = Form::new(fields.clone());
-    let user = form.required_text("username");
-    let device = form.text("deviceCode");
-    let history = form.flag("includeHistory");
-    let online = form.zero_or_one("isOnline");
-    let (start, end) = form.span("startTimestamp", "endTimestamp");
-    let is_clean = form.is_clean();
-    assert!(user.as_ref().is_none_or(|text| !text.trim().is_empty()));
-    assert!(device.as_ref().is_none_or(|text| !text.is_empty()));
-    assert!(online.is_none_or(|online| online == 0 || online == 1));
-    assert!(!is_clean || start.zip(end).is_none_or(|(start, end)| start <= end));
-    let read = user.map(|user| (user, device, history, online, start, end));
-    match form.finish(read) {
-        Ok(_) => assert!(is_clean),
+/// Every request that the service reads.
+fn requests(fields: &Fields) {
+    request::<LoginRequest>(fields, |login| {
+        assert!(!login.username.trim().is_empty() && !login.password.trim().is_empty());
+    });
+    request::<DeviceFilter>(fields, |filter| {
+        assert!(filter.device_code.is_none_or(|code| !code.is_empty()));
+        assert!(filter.is_online.is_none_or(|online| online.0 == 0 || online.0 == 1));
+    });
+    request::<OrderFilter>(fields, |filter| assert!(!filter.device_code.trim().is_empty()));
+    request::<DashboardFilter>(fields, |_| {});
+}
+
+fn request<T: Request>(fields: &Fields, check: impl FnOnce(T)) {
+    let mut violations = Violations::default();
+    let request: T = read(fields.clone(), &mut violations).expect("a request's type can be read");
+    let is_clean = violations.is_empty();
+    match violations.finish(Some(request)) {
+        Ok(request) => {
+            assert!(is_clean);
+            check(request);
+        }
         Err(Refusal::Invalid(violations)) => {
             assert!(!violations.is_empty());
             for (violation, locale) in
                 violations.iter().flat_map(|one| Locale::ALL.map(|locale| (one, locale)))
             {
-                let said = locale::violation(violation, locale);
-                assert!(said.starts_with(violation.field), "{said}");
+                let message = locale::violation(violation, locale);
+                assert!(message.starts_with(violation.field), "{message}");
             }
         }
-        Err(other) => panic!("a form is refused as invalid, not as {other:?}"),
+        Err(other) => panic!("a request is refused as invalid, not as {other:?}"),
     }
 }

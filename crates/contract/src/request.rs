@@ -33,7 +33,12 @@ impl Request for NoBody {
     const BODY: RequestBody = RequestBody::None;
 }
 
-/// A flag of a request, which travels as the integer 0 or 1.
+/// A flag of a request, which is the integer 0 or 1 in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ZeroOrOne(pub i64);
+
+impl ZeroOrOne {
+    /// The name of the type, by which serde announces it to a deserializer.
+    pub const NAME: &str = "ZeroOrOne";
+}

@@ -1,9 +1,11 @@
 //! The one place that turns what became of a request into bytes.
 
+use std::marker::PhantomData;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
-use kiosque_contract::{Code, Envelope};
+use kiosque_contract::{Code, DeviceProfile, Envelope, Page};
 use kiosque_model::{PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
@@ -14,50 +16,72 @@ use kiosque_clock::NoEntropy;
 /// What a page of ten orders takes, more or less.
 const USUAL_PAGE_BYTES: usize = 12 << 10;
 
-/// `data` of a success, as JSON.
-pub(crate) struct Data(pub(crate) Vec<u8>);
+/// `data` of a success: a `T`, as JSON.
+pub(crate) struct Data<T> {
+    json: Vec<u8>,
+    of: PhantomData<fn() -> T>,
+}
 
-impl Data {
-    /// The null that a log out answers.
-    pub(crate) fn null() -> Data {
-        Data(b"null".to_vec())
+impl<T> Data<T> {
+    /// Takes a `T` that is JSON already.
+    pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
+        Data { json, of: PhantomData }
     }
 
-    /// The same shape as [`kiosque_contract::Page`], around records that are JSON already.
+    pub(crate) fn into_json(self) -> Vec<u8> {
+        self.json
+    }
+}
+
+impl<T: Serialize> Data<T> {
+    pub(crate) fn of(data: &T) -> Result<Data<T>, Failure> {
+        let json = serde_json::to_vec(data).map_err(|error| Failure::internal(&error))?;
+        Ok(Data::of_json(json))
+    }
+}
+
+impl Data<()> {
+    pub(crate) fn null() -> Data<()> {
+        Data::of_json(b"null".to_vec())
+    }
+}
+
+impl<T> Data<Page<T>> {
+    /// Puts records that are JSON already into a page.
     pub(crate) fn page<'r>(
         total: i64,
         page: PageRequest,
         records: impl Iterator<Item = &'r [u8]>,
-    ) -> Data {
+    ) -> Data<Page<T>> {
         let (current, size) = (page.current(), page.size());
         let mut data = Vec::with_capacity(USUAL_PAGE_BYTES);
         data.extend_from_slice(
             format!(r#"{{"total":{total},"current":{current},"size":{size},"records":["#)
                 .as_bytes(),
         );
-        Data::list_into(data, records)
+        append_list(&mut data, records);
+        Data::of_json(data)
     }
+}
 
-    /// The same shape as [`kiosque_contract::DeviceProfile`], around records that are JSON already.
-    pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Data {
-        let data = br#"{"list":["#.to_vec();
-        Data::list_into(data, records)
+impl Data<DeviceProfile<'static>> {
+    /// Puts records that are JSON already into a profile.
+    pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Self {
+        let mut data = br#"{"list":["#.to_vec();
+        append_list(&mut data, records);
+        Data::of_json(data)
     }
+}
 
-    fn list_into<'r>(mut data: Vec<u8>, records: impl Iterator<Item = &'r [u8]>) -> Data {
-        for (at, record) in records.enumerate() {
-            if at > 0 {
-                data.push(b',');
-            }
-            data.extend_from_slice(record);
+/// Appends the rest of an object whose last field is a list that was just opened.
+fn append_list<'r>(data: &mut Vec<u8>, records: impl Iterator<Item = &'r [u8]>) {
+    for (at, record) in records.enumerate() {
+        if at > 0 {
+            data.push(b',');
         }
-        data.extend_from_slice(b"]}");
-        Data(data)
+        data.extend_from_slice(record);
     }
-
-    pub(crate) fn of(data: &impl Serialize) -> Result<Data, Failure> {
-        serde_json::to_vec(data).map(Data).map_err(|error| Failure::broken(&error))
-    }
+    data.extend_from_slice(b"]}");
 }
 
 /// Why a request has no success.
@@ -88,14 +112,14 @@ pub(crate) enum FaultKind {
     /// More was asked at a time than is taken.
     Overloaded,
     /// A defect.
-    Broken,
+    Internal,
 }
 
 impl Failure {
     /// Something that cannot be mended by trying again soon.
-    pub(crate) fn broken(cause: &dyn std::fmt::Display) -> Failure {
+    pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
         let said = "the request could not be answered";
-        let (kind, cause) = (FaultKind::Broken, cause.to_string());
+        let (kind, cause) = (FaultKind::Internal, cause.to_string());
         Failure::System(SystemFault { kind, said, cause, retry_after_s: None })
     }
 
@@ -152,12 +176,12 @@ impl From<&Error> for Failure {
 
 impl From<NoEntropy> for Failure {
     fn from(error: NoEntropy) -> Self {
-        Failure::broken(&error)
+        Failure::internal(&error)
     }
 }
 
 /// The `code` that an outcome is answered with.
-pub(crate) fn code(outcome: &Result<Data, Failure>) -> Code {
+pub(crate) fn code(outcome: &Result<Vec<u8>, Failure>) -> Code {
     match outcome {
         Ok(_) => Code::Success,
         Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
@@ -167,7 +191,7 @@ pub(crate) fn code(outcome: &Result<Data, Failure>) -> Code {
 
 /// Renders what became of a request.
 pub(crate) fn render(
-    outcome: Result<Data, Failure>,
+    outcome: Result<Vec<u8>, Failure>,
     locale: Locale,
     request_id: &str,
 ) -> Response<Full<Bytes>> {
@@ -206,15 +230,15 @@ pub(crate) fn render(
     response
 }
 
-fn success(data: &Data, locale: Locale) -> Vec<u8> {
+fn success(data: &[u8], locale: Locale) -> Vec<u8> {
     let head = format!(
         r#"{{"code":{},"msg":"{}","enMsg":null,"data":"#,
         Code::Success.number(),
         Message::Success.text(locale)
     );
-    let mut body = Vec::with_capacity(head.len() + data.0.len() + 1);
+    let mut body = Vec::with_capacity(head.len() + data.len() + 1);
     body.extend_from_slice(head.as_bytes());
-    body.extend_from_slice(&data.0);
+    body.extend_from_slice(data);
     body.push(b'}');
     body
 }

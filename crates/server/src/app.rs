@@ -48,8 +48,8 @@ pub struct App {
     pub(crate) known_hash_slots: HashSlots,
     /// Where all others are.
     pub(crate) hash_slots: HashSlots,
-    pub(crate) gate: LoginLimiter,
-    pub(crate) trail: RefusedLogins,
+    pub(crate) login_limiter: LoginLimiter,
+    pub(crate) refused_logins: RefusedLogins,
     pub(crate) intake: Intake,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
@@ -73,8 +73,8 @@ impl App {
         Ok(App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
-            gate: LoginLimiter::new(&settings.limits, entropy.bytes()?),
-            trail: RefusedLogins::default(),
+            login_limiter: LoginLimiter::new(&settings.limits, entropy.bytes()?),
+            refused_logins: RefusedLogins::default(),
             intake: Intake::new(&store, &clock, &settings.limits, metrics.orders.clone()),
             metrics,
             stopping: AtomicBool::new(false),

@@ -1,4 +1,5 @@
-//! One request, as handlers see it.
+//! One request of an integrator: read whole, checked in the order of `REQ-1`, and given to its
+//! handler with the types that its endpoint declares.
 
 use std::net::IpAddr;
 
@@ -6,65 +7,165 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
 use hyper::body::Incoming;
-use kiosque_contract::{LOCALE_HEADER, TOKEN_HEADER};
-use kiosque_model::{Origin, PresentedToken, Refusal, Source, UnixMs};
+use kiosque_contract::{
+    Endpoint, LOCALE_HEADER, Request as RequestType, RequestBody, TOKEN_HEADER, TokenRule,
+};
+use kiosque_model::{Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
-use crate::answer::Failure;
+use crate::answer::{Data, Failure};
 use crate::app::App;
 use crate::body::{self, BodyFault};
-use crate::form::Form;
-use crate::json;
+use crate::json::{self, Fields};
 use crate::locale::Locale;
+use crate::query;
+use crate::request::{self, Violations};
 
-/// What each proxy adds the address to that it heard.
+/// The header to which each proxy appends the address of its peer.
 const FORWARDED_HEADER: &str = "x-forwarded-for";
 
-/// A request whose path has been found.
+/// A request without its body.
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a App,
     pub(crate) now: UnixMs,
-    /// Who is at the other end of the connection: the caller, or a gateway before it.
-    pub(crate) peer: IpAddr,
+    /// The other end of the connection: the caller, or a proxy before it.
+    peer: IpAddr,
     /// Names the request in its answer, the log and the audit trail.
-    pub(crate) request_id: &'a str,
+    request_id: &'a str,
     head: Parts,
+}
+
+/// A request with a token. Every function of the store that takes the token proves it first.
+pub(crate) struct Caller<'a> {
+    pub(crate) call: Call<'a>,
+    pub(crate) token: PresentedToken,
+}
+
+/// A request whose endpoint is not known yet.
+pub(crate) struct Received<'a> {
+    call: Call<'a>,
     body: Result<Bytes, BodyFault>,
 }
 
-impl<'a> Call<'a> {
-    /// Takes the request in, whole, whatever will be answered: a connection that ends while its
-    /// caller is still sending takes the answer with it.
-    pub(crate) async fn receive(
+/// The rules of a request that the types of its fields do not express.
+pub(crate) trait Validate {
+    /// Adds a violation for each rule that the request breaks.
+    fn validate(&self, call: &Call<'_>, violations: &mut Violations) {
+        let _ = (call, violations);
+    }
+}
+
+impl<'a> Received<'a> {
+    /// Reads the whole body, even of a request that will be refused: a connection that is closed
+    /// while its caller is still sending loses the answer (`REQ-13`).
+    pub(crate) async fn read(
         app: &'a App,
         request: Request<Incoming>,
         peer: IpAddr,
         request_id: &'a str,
-    ) -> Call<'a> {
+    ) -> Received<'a> {
         let (head, mut body) = request.into_parts();
         let body = body::read(&mut body, &app.settings.limits).await;
-        Call { app, now: app.clock.now(), peer, request_id, head, body }
+        Received { call: Call { app, now: app.clock.now(), peer, request_id, head }, body }
     }
 
     pub(crate) fn method(&self) -> &Method {
-        &self.head.method
+        &self.call.head.method
     }
 
-    pub(crate) fn path(&self) -> String {
-        self.head.uri.path().to_owned()
+    /// Answers with the handler of an endpoint.
+    pub(crate) async fn answer<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    where
+        E: Endpoint<Request: Validate>,
+        H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
+    {
+        const { assert!(!E::PAGED, "a paged endpoint: use answer_page") };
+        let (caller, request) = self.authenticate(E::TOKEN, whole_request).await?;
+        Ok(handler(caller, request).await?.into_json())
     }
 
-    /// The language of its answer.
+    /// Answers with the handler of a paged endpoint.
+    pub(crate) async fn answer_page<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    where
+        E: Endpoint<Request: Validate>,
+        H: AsyncFnOnce(Caller<'a>, E::Request, PageRequest) -> Result<Data<E::Response>, Failure>,
+    {
+        const { assert!(E::PAGED, "an endpoint without pages: use answer") };
+        let (caller, (request, page)) = self.authenticate(E::TOKEN, paged_request).await?;
+        Ok(handler(caller, request, page).await?.into_json())
+    }
+
+    /// Answers with the handler of an endpoint that takes no token.
+    pub(crate) async fn answer_anyone<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    where
+        E: Endpoint<Request: Validate>,
+        H: AsyncFnOnce(Call<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
+    {
+        const { assert!(matches!(E::TOKEN, TokenRule::Ignored), "it takes a token: use answer") };
+        let request = whole_request(&self.call, self.body)?;
+        Ok(handler(self.call, request).await?.into_json())
+    }
+
+    /// Reads the token, then the rest. A fault of the body or of a field is reported only to a
+    /// caller with a live session; with no such fault, the store proves the session together with
+    /// the handler's query.
+    async fn authenticate<T>(
+        self,
+        rule: TokenRule,
+        read: impl FnOnce(&Call<'a>, Result<Bytes, BodyFault>) -> Result<T, Failure>,
+    ) -> Result<(Caller<'a>, T), Failure> {
+        let Received { call, body } = self;
+        let token = call.token(rule)?;
+        match read(&call, body) {
+            Ok(request) => Ok((Caller { call, token }, request)),
+            Err(failure) => {
+                call.app.store.session(&token, call.now).await?;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Reads and checks a request.
+fn whole_request<T: RequestType + Validate>(
+    call: &Call<'_>,
+    body: Result<Bytes, BodyFault>,
+) -> Result<T, Failure> {
+    let mut violations = Violations::default();
+    let request = call.fields(body, &mut violations)?;
+    Ok(violations.finish(Some(request))?)
+}
+
+/// Reads and checks a request and the page of its query.
+fn paged_request<T: RequestType + Validate>(
+    call: &Call<'_>,
+    body: Result<Bytes, BodyFault>,
+) -> Result<(T, PageRequest), Failure> {
+    let mut violations = Violations::default();
+    let query = call.head.uri.query().unwrap_or_default();
+    let page = query::page_of(query, call.app.settings.limits.page_size_max);
+    let page = page.map_err(|found| violations.extend(found)).ok();
+    let request = call.fields(body, &mut violations)?;
+    Ok(violations.finish(page.map(|page| (request, page)))?)
+}
+
+impl Call<'_> {
+    /// Returns the language of the answer.
     pub(crate) fn locale(&self) -> Locale {
         locale_of(&self.head.headers, self.app.settings.default_locale)
     }
 
-    /// The query string, without its question mark.
-    pub(crate) fn query(&self) -> String {
-        self.head.uri.query().unwrap_or_default().to_owned()
+    /// Returns where the request comes from, for limits and the audit trail.
+    pub(crate) fn origin(&self) -> Origin {
+        let source = source_of(self.app, &self.head.headers, self.peer);
+        Origin { source, request_id: self.request_id.to_owned(), at: self.now }
     }
 
-    /// The token that the request brought; `when_missing` is what its path answers without one.
-    pub(crate) fn presented(&self, when_missing: Refusal) -> Result<PresentedToken, Refusal> {
+    /// Reads the token of the request.
+    fn token(&self, rule: TokenRule) -> Result<PresentedToken, Refusal> {
+        let when_missing = match rule {
+            TokenRule::OrMissing => Refusal::TokenMissing,
+            TokenRule::OrInvalid | TokenRule::Ignored => Refusal::TokenInvalid,
+        };
         let mut values = self.head.headers.get_all(TOKEN_HEADER).iter();
         match (values.next(), values.next()) {
             (None, _) => Err(when_missing),
@@ -76,45 +177,34 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Where the request came from, for limits and the audit trail.
-    pub(crate) fn origin(&self) -> Origin {
-        let source = source_of(self.app, &self.head.headers, self.peer);
-        Origin { source, request_id: self.request_id.to_owned(), at: self.now }
-    }
-
-    /// Reads the body into a form.
-    pub(crate) fn form(self) -> Result<Form, Refusal> {
-        let max_depth = self.app.settings.limits.json_max_depth;
-        let body = self.body.map_err(|fault| Refusal::Unreadable(fault.to_string()))?;
-        let fields = json::parse_object(&body, max_depth);
-        fields.map(Form::new).map_err(Refusal::Unreadable)
-    }
-}
-
-/// The token is judged before the body and the fields: what is wrong with those is told only to
-/// whoever has a live session.
-pub(crate) async fn after_session<T>(
-    app: &App,
-    now: UnixMs,
-    presented: &PresentedToken,
-    asked: Result<T, Refusal>,
-) -> Result<T, Failure> {
-    match asked {
-        Ok(asked) => Ok(asked),
-        Err(refusal) => {
-            app.store.session(presented, now).await?;
-            Err(refusal.into())
-        }
+    /// Reads the fields of the body, and checks them.
+    fn fields<T: RequestType + Validate>(
+        &self,
+        body: Result<Bytes, BodyFault>,
+        violations: &mut Violations,
+    ) -> Result<T, Failure> {
+        let fields = match T::BODY {
+            RequestBody::None => Fields::default(),
+            RequestBody::Object => {
+                let body = body.map_err(|fault| Refusal::Unreadable(fault.to_string()))?;
+                let max_depth = self.app.settings.limits.json_max_depth;
+                json::parse_object(&body, max_depth).map_err(Refusal::Unreadable)?
+            }
+        };
+        let request: T =
+            request::read(fields, violations).map_err(|error| Failure::internal(&error))?;
+        request.validate(self, violations);
+        Ok(request)
     }
 }
 
-/// Who sent a request, as far as the proxies before us can be trusted to know.
+/// Returns the sender of a request, as far as the proxies before the server can be trusted.
 pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source {
     let forwarded = headers.get_all(FORWARDED_HEADER).iter().map(HeaderValue::as_bytes);
     app.settings.trusted_proxies.source(peer, forwarded)
 }
 
-/// The language that a request asks for.
+/// Returns the language that a request asks for.
 pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
     let asked = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
     asked.and_then(Locale::best_match).unwrap_or(default)

@@ -1,127 +1,152 @@
-//! The dashboard functions. Money is dollars, summed exactly and rounded half-even once, here.
+//! The dashboard functions (`DASH-1` to `DASH-25`). Money is in dollars, summed exactly and rounded
+//! half to even once, here.
 
 mod aisles;
 mod kpi;
+mod range;
 
 use kiosque_contract::{
-    BestSellingProduct, DeviceSales, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
+    BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
+    OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
 };
-use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_model::refusal::Fault;
+use kiosque_model::{DeviceCode, GroupId};
 use kiosque_store::{DashboardQuery, Device};
 
 use crate::answer::{Data, Failure};
-use crate::call::{Call, after_session};
+use crate::call::{Call, Caller, Validate};
 use crate::devices;
 use crate::records::Records;
+use crate::request::Violations;
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
 
-/// `POST …/kioskDashboard/summary`
-pub(crate) async fn summary(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now, locale) = (call.app, call.now, call.locale());
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
+impl Validate for DashboardFilter {
+    fn validate(&self, call: &Call<'_>, violations: &mut Violations) {
+        let limits = &call.app.settings.limits;
+        range::validate(self, call, limits.dashboard_days_max, violations);
+        if self.device_codes.len() > limits.device_codes_max {
+            violations.add("deviceCodes", Fault::TooMany(limits.device_codes_max));
+        }
+    }
+}
 
-    let (start, end) = (ask.start, ask.end);
-    let summary = app.store.summary(&presented, now, app.online_since(now), ask).await?;
+/// Returns the query of a filter.
+fn query(call: &Call<'_>, filter: DashboardFilter) -> DashboardQuery {
+    let (start, end) = range::of(&filter, call.app.store.zone(), call.now);
+    DashboardQuery {
+        group: filter.group_id.map(GroupId::parse),
+        devices: filter.device_codes.into_iter().map(DeviceCode::parse).collect(),
+        start,
+        end,
+    }
+}
+
+/// `POST …/kioskDashboard/summary`
+pub(crate) async fn summary(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<Summary<'static>>, Failure> {
+    let Caller { call, token } = caller;
+    let (store, query) = (&call.app.store, query(&call, filter));
+    let (start, end) = (query.start, query.end);
+    let online = call.app.online_since(call.now);
+    let summary = store.summary(&token, call.now, online, query).await?;
     Data::of(&Summary {
         start_timestamp: start.0,
         end_timestamp: end.0,
-        time_zone: app.store.zone().name().into(),
+        time_zone: store.zone().name().to_owned().into(),
         currency: "USD".into(),
-        kpi_list: kpi::list(&summary, locale),
+        kpi_list: kpi::list(&summary, call.locale()),
         unconverted_orders: summary.turnover.unconverted_orders,
     })
 }
 
 /// `POST …/kioskDashboard/bestSellingProduct`
-pub(crate) async fn best_selling_product(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    let ranked = app.store.best_sellers(&presented, now, ask, RANKED_MAX).await?;
+pub(crate) async fn best_selling_product(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<Option<BestSellingProduct>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = query(&call, filter);
+    let ranked = call.app.store.best_sellers(&token, call.now, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
-    match rank_list.first().cloned() {
-        Some(best) => Data::of(&BestSellingProduct { best, rank_list }),
-        None => Ok(Data::null()),
-    }
+    let best = rank_list.first().cloned();
+    Data::of(&best.map(|best| BestSellingProduct { best, rank_list }))
 }
 
 /// `POST …/kioskDashboard/salesByDevice`
-pub(crate) async fn sales_by_device(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    let mut sold = app.store.sales_by_device(&presented, now, ask).await?;
-    sold.sort_unstable_by(|one, other| {
-        // By what is told: amounts that look the same are the same.
+pub(crate) async fn sales_by_device(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<Vec<DeviceSales>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = query(&call, filter);
+    let mut sales = call.app.store.sales_by_device(&token, call.now, query).await?;
+    sales.sort_unstable_by(|one, other| {
+        // By the rounded amounts: those that look the same are the same.
         let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
         by_amount.then_with(|| one.code.cmp(&other.code))
     });
-    let told = sold.into_iter().map(|sold| DeviceSales {
-        device_code: sold.code,
-        device_name: sold.name,
-        order_count: sold.turnover.orders,
-        sales_count: sold.turnover.items,
-        sales_amount: dollars(sold.turnover.amount.cents()),
+    let sales = sales.into_iter().map(|sales| DeviceSales {
+        device_code: sales.code,
+        device_name: sales.name,
+        order_count: sales.turnover.orders,
+        sales_count: sales.turnover.items,
+        sales_amount: dollars(sales.turnover.amount.cents()),
     });
-    Data::of(&told.collect::<Vec<_>>())
+    Data::of(&sales.collect())
 }
 
 /// `POST …/kioskDashboard/salesTrend`
-pub(crate) async fn sales_trend(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    let days = app.store.sales_trend(&presented, now, ask).await?;
-    let told = days.into_iter().map(|(day, turnover)| TrendDay {
+pub(crate) async fn sales_trend(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<Vec<TrendDay>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = query(&call, filter);
+    let days = call.app.store.sales_trend(&token, call.now, query).await?;
+    let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),
         amount: dollars(turnover.amount.cents()),
         order_count: turnover.orders,
     });
-    Data::of(&told.collect::<Vec<_>>())
+    Data::of(&days.collect())
 }
 
 /// `POST …/kioskDashboard/deviceAisle`
-pub(crate) async fn device_aisle(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    Data::of(&app.store.device_aisles(&presented, now, ask, aisles::place).await?)
+pub(crate) async fn device_aisle(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<Vec<DeviceAisles>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = query(&call, filter);
+    Data::of(&call.app.store.device_aisles(&token, call.now, query, aisles::add).await?)
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
-pub(crate) async fn device_profile(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = asked(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    let online = app.online_since(now);
+pub(crate) async fn device_profile(
+    caller: Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<Data<DeviceProfile<'static>>, Failure> {
+    let Caller { call, token } = caller;
+    let (query, online) = (query(&call, filter), call.app.online_since(call.now));
     let collect = move |records: &mut Records, device: Device<'_>| {
         records.put(|json| serde_json::to_writer(json, &devices::record(device, online)))
     };
-    let records = app.store.device_profile(&presented, now, ask, collect).await?;
+    let records = call.app.store.device_profile(&token, call.now, query, collect).await?;
     Ok(Data::profile(records.in_order()))
 }
 
-/// `POST …/kioskDashboard/onlineDevices`, which takes no body.
-pub(crate) async fn online_devices(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let ask = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
-
-    let online = app.online_since(now);
+/// `POST …/kioskDashboard/onlineDevices`
+pub(crate) async fn online_devices(
+    caller: Caller<'_>,
+    _: NoBody,
+) -> Result<Data<OnlineDevices>, Failure> {
+    let Caller { call, token } = caller;
+    let (now, online) = (call.now, call.app.online_since(call.now));
+    let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
     let collect = move |list: &mut Vec<OnlineDevice>, device: Device<'_>| {
         list.push(OnlineDevice {
             device_code: device.code.to_owned(),
@@ -131,23 +156,11 @@ pub(crate) async fn online_devices(call: Call<'_>) -> Result<Data, Failure> {
         });
         Ok(())
     };
-    let list = app.store.device_profile(&presented, now, ask, collect).await?;
+    let list = call.app.store.device_profile(&token, now, query, collect).await?;
     let total_count = i64::try_from(list.len()).unwrap_or(i64::MAX);
     let online_count = list.iter().map(|device| device.is_online).sum();
     let offline_count = total_count - online_count;
     Data::of(&OnlineDevices { total_count, online_count, offline_count, list })
-}
-
-/// The filters that all functions share.
-fn asked(call: Call<'_>) -> Result<DashboardQuery, Refusal> {
-    let (app, now) = (call.app, call.now);
-    let limits = &app.settings.limits;
-    let mut form = call.form()?;
-    let (start, end) = form.range(app.store.zone(), now, limits.dashboard_days_max);
-    let group = form.text("groupId").map(GroupId::parse);
-    let devices = form.texts("deviceCodes", limits.device_codes_max);
-    let devices = devices.into_iter().map(DeviceCode::parse).collect();
-    form.finish(Some(DashboardQuery { group, devices, start, end }))
 }
 
 fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {
@@ -164,7 +177,7 @@ fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {
     }
 }
 
-/// Cents as JSON writes dollars: the nearest number, which is written with two decimals at most.
+/// Returns cents as dollars: the nearest number, which JSON writes with two decimals at most.
 fn dollars(cents: i64) -> f64 {
     cents as f64 / 100.0
 }

@@ -1,37 +1,36 @@
-//! List devices.
+//! List devices (`DEV-1` to `DEV-7`).
 
-use kiosque_contract::DeviceRecord;
-use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
+use kiosque_model::{DeviceCode, GroupId, PageRequest};
 use kiosque_store::{Device, DeviceQuery, OnlineSince};
 
 use crate::answer::{Data, Failure};
-use crate::call::{Call, after_session};
+use crate::call::{Caller, Validate};
 use crate::records::Records;
 
-/// `POST …/kioskDevice/devicePage`
-pub(crate) async fn device_page(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = device_ask(call);
-    let ask = after_session(app, now, &presented, asked).await?;
+impl Validate for DeviceFilter {}
 
-    let (page, online) = (ask.page, app.online_since(now));
+/// `POST …/kioskDevice/devicePage`
+pub(crate) async fn device_page(
+    caller: Caller<'_>,
+    filter: DeviceFilter,
+    page: PageRequest,
+) -> Result<Data<Page<DeviceRecord<'static>>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = DeviceQuery {
+        group: filter.group_id.map(GroupId::parse),
+        code: filter.device_code.map(DeviceCode::parse),
+        name_part: filter.device_name,
+        is_online: filter.is_online.map(|ZeroOrOne(int)| int),
+        page,
+    };
+    let online = call.app.online_since(call.now);
     let collect = move |records: &mut Records, device: Device<'_>| {
         records.put(|json| serde_json::to_writer(json, &record(device, online)))
     };
-    let (total, records) = app.store.device_page(&presented, now, online, ask, collect).await?;
+    let (total, records) =
+        call.app.store.device_page(&token, call.now, online, query, collect).await?;
     Ok(Data::page(total, page, records.in_order()))
-}
-
-fn device_ask(call: Call<'_>) -> Result<DeviceQuery, Refusal> {
-    let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
-    let mut form = call.form()?;
-    let page = form.page(&query, size_max);
-    let group = form.text("groupId").map(GroupId::parse);
-    let code = form.text("deviceCode").map(DeviceCode::parse);
-    let name_part = form.text("deviceName");
-    let is_online = form.zero_or_one("isOnline");
-    form.finish(page.map(|page| DeviceQuery { group, code, name_part, is_online, page }))
 }
 
 pub(crate) fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {

@@ -15,7 +15,6 @@ mod connection_activity;
 mod dashboard;
 mod devices;
 mod failure_buckets;
-mod form;
 pub mod ingest;
 mod json;
 mod listener;
@@ -29,6 +28,7 @@ mod password;
 mod query;
 mod records;
 mod refused_logins;
+mod request;
 mod router;
 pub mod tls;
 
@@ -37,7 +37,7 @@ pub use listener::{Audience, Listener, Stop};
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {
-    pub use crate::form::Form;
     pub use crate::json::{Fields, Json, parse_object};
     pub use crate::query::page_of;
+    pub use crate::request::{Violations, read};
 }

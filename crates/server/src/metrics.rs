@@ -12,7 +12,7 @@ use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
 
-use crate::answer::{Data, Failure, FaultKind};
+use crate::answer::{Failure, FaultKind};
 use crate::listener::Audience;
 pub(crate) use listeners::Connected;
 use listeners::{ListenerCounters, ListenerMetrics};
@@ -87,8 +87,8 @@ const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
 const FAULT_KINDS: [(FaultKind, &str); 4] = [
     (FaultKind::StoreBusy, "store_busy"),
     (FaultKind::StoreFailed, "store_failed"),
-    (FaultKind::Overloaded, "crowded"),
-    (FaultKind::Broken, "broken"),
+    (FaultKind::Overloaded, "overloaded"),
+    (FaultKind::Internal, "internal"),
 ];
 
 impl LoginOutcome {
@@ -139,8 +139,8 @@ impl Metrics {
                 (
                     "kiosque_faults_total",
                     "Requests that the server could not answer: store_busy and store_failed; \
-                     crowded (more at a time than it takes of something); broken (a defect, told \
-                     in the log).",
+                     overloaded (a limit on concurrent work was reached); internal (a defect, \
+                     described in the log).",
                     "kind",
                 ),
                 &FAULT_KINDS,
@@ -154,7 +154,7 @@ impl Metrics {
     }
 
     /// A request of the gateway was answered; `login` says that it was one.
-    pub(crate) fn answered(&self, path: &str, outcome: &Result<Data, Failure>, took: Duration) {
+    pub(crate) fn answered(&self, path: &str, outcome: &Result<Vec<u8>, Failure>, took: Duration) {
         self.gateway.answered(path, crate::answer::code(outcome).number(), took);
         if let Err(Failure::System(fault)) = outcome {
             self.faults.count(&fault.kind);
@@ -197,7 +197,7 @@ impl Metrics {
     pub(crate) fn text(&self, standing: Standing) -> Result<String, Failure> {
         self.gauges.set(standing);
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
-        text.map_err(|error| Failure::broken(&error))
+        text.map_err(|error| Failure::internal(&error))
     }
 
     fn door(&self, door: Audience) -> &ListenerMetrics {

@@ -80,7 +80,7 @@ calls! {
 
 /// A success, as JSON.
 fn json(answer: &impl Serialize) -> Answer {
-    let body = serde_json::to_vec(answer).map_err(|error| Failure::broken(&error))?;
+    let body = serde_json::to_vec(answer).map_err(|error| Failure::internal(&error))?;
     Ok(of_type("application/json", body))
 }
 

@@ -1,78 +1,91 @@
-//! List orders, and order detail.
+//! List orders and order detail (`ORD-1` to `ORD-20`).
 
+use kiosque_contract::{OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page};
 use kiosque_model::refusal::Fault;
-use kiosque_model::{DeviceCode, Refusal, UnixMs};
+use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{History, OrderQuery, Ready, Span, TradeNumbers};
 
 use crate::answer::{Data, Failure};
-use crate::call::{Call, after_session};
+use crate::call::{Call, Caller, Validate};
 use crate::ingest::record;
 use crate::records::Records;
+use crate::request::Violations;
+
+impl Validate for OrderFilter {
+    fn validate(&self, _: &Call<'_>, violations: &mut Violations) {
+        let (start, end) = ("startTimestamp", "endTimestamp");
+        if let (Some(from), Some(until)) = (self.start_timestamp, self.end_timestamp)
+            && from > until
+            && !violations.concern(start)
+            && !violations.concern(end)
+        {
+            violations.add(start, Fault::AfterEnd);
+        }
+    }
+}
 
 /// `POST …/kioskOrder/queryOrderList`
-pub(crate) async fn query_order_list(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = order_ask(call);
-    let ask = after_session(app, now, &presented, asked).await?;
-
-    let page = ask.page;
+pub(crate) async fn query_order_list(
+    caller: Caller<'_>,
+    filter: OrderFilter,
+    page: PageRequest,
+) -> Result<Data<Page<OrderRecord>>, Failure> {
+    let Caller { call, token } = caller;
+    let query = OrderQuery {
+        // A text that cannot be a code is out of scope like any other that names no device.
+        device: DeviceCode::parse(filter.device_code).ok(),
+        history: match filter.include_history {
+            Some(true) => History::Included,
+            Some(false) | None => History::Left,
+        },
+        span: match (filter.start_timestamp, filter.end_timestamp) {
+            (None, None) => None,
+            (start, end) => Some(Span {
+                start: UnixMs(start.unwrap_or(i64::MIN)),
+                end: UnixMs(end.unwrap_or(i64::MAX)),
+            }),
+        },
+        page,
+    };
     let collect = |records: &mut Records, ready: Ready<'_>| {
         records.put(|json| {
             record::put_list_record(json, ready);
             Ok(())
         })
     };
-    let (total, records) = app.store.order_page(&presented, now, ask, collect).await?;
-    // Newest first (ORD-3): the reverse of the order in which they were read.
+    let (total, records) = call.app.store.order_page(&token, call.now, query, collect).await?;
+    // The store reads from the earliest arrival on; the page begins with the latest (`ORD-3`).
     Ok(Data::page(total, page, records.in_order().rev()))
 }
 
-fn order_ask(call: Call<'_>) -> Result<OrderQuery, Refusal> {
-    let (query, size_max) = (call.query(), call.app.settings.limits.page_size_max);
-    let mut form = call.form()?;
-    let page = form.page(&query, size_max);
-    let device = form.required_text("deviceCode");
-    let history = match form.flag("includeHistory") {
-        Some(true) => History::Included,
-        Some(false) | None => History::Left,
-    };
-    let span = match form.span("startTimestamp", "endTimestamp") {
-        (None, None) => None,
-        (start, end) => Some(Span {
-            start: start.unwrap_or(UnixMs(i64::MIN)),
-            end: end.unwrap_or(UnixMs(i64::MAX)),
-        }),
-    };
-    let (page, device) = form.finish(page.zip(device))?;
-    // A text that can be no code is out of scope like any other that names no device.
-    Ok(OrderQuery { device: DeviceCode::parse(device).ok(), history, span, page })
+impl Validate for OrderDetailRequest {
+    fn validate(&self, _: &Call<'_>, violations: &mut Violations) {
+        let none_given = is_blank(&self.trade_no_out) && is_blank(&self.trade_no_in);
+        // A number of another type is one violation, not two.
+        if none_given && violations.is_empty() {
+            violations.add("tradeNoOut", Fault::NoTradeNumber);
+        }
+    }
+}
+
+fn is_blank(number: &Option<String>) -> bool {
+    number.as_ref().is_none_or(|number| number.trim().is_empty())
 }
 
 /// `POST …/kioskOrder/orderDetail`
-pub(crate) async fn order_detail(call: Call<'_>) -> Result<Data, Failure> {
-    let (app, now) = (call.app, call.now);
-    let presented = call.presented(Refusal::TokenInvalid)?;
-    let asked = numbers_asked(call);
-    let numbers = after_session(app, now, &presented, asked).await?;
-
+pub(crate) async fn order_detail(
+    caller: Caller<'_>,
+    request: OrderDetailRequest,
+) -> Result<Data<OrderDetail>, Failure> {
+    let Caller { call, token } = caller;
+    let given = |number: Option<String>| number.filter(|number| !number.trim().is_empty());
+    let numbers =
+        TradeNumbers { out: given(request.trade_no_out), inner: given(request.trade_no_in) };
     let show = |ready: Ready<'_>| {
         let mut detail = Vec::new();
         record::put_detail(&mut detail, ready);
         detail
     };
-    Ok(Data(app.store.order_detail(&presented, now, numbers, show).await?))
-}
-
-fn numbers_asked(call: Call<'_>) -> Result<TradeNumbers, Refusal> {
-    let mut form = call.form()?;
-    let out = form.text("tradeNoOut").filter(|number| !number.trim().is_empty());
-    let inner = form.text("tradeNoIn").filter(|number| !number.trim().is_empty());
-    let numbers = TradeNumbers { out, inner };
-    // A number of the wrong type is told as such, and not as missing, too.
-    let none_given = numbers.out.is_none() && numbers.inner.is_none();
-    if none_given && form.is_clean() {
-        form.violates::<()>("tradeNoOut", Fault::NoTradeNumber);
-    }
-    form.finish(Some(numbers))
+    let detail = call.app.store.order_detail(&token, call.now, numbers, show).await?;
+    Ok(Data::of_json(detail))
 }

@@ -64,7 +64,7 @@ impl HashSlots {
             }
             matches && hash.is_some()
         });
-        compared.await.map_err(|error| Failure::broken(&error))
+        compared.await.map_err(|error| Failure::internal(&error))
     }
 }
 
@@ -75,12 +75,12 @@ impl HashSlots {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Failure> {
         let slot = Arc::clone(&self.slots).acquire_owned().await;
-        let slot = slot.map_err(|closed| Failure::broken(&closed))?;
+        let slot = slot.map_err(|closed| Failure::internal(&closed))?;
         let done = tokio::task::spawn_blocking(move || {
             let _slot = slot;
             work()
         });
-        done.await.map_err(|error| Failure::broken(&error))
+        done.await.map_err(|error| Failure::internal(&error))
     }
 }
 

@@ -131,7 +131,7 @@ pub(crate) struct RefusedLogins(Mutex<Refusals>);
 
 impl RefusedLogins {
     /// What panicked under the lock has left at most one refusal untold.
-    pub(crate) fn refusals(&self) -> MutexGuard<'_, Refusals> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Refusals> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,13 +152,13 @@ impl App {
 
     /// Writes to the trail what is due of the refused logins.
     pub async fn tell_refusals(&self) {
-        let due = self.trail.refusals().due(self.clock.now());
+        let due = self.refused_logins.lock().due(self.clock.now());
         self.tell(due).await;
     }
 
     /// Writes every refused login to the trail: no more will come.
     pub async fn tell_all_refusals(&self) {
-        let all = self.trail.refusals().all();
+        let all = self.refused_logins.lock().all();
         self.tell(all).await;
     }
 
@@ -168,9 +168,9 @@ impl App {
         }
         if let Err(error) = self.store.record_events(happened.clone()).await {
             tracing::warn!(cause = %error, "refused logins are not in the trail yet");
-            self.trail.refusals().put_back(happened);
+            self.refused_logins.lock().put_back(happened);
         }
-        let lost = std::mem::take(&mut self.trail.refusals().lost);
+        let lost = std::mem::take(&mut self.refused_logins.lock().lost);
         if lost > 0 {
             tracing::error!(lost, "refused logins will not be in the trail");
         }

@@ -16,12 +16,12 @@ use kiosque_contract::endpoint::{
 };
 use kiosque_model::Refusal;
 
-use crate::answer::{self, Data, Failure};
+use crate::answer::{self, Failure};
 use crate::app::App;
-use crate::call::{self, Call};
+use crate::call::{self, Received};
 use crate::{auth, dashboard, devices, orders};
 
-/// Answers one request; there is always an answer.
+/// Answers one request, whatever happens to it.
 pub(crate) async fn answer(
     app: &App,
     request: Request<Incoming>,
@@ -31,52 +31,46 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
-    let outcome = catch_panic(route(app, request, peer, &request_id)).await;
+    let outcome = catch_panic(route(app, request, peer, &request_id, &path)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(&path, &outcome, begun.elapsed());
     answer::render(outcome, locale, &request_id)
 }
 
+/// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
 async fn route(
     app: &App,
     request: Request<Incoming>,
     peer: IpAddr,
     request_id: &str,
-) -> Result<Data, Failure> {
-    let call = Call::receive(app, request, peer, request_id).await;
+    path: &str,
+) -> Result<Vec<u8>, Failure> {
+    let call = Received::read(app, request, peer, request_id).await;
     if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());
     }
-    let path = call.path();
-    dispatch(&path, call).await
-}
-
-/// Runs the handler of a path.
-async fn dispatch(path: &str, call: Call<'_>) -> Result<Data, Failure> {
     match path {
-        LogIn::ROUTE => log_in(call).await,
-        SwitchGroup::ROUTE => auth::switch_group(call).await,
-        LogOut::ROUTE => auth::log_out(call).await,
-        DevicePage::ROUTE => devices::device_page(call).await,
-        QueryOrderList::ROUTE => orders::query_order_list(call).await,
-        OrderDetail::ROUTE => orders::order_detail(call).await,
-        Summary::ROUTE => dashboard::summary(call).await,
-        BestSellingProduct::ROUTE => dashboard::best_selling_product(call).await,
-        SalesByDevice::ROUTE => dashboard::sales_by_device(call).await,
-        SalesTrend::ROUTE => dashboard::sales_trend(call).await,
-        DeviceAisle::ROUTE => dashboard::device_aisle(call).await,
-        DeviceProfile::ROUTE => dashboard::device_profile(call).await,
-        OnlineDevices::ROUTE => dashboard::online_devices(call).await,
+        LogIn::ROUTE => {
+            let outcome = call.answer_anyone(LogIn, auth::log_in).await;
+            app.metrics.logged_in(&outcome);
+            outcome
+        }
+        SwitchGroup::ROUTE => call.answer(SwitchGroup, auth::switch_group).await,
+        LogOut::ROUTE => call.answer(LogOut, auth::log_out).await,
+        DevicePage::ROUTE => call.answer_page(DevicePage, devices::device_page).await,
+        QueryOrderList::ROUTE => call.answer_page(QueryOrderList, orders::query_order_list).await,
+        OrderDetail::ROUTE => call.answer(OrderDetail, orders::order_detail).await,
+        Summary::ROUTE => call.answer(Summary, dashboard::summary).await,
+        BestSellingProduct::ROUTE => {
+            call.answer(BestSellingProduct, dashboard::best_selling_product).await
+        }
+        SalesByDevice::ROUTE => call.answer(SalesByDevice, dashboard::sales_by_device).await,
+        SalesTrend::ROUTE => call.answer(SalesTrend, dashboard::sales_trend).await,
+        DeviceAisle::ROUTE => call.answer(DeviceAisle, dashboard::device_aisle).await,
+        DeviceProfile::ROUTE => call.answer(DeviceProfile, dashboard::device_profile).await,
+        OnlineDevices::ROUTE => call.answer(OnlineDevices, dashboard::online_devices).await,
         _ => Err(Refusal::NotFound.into()),
     }
-}
-
-/// A login, counted by what became of it.
-async fn log_in(call: Call<'_>) -> Result<Data, Failure> {
-    let app = call.app;
-    let outcome = auth::log_in(call).await;
-    app.metrics.logged_in(&outcome);
-    outcome
 }
 
 /// A panic is our fault and costs its own request alone.
@@ -88,7 +82,7 @@ pub(crate) async fn catch_panic<T>(
         Err(panic) => {
             let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
             let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(Failure::broken(&format_args!("a panic: {}", said.unwrap_or_default())))
+            Err(Failure::internal(&format_args!("a panic: {}", said.unwrap_or_default())))
         }
     }
 }
@@ -103,7 +97,7 @@ mod tests {
     /// are only in the log.
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = catch_panic::<Data>(async { panic!("secret detail") }).await;
+        let outcome = catch_panic::<Vec<u8>>(async { panic!("secret detail") }).await;
         let response = answer::render(outcome, Locale::En, "abc-1");
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.expect("a body").to_bytes();

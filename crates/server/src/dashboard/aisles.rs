@@ -3,8 +3,8 @@
 use kiosque_contract::{Aisle, Cabinet, DeviceAisles, Layer};
 use kiosque_store::{DeviceLine, Error};
 
-/// Puts an aisle in its place. Lines come device by device, cabinet by cabinet, layer by layer.
-pub(super) fn place(devices: &mut Vec<DeviceAisles>, line: DeviceLine<'_>) -> Result<(), Error> {
+/// Adds an aisle to its layer. Lines come device by device, cabinet by cabinet, layer by layer.
+pub(super) fn add(devices: &mut Vec<DeviceAisles>, line: DeviceLine<'_>) -> Result<(), Error> {
     let device = last_or_new(
         devices,
         |device| device.device_code == line.device_code,
@@ -27,12 +27,12 @@ pub(super) fn place(devices: &mut Vec<DeviceAisles>, line: DeviceLine<'_>) -> Re
         || Layer { layer: aisle.layer, aisles: Vec::new() },
     );
     if let Some(layer) = layer {
-        layer.aisles.push(told(aisle));
+        layer.aisles.push(wire_aisle(aisle));
     }
     Ok(())
 }
 
-/// The last entry if it is the one, else a new one.
+/// Returns the last entry if `is_it`, else a new one.
 fn last_or_new<T>(
     list: &mut Vec<T>,
     is_it: impl Fn(&T) -> bool,
@@ -44,7 +44,7 @@ fn last_or_new<T>(
     list.last_mut()
 }
 
-fn told(aisle: kiosque_store::Aisle<'_>) -> Aisle {
+fn wire_aisle(aisle: kiosque_store::Aisle<'_>) -> Aisle {
     Aisle {
         code: aisle.code.to_owned(),
         show_name: aisle.code.to_owned(),

@@ -1,4 +1,4 @@
-//! The figures of the summary, formatted for people: `1,234.50`, `42`, `97.5%`.
+//! The KPIs of the summary (`DASH-15`, `DASH-16`).
 
 use kiosque_contract::Kpi;
 use kiosque_model::sales::permille;
@@ -37,7 +37,7 @@ pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
         ),
         ("onlineRate", ("Online rate", "在线率"), percent(online), "percent"),
     ];
-    let told = figures.into_iter().map(|(code, (en, zh), value, kind)| Kpi {
+    let list = figures.into_iter().map(|(code, (en, zh), value, kind)| Kpi {
         code: code.into(),
         name: match locale {
             Locale::En => en.into(),
@@ -46,7 +46,7 @@ pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
         value: value.into(),
         kind: kind.into(),
     });
-    told.collect()
+    list.collect()
 }
 
 fn money(cents: i64) -> String {

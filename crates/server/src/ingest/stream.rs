@@ -127,7 +127,7 @@ impl Intake {
     /// milliseconds, and others ask for pages meanwhile.
     async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Failure> {
         let hand = Arc::clone(&self.hands).acquire_owned().await;
-        let hand = hand.map_err(|closed| Failure::broken(&closed))?;
+        let hand = hand.map_err(|closed| Failure::internal(&closed))?;
         let (zone, mut seen) = (self.store.zone().clone(), Arc::clone(&on(&self.fleet)));
         if let Some(changed) = self.store.newer_fleet_snapshot(&seen).await? {
             seen = Arc::new(changed);
@@ -137,7 +137,7 @@ impl Intake {
             let _hand = hand;
             check(lines, &zone, seen)
         });
-        checking.await.map_err(|panic| Failure::broken(&panic))
+        checking.await.map_err(|panic| Failure::internal(&panic))
     }
 
     /// Room for the text of a chunk: at once or not at all for the first of a stream, which can
@@ -146,11 +146,14 @@ impl Intake {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.room_bytes);
         let room = Arc::clone(&self.room);
         if begun {
-            return room.acquire_many_owned(bytes).await.map_err(|closed| Failure::broken(&closed));
+            return room
+                .acquire_many_owned(bytes)
+                .await
+                .map_err(|closed| Failure::internal(&closed));
         }
         room.try_acquire_many_owned(bytes).map_err(|error| match error {
             TryAcquireError::NoPermits => Failure::busy("too many orders are waiting to be stored"),
-            TryAcquireError::Closed => Failure::broken(&error),
+            TryAcquireError::Closed => Failure::internal(&error),
         })
     }
 
@@ -191,7 +194,7 @@ impl OrderStream<'_> {
     async fn settle(&mut self) -> Result<(), Failure> {
         let Some(Storing { mut rejected, answer }) = self.storing.take() else { return Ok(()) };
         if let Some(answer) = answer {
-            let answer = answer.await.map_err(|gone| Failure::broken(&gone))?;
+            let answer = answer.await.map_err(|gone| Failure::internal(&gone))?;
             let mut stored: Stored = answer.map_err(|error| Failure::from(&*error))?;
             let counters = &self.intake.counters;
             counters.accepted.inc_by(stored.accepted);

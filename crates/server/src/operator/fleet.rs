@@ -25,7 +25,7 @@ pub(super) async fn post(call: &mut Call<'_>) -> Answer {
         Ok(text) => fleet::parse(text, Format::Json, &zone).map_err(faulty),
         Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")),
     });
-    let fleet = reading.await.map_err(|panic| Failure::broken(&panic))??;
+    let fleet = reading.await.map_err(|panic| Failure::internal(&panic))??;
     let new_hashes = new_hashes(app, &fleet).await?;
     match app.store.apply(fleet, new_hashes, call.acted_by(holder)).await {
         Ok(applied) => json(&told(&applied)),

@@ -1,0 +1,51 @@
+//! The range of a dashboard (`DASH-2` to `DASH-6`).
+
+use kiosque_contract::DashboardFilter;
+use kiosque_model::refusal::Fault;
+use kiosque_model::{UnixMs, Zone};
+
+use crate::call::Call;
+use crate::request::Violations;
+
+/// Returns the first instant of a filter's range and the first one after it. Without a start the
+/// range begins with the present month, or with the month in which it ends if that is an earlier
+/// one.
+pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs, UnixMs) {
+    let until = filter.end_timestamp.map_or(now, UnixMs);
+    let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| {
+        let this_month = zone.start_of_month(now);
+        let earlier = || zone.start_of_month(until.plus_ms(-1)).min(until);
+        if until < this_month { earlier() } else { this_month }
+    });
+    (from, until)
+}
+
+/// Adds a violation if the range ends before it starts or is longer than `days_max` days.
+pub(super) fn validate(
+    filter: &DashboardFilter,
+    call: &Call<'_>,
+    days_max: i64,
+    violations: &mut Violations,
+) {
+    let (start, end) = ("startTimestamp", "endTimestamp");
+    // An end that cannot be read does not make the start wrong.
+    if violations.concern(start) || violations.concern(end) {
+        return;
+    }
+    let zone = call.app.store.zone();
+    let (from, until) = of(filter, zone, call.now);
+    if from > until {
+        violations.add(start, Fault::AfterEnd);
+    }
+    if is_longer((from, until), zone, days_max) {
+        violations.add(start, Fault::RangeTooLong(days_max));
+    }
+}
+
+/// Returns whether a range is longer than so many days, by elapsed time and by the calendar: days
+/// of the zone may have 25 hours, and a range of 24 hours may begin in the middle of one.
+fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
+    const DAY_MS: i64 = 86_400_000;
+    let touched = || zone.day_of(until.plus_ms(-1)).0 - zone.day_of(from).0 + 1;
+    until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS) && touched() > days
+}

@@ -1,0 +1,308 @@
+//! Reads a body's fields into the request type of an endpoint. A wrong field does not end the
+//! reading: it is noted and replaced by a placeholder, so that one answer lists every violation
+//! (`REQ-7`).
+
+use kiosque_contract::ZeroOrOne;
+use kiosque_model::refusal::Fault;
+use kiosque_model::{Refusal, Violation};
+use serde::de::value::{BorrowedStrDeserializer, Error, SeqDeserializer};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::json::{Fields, Json};
+
+/// The violations that were found in a request so far.
+#[derive(Debug, Default)]
+pub struct Violations {
+    found: Vec<Violation>,
+    /// The fields of the request's type, in the order of their declaration.
+    declared: &'static [&'static str],
+}
+
+impl Violations {
+    /// Adds a violation.
+    pub fn add(&mut self, field: &'static str, fault: Fault) {
+        self.found.push(Violation { field, fault });
+    }
+
+    /// Adds violations.
+    pub fn extend(&mut self, violations: Vec<Violation>) {
+        self.found.extend(violations);
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Returns whether `field` has one; its value is a placeholder then.
+    #[must_use]
+    pub fn concern(&self, field: &str) -> bool {
+        self.found.iter().any(|violation| violation.field == field)
+    }
+
+    /// Returns `request` if it has no violation.
+    ///
+    /// # Errors
+    /// Every violation: of the query first, then of the fields in the order of their declaration.
+    pub fn finish<T>(mut self, request: Option<T>) -> Result<T, Refusal> {
+        match request {
+            Some(request) if self.found.is_empty() => Ok(request),
+            _ => {
+                let place = |field| self.declared.iter().position(|declared| *declared == field);
+                self.found.sort_by_key(|violation| place(violation.field));
+                Err(Refusal::Invalid(self.found))
+            }
+        }
+    }
+}
+
+/// Reads a request. A field of the body that the type does not declare is ignored (`REQ-10`).
+///
+/// # Errors
+/// `T` is not a struct, or one of its fields has a type that is not read here.
+pub fn read<T: DeserializeOwned>(fields: Fields, violations: &mut Violations) -> Result<T, Error> {
+    T::deserialize(RequestReader { fields, violations })
+}
+
+/// A body as a struct with the fields that its type declares.
+struct RequestReader<'v> {
+    fields: Fields,
+    violations: &'v mut Violations,
+}
+
+impl<'de> Deserializer<'de> for RequestReader<'_> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.violations.declared = names;
+        visitor.visit_map(FieldsReader { names: names.iter(), name: "", reader: self })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(serde::de::Error::custom("a request is a struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
+        ignored_any
+    }
+}
+
+/// The declared fields one after the other, each with its value or `null`.
+struct FieldsReader<'v> {
+    names: std::slice::Iter<'static, &'static str>,
+    name: &'static str,
+    reader: RequestReader<'v>,
+}
+
+impl<'de> MapAccess<'de> for FieldsReader<'_> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let Some(name) = self.names.next() else { return Ok(None) };
+        self.name = name;
+        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let (field, violations) = (self.name, &mut *self.reader.violations);
+        let value = self.reader.fields.take(field);
+        seed.deserialize(FieldReader { field, value, presence: Presence::Required, violations })
+    }
+}
+
+/// Whether a field may be left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Required,
+    Optional,
+}
+
+/// The value of one field. The type that it is read into decides which values are violations.
+struct FieldReader<'v> {
+    field: &'static str,
+    value: Json,
+    presence: Presence,
+    violations: &'v mut Violations,
+}
+
+impl<'de> Deserializer<'de> for FieldReader<'_> {
+    type Error = Error;
+
+    fn deserialize_option<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        if self.value.is_left_out() {
+            return visitor.visit_none();
+        }
+        self.presence = Presence::Optional;
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let may_be_blank = self.presence == Presence::Optional;
+        let fault = match self.value {
+            Json::Text(text) if may_be_blank || !text.trim().is_empty() => {
+                return visitor.visit_string(text);
+            }
+            Json::Text(_) | Json::Null => Fault::Blank,
+            _ => Fault::NotText,
+        };
+        self.violations.add(self.field, fault);
+        visitor.visit_string(String::new())
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if let Json::Flag(flag) = self.value {
+            return visitor.visit_bool(flag);
+        }
+        self.violations.add(self.field, Fault::NotFlag);
+        visitor.visit_bool(false)
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if let Json::Int(int) = self.value {
+            return visitor.visit_i64(int);
+        }
+        self.violations.add(self.field, Fault::NotInteger);
+        visitor.visit_i64(0)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        if name != ZeroOrOne::NAME {
+            return self.deserialize_any(visitor);
+        }
+        let int = match self.value {
+            Json::Int(int @ 0..=1) => int,
+            _ => {
+                self.violations.add(self.field, Fault::NotZeroOrOne);
+                0
+            }
+        };
+        visitor.visit_newtype_struct(int.into_deserializer())
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let texts = match self.value {
+            Json::Texts(texts) => texts,
+            value if value.is_left_out() => Vec::new(),
+            _ => {
+                self.violations.add(self.field, Fault::NotTexts);
+                Vec::new()
+            }
+        };
+        visitor.visit_seq(SeqDeserializer::new(texts.into_iter()))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        let text = format_args!("{} has a type that no request has", self.field);
+        Err(serde::de::Error::custom(text))
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char str bytes byte_buf unit unit_struct tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::parse_object;
+    use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, ZeroOrOne};
+
+    fn read_all<T: DeserializeOwned>(body: &str) -> Result<T, Vec<(&'static str, Fault)>> {
+        let mut violations = Violations::default();
+        let request = read(parse_object(body.as_bytes(), 32).expect("an object"), &mut violations);
+        violations.finish(Some(request.expect("a request"))).map_err(|refusal| match refusal {
+            Refusal::Invalid(all) => all.into_iter().map(|one| (one.field, one.fault)).collect(),
+            other => panic!("{other:?} is no violation"),
+        })
+    }
+
+    /// `REQ-9`, `REQ-10`.
+    #[test]
+    fn fields_that_are_absent_null_or_empty_are_left_out() {
+        for body in [
+            "{}",
+            r#"{"groupId":null,"deviceCode":null,"deviceName":null,"isOnline":null}"#,
+            r#"{"groupId":"","deviceCode":"","deviceName":"","isOnline":"","more":[1]}"#,
+        ] {
+            assert_eq!(read_all(body), Ok(DeviceFilter::default()), "{body}");
+        }
+        for body in ["{}", r#"{"deviceCodes":""}"#, r#"{"deviceCodes":[],"endTimestamp":null}"#] {
+            assert_eq!(read_all(body), Ok(DashboardFilter::default()), "{body}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_field_is_read() {
+        assert_eq!(
+            read_all(r#"{"isOnline":1,"deviceName":" "}"#),
+            Ok(DeviceFilter {
+                is_online: Some(ZeroOrOne(1)),
+                device_name: Some(" ".to_owned()),
+                ..DeviceFilter::default()
+            })
+        );
+        assert_eq!(
+            read_all(r#"{"deviceCode":"d","includeHistory":true,"startTimestamp":-1}"#),
+            Ok(OrderFilter {
+                device_code: "d".to_owned(),
+                include_history: Some(true),
+                start_timestamp: Some(-1),
+                end_timestamp: None,
+            })
+        );
+        let filter = read_all::<DashboardFilter>(r#"{"deviceCodes":["a","b"]}"#);
+        assert_eq!(filter.expect("a filter").device_codes, ["a", "b"]);
+    }
+
+    /// `REQ-7`, `REQ-8`.
+    #[test]
+    fn every_violation_is_listed_in_the_order_of_the_fields() {
+        assert_eq!(
+            read_all::<LoginRequest>(r#"{"password":1,"username":" "}"#),
+            Err(vec![("username", Fault::Blank), ("password", Fault::NotText)])
+        );
+        assert_eq!(
+            read_all::<OrderFilter>(
+                r#"{"endTimestamp":"x","startTimestamp":1.5,"includeHistory":0}"#
+            ),
+            Err(vec![
+                ("deviceCode", Fault::Blank),
+                ("includeHistory", Fault::NotFlag),
+                ("startTimestamp", Fault::NotInteger),
+                ("endTimestamp", Fault::NotInteger),
+            ])
+        );
+        assert_eq!(
+            read_all::<DeviceFilter>(r#"{"isOnline":2,"groupId":["x"]}"#),
+            Err(vec![("groupId", Fault::NotText), ("isOnline", Fault::NotZeroOrOne)])
+        );
+        assert_eq!(
+            read_all::<DashboardFilter>(r#"{"deviceCodes":[1],"groupId":{}}"#),
+            Err(vec![("groupId", Fault::NotText), ("deviceCodes", Fault::NotTexts)])
+        );
+    }
+
+    #[test]
+    fn a_type_that_is_no_request_is_an_error() {
+        assert!(read::<String>(Fields::default(), &mut Violations::default()).is_err());
+    }
+}
