@@ -9,9 +9,9 @@ use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_store::{Applied, ApplyError, WhenAbsent};
 
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outcome> {
     let format = match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Format::Toml,
         Some("json") => Format::Json,
@@ -21,25 +21,25 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
     let store = open::store(settings, WhenAbsent::Create).await?;
     let fleet = match fleet::parse(&text, format, store.zone()) {
         Ok(fleet) => fleet,
-        Err(faults) => return Ok(tell(file, &faults)),
+        Err(faults) => return Ok(print_faults(file, &faults)),
     };
     let by = ActedBy::command(Clock::System.now());
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied);
-            Ok(Done::All)
+            Ok(Outcome::Complete)
         }
-        Err(ApplyError::Faults(faults)) => Ok(tell(file, &faults)),
+        Err(ApplyError::Faults(faults)) => Ok(print_faults(file, &faults)),
         Err(ApplyError::Store(error)) => Err(error.into()),
     }
 }
 
-fn tell(file: &Path, faults: &[String]) -> Done {
+fn print_faults(file: &Path, faults: &[String]) -> Outcome {
     for fault in faults {
         eprintln!("{}: {fault}", file.display());
     }
     eprintln!("nothing was applied");
-    Done::InPart
+    Outcome::Partial
 }
 
 fn print(applied: &Applied) {

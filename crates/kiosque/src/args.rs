@@ -10,15 +10,15 @@ use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ServeFlags};
 
 const EXAMPLES: &str = "\
 Examples:
-  kiosque demo                                       a believable fleet, served, with calls to paste
-  kiosque apply fleet.toml --data /srv/kiosque       groups, accounts, products, devices
+  kiosque demo                                       serve a demonstration fleet
+  kiosque apply fleet.toml --data /srv/kiosque       create groups, accounts, products, devices
   kiosque import orders orders.ndjson --data /srv/kiosque
   kiosque import orders report.csv --map mapping.toml --data /srv/kiosque
   kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
 
-Every setting is a flag, a key of the configuration file (--config FILE, without the dashes in \
-front and with underscores inside), and a KIOSQUE_ variable; a flag goes before a variable, and \
-that before the file.";
+Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) and a key of the \
+configuration file (token_validity). Flags take precedence over variables, and variables over the \
+file.";
 
 /// The device and order query service of a vending-kiosk platform.
 #[derive(Debug, Parser)]
@@ -33,14 +33,14 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve a believable fleet, and print calls to paste.
+    /// Serve a demonstration fleet, and print example calls.
     #[command(after_help = "Examples:\n  kiosque demo\n  \
         kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31")]
     Demo {
-        /// The last day of its orders [default: today].
+        /// Last day of the fleet's orders [default: today].
         #[arg(long, value_name = "DATE")]
         today: Option<jiff::civil::Date>,
         #[command(flatten)]
@@ -50,68 +50,68 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
         kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443 \
         --tls-cert chain.pem --tls-key key.pem\n\n\
-        Without a certificate, a self-signed one is made in DIR/tls. A certificate that is renewed \
-        is taken up by itself, or at once on SIGHUP. \
-        SIGTERM and SIGINT stop it once what is under way has been answered.")]
+        Without a certificate, a self-signed one is created in DIR/tls. A renewed certificate is \
+        loaded within seconds, or at once on SIGHUP. \
+        On SIGTERM and SIGINT the server finishes open requests and exits.")]
     Serve {
         #[command(flatten)]
         serve: ServeFlags,
     },
     /// Create or change groups, accounts, products and devices.
     #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
-        What is named is created or changed, what is not named stays. \
-        A fault anywhere names its entry, and nothing is applied.")]
+        Creates or changes the entries of the file, and leaves all others as they are. \
+        If the file has errors, they are printed and nothing is applied.")]
     Apply {
-        /// A fleet, .toml or .json.
+        /// Fleet file, .toml or .json.
         fleet: PathBuf,
     },
-    /// Bring in what happened elsewhere.
+    /// Import orders or exchange rates.
     Import {
         #[command(subcommand)]
         what: ImportWhat,
     },
-    /// Make history of old orders: only includeHistory lists them afterwards.
+    /// Archive old orders: order lists show them with includeHistory only.
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
         kiosque archive --before 2026-01-01T00:00:00+01:00 --data /srv/kiosque\n\n\
-        May run beside the server. Order details and dashboards show history as before; \
-        nothing brings an order back from history."
+        May run while the server runs. Order details and dashboards still show archived orders. \
+        Archiving cannot be undone."
     )]
     Archive {
-        /// Orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in the
-        /// platform's zone.
+        /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in
+        /// the platform's time zone.
         #[arg(long, value_name = "TIME")]
         before: String,
     },
-    /// Recount what is kept as a count or a sum, and name each difference.
+    /// Recompute stored counts and sums, and print each difference.
     #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
-        Everything is recounted from the orders themselves; a server may run beside it. \
+        Everything is recomputed from the orders. The server may run meanwhile. \
         The exit status is 1 if there is a difference.")]
     Verify,
-    /// Copy the data to a file, consistently, beside a running server.
+    /// Write a consistent copy of the data to a file, while the server runs.
     #[command(
         after_help = "Examples:\n  kiosque backup /backups/monday.db --data /srv/kiosque\n\n\
-        The file must not exist yet; it appears when it is whole, and only its owner may read it. \
-        To restore it, make it the file kiosque.db of a folder that holds no other data. \
-        The certificate is not in it: it is in DIR/tls."
+        The file must not exist. It appears when it is complete, and only its owner may read it. \
+        To restore it, copy it as kiosque.db into a directory that holds no other data. \
+        The certificate is not included: it is in DIR/tls."
     )]
     Backup {
-        /// The file to make.
+        /// File to create.
         file: PathBuf,
     },
-    /// Take the data of a folder over into a PostgreSQL, sessions included.
+    /// Move the data of a directory to a PostgreSQL database, sessions included.
     #[command(after_help = "Examples:\n  \
         kiosque move --data /srv/kiosque --store postgres://kiosque@db1,db2/kiosque\n\n\
-        Stop the server first; the database must be empty. A move that was interrupted goes on \
-        where it was when it is repeated. At the end every table is counted and digested on both \
-        sides, group by group; from then on the folder is not opened any more.")]
+        Stop the server first; the database must be empty. An interrupted move resumes when the \
+        command is repeated. At the end, row counts and digests of every table are compared, \
+        group by group; from then on no command opens the directory.")]
     Move,
-    /// Print what the layout of the data needs elsewhere.
+    /// Print SQL statements to run on a database.
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
-        For a Citus cluster: first let `kiosque apply --store URL` make the tables, then \
-        distribute them with these statements, while they are small.")]
+        For a Citus cluster: create the tables with `kiosque apply --store URL`, then distribute \
+        them with these statements while they are small.")]
     Schema(Schema),
-    /// Create, list and revoke the keys that the operator's calls take.
+    /// Create, list and revoke keys for the operator's calls.
     OperatorKey {
         #[command(subcommand)]
         what: KeyWhat,
@@ -121,26 +121,26 @@ pub(crate) enum Command {
     Openapi,
 }
 
-/// What to do with a key.
+/// The commands on keys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyWhat {
-    /// Print a new key, once; only its digest is kept.
+    /// Create a key and print it, once; only its digest is stored.
     #[command(after_help = "Examples:\n  \
         kiosque operator-key create tills --data /srv/kiosque\n  \
         kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key\n\n\
-        A server that runs knows the key at once. Send it as `Authorization: Bearer KEY`.")]
+        A running server accepts the key at once. Send it as `Authorization: Bearer KEY`.")]
     Create {
-        /// What to call it; a name that was revoked may be used again.
+        /// Name of the key; the name of a revoked key may be used again.
         name: String,
-        /// What it may do, of orders, activity, fleet and audit [default: all of them].
+        /// Rights of the key, of orders, activity, fleet and audit [default: all].
         #[arg(long, value_name = "RIGHTS")]
         may: Option<Rights>,
     },
-    /// List every key that there ever was, the oldest first.
+    /// List all keys, revoked ones included, oldest first.
     #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
         kiosque operator-key list --json --data /srv/kiosque")]
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -148,36 +148,37 @@ pub(crate) enum KeyWhat {
     #[command(after_help = "Examples:\n  \
         kiosque operator-key revoke tills --data /srv/kiosque")]
     Revoke {
-        /// What it is called.
+        /// Name of the key.
         name: String,
     },
 }
 
-/// What to import.
+/// The kinds of imports.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportWhat {
-    /// Orders: NDJSON, or a CSV sales report through a mapping.
+    /// Import orders from NDJSON, or from a CSV sales report with a mapping.
     #[command(
         after_help = "Examples:\n  kiosque import orders orders.ndjson --data /srv/kiosque\n  \
         zcat orders.ndjson.gz | kiosque import orders - --data /srv/kiosque\n  \
         kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
-        May be repeated and may run beside the server. A line that is not valid is named, written \
-        with its reason to FILE.rejected.ndjson, and the rest is kept; the exit status is then 1."
+        May be repeated, and may run while the server runs. Invalid lines are printed, and written \
+        to FILE.rejected.ndjson with the reason; all others are imported. The exit status is 1 if \
+        a line was rejected."
     )]
     Orders {
-        /// The file, or - for standard input.
+        /// Input file, or - for standard input.
         file: PathBuf,
-        /// How the columns of a CSV report become orders.
+        /// Mapping from the columns of a CSV report to orders.
         #[arg(long, value_name = "MAP.toml")]
         map: Option<PathBuf>,
     },
-    /// Exchange rates: CSV with the columns date, currency, usd_per_unit.
+    /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.
     #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
-        A rate holds from its date until the next one of its currency. It counts for dashboards \
-        at once, for sales that are there already, too. A rate of the same date and currency is \
-        replaced. A fault anywhere names its line, and nothing is imported.")]
+        A rate is valid from its date until the next one of its currency. Dashboards use it at \
+        once, for sales that are stored already, too. A rate of the same date and currency is \
+        replaced. If the file has errors, they are printed and nothing is imported.")]
     Rates {
-        /// The file.
+        /// Input file.
         file: PathBuf,
     },
 }

@@ -11,32 +11,33 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::CopyBar;
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Outcome> {
     if settings.common.store.is_some() {
         bail!(
-            "a PostgreSQL is backed up by its own tools: pg_basebackup with archived WAL for a \
-             point in time, or pg_dump (docs/scale-out.md)"
+            "back up a PostgreSQL database with its own tools: pg_basebackup and archived WAL for \
+             point-in-time recovery, or pg_dump (docs/scale-out.md)"
         );
     }
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let stopped = stopped()?;
+    let stopped = stop_flag()?;
     let bar = CopyBar::new();
-    let told = move |copied: Copied| {
+    let on_progress = move |copied: Copied| {
         bar.show(copied);
         match stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let made = store.backup(file.clone(), told).await?;
+    let made = store.backup(file.clone(), on_progress).await?;
     println!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display());
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }
 
-/// Becomes true when somebody wants it to end: what is half written is removed first.
-fn stopped() -> anyhow::Result<Arc<AtomicBool>> {
+/// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the
+/// program exits.
+fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stopped = Arc::new(AtomicBool::new(false));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,4 +1,4 @@
-//! `kiosque demo`: a believable fleet with sixty days of orders, served, with calls to paste.
+//! `kiosque demo`: creates a fleet with sixty days of orders, serves it and prints example calls.
 
 pub(crate) mod fleet;
 mod kiosks;
@@ -24,48 +24,52 @@ use kiosque_store::{Store, WhenAbsent};
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{Done, open, serve};
+use crate::{Outcome, open, serve};
 
-/// The note that marks data as the demo's own, with the day it ends on.
+/// Metadata entry that marks the data as a demo's, with its edition and last day.
 const NOTE: &str = "demo";
+/// Value of the entry while the data is incomplete.
 const BUILDING: &str = "being made";
-/// What a demo holds; another edition is made anew.
+/// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 2;
 const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
-pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Outcome> {
     if settings.common.store.is_some() {
-        bail!("a demo keeps its data in a folder: leave --store out");
+        bail!("a demo keeps its data in a directory: remove --store");
     }
     let folder = settings.common.data.clone().map_or_else(default_folder, Ok)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let server = settings.server()?;
     refuse_others(&folder, &settings).await?;
-    // The address before the data: a demo that is being served there keeps what it serves.
+    // Binding comes first: it fails if a demo is being served there, and the data stays intact.
     let entrance = serve::listen(&folder, &settings.serve).await?;
     if settings.gives("operator_listen") {
-        eprintln!("warning: a demo has no operator's listener; operator_listen is ignored");
+        eprintln!("warning: a demo has no operator listener; operator_listen is ignored");
     }
     let store = filled(&folder, &settings, today).await?;
     print_calls(&format!("https://{}/v8", entrance.listener.address()?), &entrance.identity)?;
     serve::serve(vec![entrance.listener], store, server).await?;
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }
 
-/// A fixed folder, so that the next demo finds what this one made.
+/// Returns a fixed directory of the user, so that the next demo finds the data of this one.
 fn default_folder() -> anyhow::Result<PathBuf> {
     let base =
         std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|base| base.is_absolute());
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
-    let base = base.or_else(home).context("no HOME; give the demo a folder with --data DIR")?;
+    let base = base.or_else(home).context("HOME is not set; choose a directory with --data DIR")?;
     Ok(base.join("kiosque-demo"))
 }
 
-/// Data that no demo made is left alone, and nothing is put beside it.
+/// Fails if the directory holds data that is not a demo's.
 async fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()> {
     let there = folder.join(DATA_FILES[0]).is_file();
     if there && opened(folder, settings).await?.note(NOTE).await?.is_none() {
-        bail!("{} holds data that no demo made; it is left alone", folder.display());
+        bail!(
+            "{} holds data that is not a demo's; choose another directory with --data DIR",
+            folder.display()
+        );
     }
     Ok(())
 }
@@ -75,7 +79,7 @@ async fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
     open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait).await
 }
 
-/// The demo's data, made now unless it is there and ends on the right day.
+/// Opens the demo's data; generates it first, unless it is there and ends on the right day.
 async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
     let store = opened(folder, settings).await?;
     let now = Clock::System.now();
@@ -94,7 +98,7 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
     }
     let store = opened(folder, settings).await?;
     store.set_note(NOTE, BUILDING).await?;
-    // Today is not over yet; any other day is.
+    // Today's orders end now; other days are complete.
     let until = if day == real_today { now } else { UnixMs::MAX };
     fill(&store, day, until).await?;
     store.set_note(NOTE, &note).await?;
@@ -103,7 +107,7 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
 
 async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     let clock = Clock::System;
-    // The kiosks stood there before they sold anything.
+    // The devices are created before their first orders.
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
     let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
@@ -117,7 +121,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Follows the filling; what is made here is never rejected.
+/// Shows the progress; a rejection of a generated order is an error.
 struct Filling(ImportBar);
 
 impl Watch for Filling {

@@ -14,33 +14,33 @@ use kiosque_store::WhenAbsent;
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-/// Rejections told on stderr; the file has them all.
-const TOLD_MAX: u64 = 50;
+/// Most rejections printed on stderr; the file has all.
+const PRINTED_MAX: u64 = 50;
 
 pub(crate) async fn run(
     settings: &Settings,
     file: &Path,
     map: Option<&Path>,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Outcome> {
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
     let store = open::store(settings, WhenAbsent::Create).await?;
-    let mut told = Told::new(rejected_path(file))?;
+    let mut reporter = Reporter::new(rejected_path(file))?;
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
-            import_ndjson(&store, &Clock::System, input, &mut told).await
+            import_ndjson(&store, &Clock::System, input, &mut reporter).await
         }
-        Some(mapping) => import_report(&store, &Clock::System, input, mapping, &mut told).await,
+        Some(mapping) => import_report(&store, &Clock::System, input, mapping, &mut reporter).await,
     };
-    let told_all = told.finish();
+    let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
     store.record_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
-    told_all?;
-    Ok(if imported.rejected == 0 { Done::All } else { Done::InPart })
+    reported?;
+    Ok(if imported.rejected == 0 { Outcome::Complete } else { Outcome::Partial })
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {
@@ -66,10 +66,10 @@ fn rejected_path(file: &Path) -> PathBuf {
 
 fn print(imported: &Imported) {
     for key in &imported.unknown_keys {
-        eprintln!("warning: key {key} means nothing here and was ignored");
+        eprintln!("warning: unknown key {key} was ignored");
     }
-    for (what, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
-        eprintln!("{rows} rows were left out: {what}");
+    for (reason, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
+        eprintln!("{rows} rows were skipped: {reason}");
     }
     println!(
         "{} accepted, {} updated, {} unchanged, {} rejected",
@@ -77,44 +77,44 @@ fn print(imported: &Imported) {
     );
 }
 
-/// Follows an import on stderr, and writes what is rejected to a file of its own.
-struct Told {
+/// Shows the progress of an import, prints rejections and writes them to a file.
+struct Reporter {
     bar: ImportBar,
     path: PathBuf,
     file: Option<BufWriter<File>>,
     count: u64,
 }
 
-impl Told {
-    /// What an earlier run rejected is no longer true.
-    fn new(path: PathBuf) -> anyhow::Result<Told> {
+impl Reporter {
+    /// Removes the file of an earlier run: its rejections may be fixed by now.
+    fn new(path: PathBuf) -> anyhow::Result<Reporter> {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| path.display().to_string());
             }
             _ => {}
         }
-        Ok(Told { bar: ImportBar::new(), path, file: None, count: 0 })
+        Ok(Reporter { bar: ImportBar::new(), path, file: None, count: 0 })
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
         self.bar.finish();
         if let Some(mut file) = self.file.take() {
             file.flush().with_context(|| self.path.display().to_string())?;
-            if self.count > TOLD_MAX {
-                eprintln!("… and {} more", self.count - TOLD_MAX);
+            if self.count > PRINTED_MAX {
+                eprintln!("… and {} more", self.count - PRINTED_MAX);
             }
-            eprintln!("what was rejected is in {}", self.path.display());
+            eprintln!("rejected lines are in {}", self.path.display());
         }
         Ok(())
     }
 }
 
-impl Watch for Told {
+impl Watch for Reporter {
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()> {
         self.count += 1;
-        if self.count <= TOLD_MAX {
-            self.bar.say(&rejected.told());
+        if self.count <= PRINTED_MAX {
+            self.bar.print(&rejected.told());
         }
         let file = match &mut self.file {
             Some(file) => file,

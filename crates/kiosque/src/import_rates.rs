@@ -11,9 +11,9 @@ use kiosque_server::ingest::csv::{RatesError, read_rates};
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outcome> {
     let input = File::open(file).with_context(|| file.display().to_string())?;
     let rates = match read_rates(input) {
         Ok(rates) => rates,
@@ -22,14 +22,14 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Done
                 eprintln!("{}: {fault}", file.display());
             }
             eprintln!("nothing was imported");
-            return Ok(Done::InPart);
+            return Ok(Outcome::Partial);
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
     let store = open::store(settings, WhenAbsent::Create).await?;
     let act = Act::RatesImported { rates: rates.len() };
-    let tally = store.set_rates(rates).await?;
-    println!("rates: {tally}");
+    let changes = store.set_rates(rates).await?;
+    println!("rates: {changes}");
     store.record_act(act, ActedBy::command(Clock::System.now())).await?;
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }

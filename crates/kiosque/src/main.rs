@@ -1,8 +1,8 @@
 //! `kiosque`: the device and order query service of a vending-kiosk platform.
 //!
-//! stdout is data, stderr is talk, and the exit status is 0 only when all was done.
+//! Data goes to stdout and messages to stderr; the exit status is 0 only if the command completed.
 
-/// A request makes and frees some hundred small pieces, on threads that come and go.
+/// Serving a request makes about a hundred small, short-lived allocations, on several threads.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -31,47 +31,47 @@ use clap::Parser;
 use args::{Cli, Command, ImportWhat};
 use settings::Settings;
 
-/// Whether all was done.
-enum Done {
-    /// All of it.
-    All,
-    /// Some was refused or found wrong, and has been told.
-    InPart,
+/// How a command ended without an error.
+enum Outcome {
+    /// Everything was done.
+    Complete,
+    /// Some input was rejected, or the data has faults; messages name them.
+    Partial,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli) {
-        Ok(Done::All) => ExitCode::SUCCESS,
-        Ok(Done::InPart) => ExitCode::FAILURE,
+        Ok(Outcome::Complete) => ExitCode::SUCCESS,
+        Ok(Outcome::Partial) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("kiosque: {}", told(&error));
+            eprintln!("kiosque: {}", describe(&error));
             ExitCode::FAILURE
         }
     }
 }
 
-/// An error and its causes, on one line; some errors tell their cause already.
-fn told(error: &anyhow::Error) -> String {
-    let mut told = String::new();
+/// Returns an error and its causes on one line. A cause that ends the text already is not repeated.
+fn describe(error: &anyhow::Error) -> String {
+    let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        if told.is_empty() {
-            told = cause;
-        } else if !told.ends_with(&cause) {
-            told = format!("{told}: {cause}");
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
         }
     }
-    told
+    text
 }
 
-fn run(cli: Cli) -> anyhow::Result<Done> {
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let settings = Settings::new(cli.given(), cli.config.as_deref())?;
     start_log(&settings)?;
-    let runtime = tokio::runtime::Runtime::new().context("no threads to work with")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
     runtime.block_on(dispatch(cli.command, settings))
 }
 
-async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Done> {
+async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Outcome> {
     match command {
         Command::Demo { today, .. } => demo::run(settings, today).await,
         Command::Serve { .. } => serve::run(settings).await,
@@ -96,7 +96,7 @@ fn start_log(settings: &Settings) -> anyhow::Result<()> {
     use std::io::IsTerminal;
     let filter = settings.common.log.as_str();
     let filter: tracing_subscriber::EnvFilter =
-        filter.parse().with_context(|| format!("log: {filter:?} is no filter"))?;
+        filter.parse().with_context(|| format!("log: {filter:?} is not a log filter"))?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -6,11 +6,11 @@ use kiosque_store::{MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
     let address = settings.common.store.as_ref();
-    let address = address.context("--store URL is needed: the database to move to")?;
+    let address = address.context("--store URL is required: the database to move to")?;
     let folder = open::folder(settings)?;
     let from =
         open::end_of_move(StoreLocation::Folder(&folder), settings, None, WhenAbsent::Refuse);
@@ -19,16 +19,16 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
     let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create).await;
     let to = to.context("--store")?;
     let bar = MoveBar::new();
-    let told = move |moving: MoveProgress| bar.show(moving);
-    let moved = from.move_to(&to, Clock::System.now(), told).await?;
+    let on_progress = move |moving: MoveProgress| bar.show(moving);
+    let moved = from.move_to(&to, Clock::System.now(), on_progress).await?;
     println!(
         "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \
          the same on both sides in each of {} groups",
         moved.rows, moved.already, moved.orders, moved.sessions, moved.groups
     );
     eprintln!(
-        "serve it with --store; {} stays as it is, and is not opened again",
+        "serve the data with --store from now on; {} is unchanged and will not be opened again",
         folder.display()
     );
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }

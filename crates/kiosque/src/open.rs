@@ -12,46 +12,45 @@ use kiosque_store::{Error, OpenOptions, Store, StoreLocation, WhenAbsent};
 
 use crate::settings::Settings;
 
-/// How long a command waits for its turn; longer than a request does, for nobody is kept waiting.
+/// How long a command waits for the store: longer than a request, which has a client waiting.
 const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
-/// How long a command waits for a database that does not answer: one that fails over is back by
-/// then.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(3);
-/// How often a database that does not answer is asked again.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
+/// How long a command retries a database that cannot be reached: long enough for a failover.
+const COMMAND_RETRIES_FOR: Duration = Duration::from_secs(3);
+/// Interval between attempts to reach a database.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The folder that `--data` names.
+/// Returns the directory that `--data` names.
 pub(crate) fn folder(settings: &Settings) -> anyhow::Result<PathBuf> {
     settings
         .common
         .data
         .clone()
-        .context("--data DIR is needed: the folder that holds the data (or KIOSQUE_DATA)")
+        .context("--data DIR is required: the directory that holds the data (or KIOSQUE_DATA)")
 }
 
-/// Opens the data for a command that is no server.
+/// Opens the data for a command other than a server.
 pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyhow::Result<Store> {
     if settings.common.store.is_some() {
-        let patience = Patience::Until(Instant::now() + COMMAND_PATIENCE);
-        return database(settings, when_absent, COMMAND_WAIT, patience).await;
+        let retry = Retry::Until(Instant::now() + COMMAND_RETRIES_FOR);
+        return database(settings, when_absent, COMMAND_WAIT, retry).await;
     }
     store_in(&folder(settings)?, settings, when_absent, COMMAND_WAIT).await
 }
 
-/// Opens the data for a server, waiting for a database that does not answer yet.
+/// Opens the data for a server, and waits for a database that cannot be reached yet.
 pub(crate) async fn store_to_serve(
     folder: &Path,
     settings: &Settings,
     wait: Duration,
 ) -> anyhow::Result<Store> {
     match settings.common.store {
-        Some(_) => database(settings, WhenAbsent::Create, wait, Patience::Endless).await,
+        Some(_) => database(settings, WhenAbsent::Create, wait, Retry::Forever).await,
         None => store_in(folder, settings, WhenAbsent::Create, wait).await,
     }
 }
 
-/// Opens one end of a move: of its zone, or the recorded one.
+/// Opens the source or the target of a move. `None` means the recorded time zone.
 pub(crate) async fn end_of_move(
     place: StoreLocation<'_>,
     settings: &Settings,
@@ -64,7 +63,7 @@ pub(crate) async fn end_of_move(
     Ok(Store::open_unsettled(&opening).await?)
 }
 
-/// Opens the data of a folder.
+/// Opens the data of a directory, creating it if `when_absent` says so.
 pub(crate) async fn store_in(
     folder: &Path,
     settings: &Settings,
@@ -78,39 +77,39 @@ pub(crate) async fn store_in(
     opened.with_context(|| folder.display().to_string())
 }
 
-/// How long to wait for a database that does not answer.
-enum Patience {
+/// How long to retry a database that cannot be reached.
+enum Retry {
     Until(Instant),
-    Endless,
+    Forever,
 }
 
 async fn database(
     settings: &Settings,
     when_absent: WhenAbsent,
     wait: Duration,
-    patience: Patience,
+    retry: Retry,
 ) -> anyhow::Result<Store> {
-    let address = settings.common.store.as_ref().context("--store URL is needed")?;
+    let address = settings.common.store.as_ref().context("--store URL is required")?;
     let place = address.location();
-    let mut told = None;
+    let mut printed = None;
     loop {
         let error = match open(place, settings, when_absent, wait).await? {
             Ok(store) => return Ok(store),
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
             Err(error) => return Err(error).context("--store"),
         };
-        if matches!(patience, Patience::Until(ends) if Instant::now() >= ends) {
+        if matches!(retry, Retry::Until(ends) if Instant::now() >= ends) {
             return Err(error).context("--store");
         }
-        let why = match error {
-            Error::Unreachable(why) => why,
+        let reason = match error {
+            Error::Unreachable(reason) => reason,
             error => error.to_string(),
         };
-        if told.as_ref() != Some(&why) {
-            eprintln!("waiting for the database: {why}");
-            told = Some(why);
+        if printed.as_ref() != Some(&reason) {
+            eprintln!("waiting for the database: {reason}");
+            printed = Some(reason);
         }
-        tokio::time::sleep(ASK_AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 

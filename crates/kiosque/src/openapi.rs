@@ -1,8 +1,8 @@
 //! `kiosque openapi`
 
-use crate::Done;
+use crate::Outcome;
 
-pub(crate) fn run() -> anyhow::Result<Done> {
+pub(crate) fn run() -> anyhow::Result<Outcome> {
     println!("{}", serde_json::to_string_pretty(&kiosque_server::openapi::document())?);
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::args::KeyWhat;
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Outcome> {
     match what {
         KeyWhat::Create { name, may } => {
             let store = open::store(settings, WhenAbsent::Create).await?;
@@ -26,21 +26,24 @@ pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Do
             revoke(&store, parsed(name)?).await?;
         }
     }
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }
 
 fn parsed(name: String) -> anyhow::Result<KeyName> {
     KeyName::parse(name).context("the key's name")
 }
 
-/// Prints the key alone, once: nobody can tell it again.
+/// Prints the key alone on a line. It cannot be printed again: only its digest is stored.
 async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<()> {
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     let holder = KeyHolder { name: name.clone(), rights };
     match store.create_key(holder, key.digest(), Clock::System.now()).await? {
         CreatedKey::Created => println!("{}", key.reveal()),
         CreatedKey::NameTaken(since) => {
-            bail!("a key is called {name} since {}; revoke it, or choose another name", told(since))
+            bail!(
+                "a key named {name} exists since {}; revoke it, or choose another name",
+                rfc3339(since)
+            )
         }
     }
     Ok(())
@@ -49,7 +52,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     match store.revoke_key(name.clone(), Clock::System.now()).await? {
         RevokedKey::Revoked => println!("revoked {name}"),
-        RevokedKey::Unknown => bail!("no live key is called {name}"),
+        RevokedKey::Unknown => bail!("there is no active key named {name}"),
     }
     Ok(())
 }
@@ -57,9 +60,9 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
 fn print_table(keys: &[KeyEntry]) {
     let mut rows = vec![["NAME", "RIGHTS", "CREATED", "REVOKED"].map(str::to_owned)];
     rows.extend(keys.iter().map(|key| {
-        let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), told);
+        let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), rfc3339);
         let holder = &key.holder;
-        [holder.name.to_string(), holder.rights.to_string(), told(key.created_at), revoked]
+        [holder.name.to_string(), holder.rights.to_string(), rfc3339(key.created_at), revoked]
     }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let [name, rights, created] = [0, 1, 2].map(|column| width(column).unwrap_or_default());
@@ -80,8 +83,8 @@ fn print_json(keys: &[KeyEntry]) {
     println!("{}", keys.collect::<serde_json::Value>());
 }
 
-/// RFC 3339, to the second.
-fn told(at: UnixMs) -> String {
+/// Formats a time as RFC 3339, to the second.
+fn rfc3339(at: UnixMs) -> String {
     let second = Timestamp::from_second(at.0.div_euclid(1_000));
     second.map_or_else(|_| at.0.to_string(), |second| second.to_string())
 }

@@ -1,10 +1,10 @@
-//! Bars on long work, when somebody is looking.
+//! Progress bars. They are hidden when stderr is not a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kiosque_server::ingest::import::Progress;
 use kiosque_store::{Copied, MoveProgress, MoveStep};
 
-/// A bar that follows an import; hidden when stderr is no terminal.
+/// The progress of an import.
 pub(crate) struct ImportBar(ProgressBar);
 
 impl ImportBar {
@@ -31,8 +31,8 @@ impl ImportBar {
         }
     }
 
-    /// Says something without tearing the bar.
-    pub(crate) fn say(&self, text: &str) {
+    /// Prints a line above the bar.
+    pub(crate) fn print(&self, text: &str) {
         self.0.suspend(|| eprintln!("{text}"));
     }
 
@@ -41,7 +41,7 @@ impl ImportBar {
     }
 }
 
-/// A bar that follows a copy of the data; hidden when stderr is no terminal, and gone when dropped.
+/// The progress of a backup; cleared when dropped.
 pub(crate) struct CopyBar(ProgressBar);
 
 impl CopyBar {
@@ -66,7 +66,7 @@ impl Drop for CopyBar {
     }
 }
 
-/// A bar that follows a move; hidden when stderr is no terminal, and gone when dropped.
+/// The progress of a move; cleared when dropped.
 pub(crate) struct MoveBar(ProgressBar);
 
 impl MoveBar {

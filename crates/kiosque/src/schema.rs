@@ -3,20 +3,20 @@
 use anyhow::bail;
 use clap::Args;
 
-use crate::Done;
+use crate::Outcome;
 
-/// What to print of the layout.
+/// The statements to print.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Schema {
-    /// The statements that distribute the tables over the workers of a Citus cluster.
+    /// Statements that distribute the tables over the workers of a Citus cluster.
     #[arg(long)]
     citus: bool,
 }
 
-pub(crate) fn run(schema: Schema) -> anyhow::Result<Done> {
+pub(crate) fn run(schema: Schema) -> anyhow::Result<Outcome> {
     if !schema.citus {
-        bail!("say what to print: --citus");
+        bail!("choose the statements to print: --citus");
     }
     print!("{}", kiosque_store::citus_statements());
-    Ok(Done::All)
+    Ok(Outcome::Complete)
 }

@@ -18,88 +18,88 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::settings::{ServeSettings, Settings};
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-/// How often the certificate's files are looked at.
-const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
-/// How often what has become old is archived, when it is at all, and the audit trail purged.
-const TIDY_EVERY: Duration = Duration::from_secs(3_600);
-/// How often the clock is held against the database's.
-const CLOCK_EVERY: Duration = Duration::from_secs(1);
-/// How often refused logins are written to the audit trail, all in one transaction.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which the certificate's files are checked for changes.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3_600);
+/// Interval at which the clock is compared with the database's.
+const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which refused logins are written to the audit trail, in one transaction.
+const REFUSED_LOGINS_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(settings: Settings) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: Settings) -> anyhow::Result<Outcome> {
     let folder = open::folder(&settings)?;
     let server = settings.server()?;
     let store = open::store_to_serve(&folder, &settings, server.limits.store_wait).await?;
-    let entrance = listen(&folder, &settings.serve).await?;
-    let operator = listen_to_operator(&entrance, &settings.serve).await?;
-    eprintln!("kiosque serves https://{}/v8", entrance.listener.address()?);
+    let gateway = listen(&folder, &settings.serve).await?;
+    let operator = listen_to_operator(&gateway, &settings.serve).await?;
+    eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
-    serve(vec![entrance.listener, operator], store, server).await?;
-    Ok(Done::All)
+    serve(vec![gateway.listener, operator], store, server).await?;
+    Ok(Outcome::Complete)
 }
 
-/// Where integrators come in, and what is shown there.
-pub(crate) struct Entrance {
+/// The integrators' listener and its certificate.
+pub(crate) struct Gateway {
     pub(crate) listener: Listener,
     pub(crate) identity: Identity,
     certificate: Arc<Certificate>,
 }
 
-/// Binds the address, and says which certificate is shown there.
-pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::Result<Entrance> {
+/// Opens or creates the certificate, and binds the integrators' address.
+pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::Result<Gateway> {
     let identity = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
         (None, None) => tls::self_signed(folder, Clock::System.now())?,
-        _ => bail!("--tls-cert and --tls-key go together"),
+        _ => bail!("--tls-cert and --tls-key must be given together"),
     };
     let certificate = Certificate::open(identity.clone())?;
-    follow(Arc::clone(&certificate))?;
+    reload_on_change(Arc::clone(&certificate))?;
     let address = settings.listen;
     let listener = Listener::bind(Audience::Gateway, address, Arc::clone(&certificate)).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-    Ok(Entrance { listener, identity, certificate })
+    Ok(Gateway { listener, identity, certificate })
 }
 
-/// Binds the operator's address, with the certificate of the entrance.
+/// Binds the operator's address, with the same certificate.
 async fn listen_to_operator(
-    entrance: &Entrance,
+    gateway: &Gateway,
     settings: &ServeSettings,
 ) -> anyhow::Result<Listener> {
     let address = settings.operator_listen;
     let listener =
-        Listener::bind(Audience::Operator, address, Arc::clone(&entrance.certificate)).await;
+        Listener::bind(Audience::Operator, address, Arc::clone(&gateway.certificate)).await;
     listener.with_context(|| {
         format!("cannot listen on {address} for the operator (see --operator-listen)")
     })
 }
 
-/// Reads the certificate again when its files change, and on SIGHUP.
-fn follow(certificate: Arc<Certificate>) -> anyhow::Result<()> {
+/// Reloads the certificate when its files change, and on SIGHUP.
+fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
-        let asked = Notify::new();
-        let listening = async {
+        let reload = Notify::new();
+        let on_hangup = async {
             while hangup.recv().await.is_some() {
-                asked.notify_one();
+                reload.notify_one();
             }
         };
-        tokio::join!(certificate.follow(CERTIFICATE_EVERY, &asked), listening)
+        tokio::join!(certificate.follow(CERTIFICATE_CHECK_INTERVAL, &reload), on_hangup)
     });
     Ok(())
 }
 
-/// Serves until a signal says stop and what was under way has been answered.
+/// Serves until SIGTERM or SIGINT, and then until open requests are finished.
 pub(crate) async fn serve(
     listeners: Vec<Listener>,
     store: Store,
     settings: kiosque_server::Settings,
 ) -> anyhow::Result<()> {
-    // Each connection is a file; the usual soft limit is far below what is served here.
+    // Each connection takes a file descriptor; the usual soft limit is far below `connections_max`.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(cause = %error, "the limit of open files stays as it is");
+        tracing::warn!(cause = %error, "the limit of open files cannot be raised");
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let retention = settings.audit_retention;
@@ -113,7 +113,7 @@ pub(crate) async fn serve(
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: what is under way is answered first");
+        tracing::info!("stopping: finishing open requests");
         stopper.now();
     });
     if let Some(age) = archive_after {
@@ -122,31 +122,32 @@ pub(crate) async fn serve(
     tokio::spawn(purge_regularly(store.clone(), retention));
     tokio::spawn(watch_clock(store.clone()));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
-    let for_operator = operators_threads()?;
+    let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for listener in listeners {
         let threads = match listener.door() {
             Audience::Gateway => Handle::current(),
-            Audience::Operator => for_operator.handle().clone(),
+            Audience::Operator => operator_runtime.handle().clone(),
         };
         serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
     }
-    app.keep_trail(TELL_EVERY, serving.join_all()).await;
+    app.keep_trail(REFUSED_LOGINS_INTERVAL, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
-    // Waits for what is still being stored.
-    Ok(tokio::task::spawn_blocking(|| drop(for_operator)).await?)
+    // Waits for orders that are still being stored.
+    Ok(tokio::task::spawn_blocking(|| drop(operator_runtime)).await?)
 }
 
-/// Threads for the operator's calls alone: streams of orders keep theirs busy, and who asks for a
-/// page does not wait behind them.
-fn operators_threads() -> io::Result<Runtime> {
+/// Returns a runtime for the operator's calls. Streams of orders keep its threads busy, and
+/// integrators' requests do not wait behind them.
+fn operator_runtime() -> io::Result<Runtime> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads = runtime::Builder::new_multi_thread();
     threads.worker_threads((cores / 2).max(1)).thread_name("operator").enable_all().build()
 }
 
-/// A node whose clock is off would let sessions live on that have ended, or end those that stand.
+/// Logs when the clock differs too much from the database's. Such a node would honour expired
+/// sessions or end valid ones, so it answers no request that needs a session.
 async fn watch_clock(store: Store) {
     let mut was_off = false;
     while let Some(clock) = store.check_clock(Clock::System.now()) {
@@ -154,11 +155,11 @@ async fn watch_clock(store: Store) {
             let ahead_ms = clock.ahead_ms;
             tracing::error!(
                 ahead_ms,
-                "the clock is off the database's: no session is answered for"
+                "the clock differs too much from the database's; requests with a session fail"
             );
         }
         was_off = clock.is_off;
-        tokio::time::sleep(CLOCK_EVERY).await;
+        tokio::time::sleep(CLOCK_CHECK_INTERVAL).await;
     }
 }
 
@@ -184,7 +185,7 @@ async fn archive_regularly(store: Store, age: Duration) {
             Ok(_) => {}
             Err(error) => tracing::error!(cause = %error, "archiving failed"),
         }
-        tokio::time::sleep(TIDY_EVERY).await;
+        tokio::time::sleep(HOUSEKEEPING_INTERVAL).await;
     }
 }
 
@@ -201,10 +202,10 @@ async fn purge_regularly(store: Store, retention: Duration) {
     loop {
         match store.purge_audit(ago(retention)).await {
             Ok(0) => {}
-            Ok(entries) => tracing::info!(entries, "the audit trail was purged of what is old"),
+            Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
-        tokio::time::sleep(TIDY_EVERY).await;
+        tokio::time::sleep(HOUSEKEEPING_INTERVAL).await;
     }
 }
 

@@ -3,9 +3,9 @@
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{Done, open};
+use crate::{Outcome, open};
 
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let verified = store.verify().await?;
     for difference in &verified.differences {
@@ -16,11 +16,11 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Done> {
     match verified.differences.len() {
         0 => {
             println!("verified: {recounted}, no difference");
-            Ok(Done::All)
+            Ok(Outcome::Complete)
         }
         differences => {
             println!("verified: {recounted}, {differences} differences");
-            Ok(Done::InPart)
+            Ok(Outcome::Partial)
         }
     }
 }

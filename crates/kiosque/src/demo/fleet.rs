@@ -1,4 +1,4 @@
-//! The demonstration fleet, always the same: groups, accounts, products and filled devices.
+//! The demonstration fleet: fixed groups, accounts, products and stocked devices.
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry};
 use kiosque_model::money::{Currency, Minor};
@@ -10,35 +10,35 @@ use super::sites::{
     AIRPORT_GROUP, HARBOR_GROUP, LAKESIDE_GROUP, METROPOLE_GROUP, SITES, TOKYO_GROUP,
 };
 
-/// The device that was taken out of service: it leaves device pages, its orders stay.
+/// The disabled device: device pages leave it out, and its orders remain.
 const OUT_OF_SERVICE: &str = "LKS-009";
 
-/// An account of the demonstration and what can be seen with it.
+/// An account of the demonstration.
 #[derive(Debug)]
 pub(crate) struct DemoAccount {
-    /// What it logs in with.
+    /// Login name.
     pub(crate) login_name: &'static str,
-    /// Its password.
+    /// Password.
     pub(crate) password: &'static str,
-    /// What it shows, in a sentence.
+    /// A sentence on the behaviour that it demonstrates.
     pub(crate) shows: &'static str,
     display_name: &'static str,
     groups: &'static [&'static str],
-    can: Can,
+    access: Access,
 }
 
-/// What an account is allowed.
+/// The access of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Can {
-    CallTheApi,
-    NotCallTheApi,
-    NotLogIn,
+enum Access {
+    Api,
+    NoApi,
+    Disabled,
 }
 
-/// A device of the default group of the first account, for a call to paste.
+/// A device of the first account's default group, for the example calls.
 pub(crate) const FIRST_DEVICE: &str = "HBR-001";
 
-/// Every account; the first is the one to start with.
+/// All accounts; the example calls use the first.
 pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
     DemoAccount {
         login_name: "demo",
@@ -46,7 +46,7 @@ pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
         shows: "switches between three groups (USD, EUR, JPY); a fourth is deactivated and refused",
         display_name: "Demonstration",
         groups: &[HARBOR_GROUP, METROPOLE_GROUP, TOKYO_GROUP, AIRPORT_GROUP],
-        can: Can::CallTheApi,
+        access: Access::Api,
     },
     DemoAccount {
         login_name: "campus",
@@ -54,7 +54,7 @@ pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
         shows: "has a single group; every other one is out of its scope",
         display_name: "Lakeside bookkeeping",
         groups: &[LAKESIDE_GROUP],
-        can: Can::CallTheApi,
+        access: Access::Api,
     },
     DemoAccount {
         login_name: "office",
@@ -62,7 +62,7 @@ pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
         shows: "is refused, because third-party API access is off",
         display_name: "Harbor front desk",
         groups: &[HARBOR_GROUP],
-        can: Can::NotCallTheApi,
+        access: Access::NoApi,
     },
     DemoAccount {
         login_name: "former",
@@ -70,7 +70,7 @@ pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
         shows: "is refused like an unknown name, because it is disabled",
         display_name: "Former partner",
         groups: &[METROPOLE_GROUP, TOKYO_GROUP],
-        can: Can::NotLogIn,
+        access: Access::Disabled,
     },
     DemoAccount {
         login_name: "newcomer",
@@ -78,11 +78,11 @@ pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
         shows: "is refused, because no group is assigned to it yet",
         display_name: "Newcomer",
         groups: &[],
-        can: Can::CallTheApi,
+        access: Access::Api,
     },
 ];
 
-/// The fleet.
+/// Returns the fleet.
 pub(crate) fn fleet() -> Fleet {
     Fleet {
         groups: groups(),
@@ -112,8 +112,8 @@ fn account(account: &DemoAccount) -> AccountEntry {
         login_name: LoginName::parse(account.login_name).expect("the tables hold ids"),
         display_name: Some(account.display_name.to_owned()),
         password: Some(Password::Clear(account.password.to_owned())),
-        third_party_api: Some(account.can != Can::NotCallTheApi),
-        enabled: Some(account.can != Can::NotLogIn),
+        third_party_api: Some(account.access != Access::NoApi),
+        enabled: Some(account.access != Access::Disabled),
         groups: Some(account.groups.iter().copied().map(group_id).collect()),
     }
 }

@@ -1,5 +1,5 @@
-//! The kiosks of the demonstration fleet with what is in their aisles: the fleet tells of them,
-//! and orders are sold from them.
+//! The kiosks of the demonstration fleet and the stock of their aisles. The fleet's devices and the
+//! orders derive from them.
 
 use kiosque_model::DeviceCode;
 use kiosque_model::fleet::Aisle;
@@ -9,25 +9,25 @@ use super::products::Product;
 use super::random::Random;
 use super::sites::{SITES, Site, Stand};
 
-/// Aisles side by side in a layer.
-const ACROSS: u32 = 6;
+/// Aisles of a layer.
+const AISLES_PER_LAYER: u32 = 6;
 
-/// A kiosk, filled.
+/// A stocked kiosk.
 #[derive(Debug)]
 pub(super) struct Kiosk {
-    /// Its number in the fleet, from 0.
+    /// Number in the fleet, from 0.
     pub(super) number: u32,
-    /// The site it belongs to.
+    /// The site that it belongs to.
     pub(super) site: &'static Site,
-    /// Where it stands and how it is built.
+    /// Its location and model.
     pub(super) stand: &'static Stand,
     /// Its `deviceCode`.
     pub(super) code: DeviceCode,
-    /// Its aisles with the product in each.
+    /// Aisles, each with its product.
     pub(super) aisles: Vec<(Aisle, &'static Product)>,
 }
 
-/// Every kiosk, in the order of [`SITES`].
+/// Returns all kiosks, in the order of [`SITES`].
 pub(super) fn kiosks() -> Vec<Kiosk> {
     let stands = SITES.into_iter().flat_map(|site| {
         site.stands.iter().enumerate().map(move |(place, stand)| (site, place + 1, stand))
@@ -47,20 +47,20 @@ fn filled(number: u32, site: &'static Site, place: usize, stand: &'static Stand)
     let mut shelf = 0;
     for (cabinet, layers) in (1..).zip(stand.build.cabinets()) {
         for layer in 1..=*layers {
-            // Shelves are counted through all cabinets, so that no code stands twice in a device.
+            // Shelves are numbered across cabinets, so that aisle codes are unique in a device.
             shelf += 1;
-            for across in 1..=ACROSS {
+            for across in 1..=AISLES_PER_LAYER {
                 let Some(product) = products.next() else { break };
                 let code = format!("{shelf}{across:02}");
                 let slot = Slot { code, cabinet, layer };
-                aisles.push((slot.holding(product, site.range.step, &mut random), product));
+                aisles.push((slot.stocked_with(product, site.range.step, &mut random), product));
             }
         }
     }
     Kiosk { number, site, stand, code, aisles }
 }
 
-/// An aisle before something is put into it.
+/// An empty aisle.
 struct Slot {
     code: String,
     cabinet: u32,
@@ -68,7 +68,7 @@ struct Slot {
 }
 
 impl Slot {
-    fn holding(self, product: &Product, step: i64, random: &mut Random) -> Aisle {
+    fn stocked_with(self, product: &Product, step: i64, random: &mut Random) -> Aisle {
         let capacity = product.category.capacity();
         let offer = random.happens(80);
         let price = if offer { product.price * 9 / 10 / step * step } else { product.price };

@@ -1,9 +1,9 @@
-//! Sixty days of orders, the same each time but for their dates.
+//! Sixty days of orders, which are always the same except for their dates.
 //!
-//! Every order hangs on its kiosk, its day and its number within the day, and a day on its weekday
-//! and on how many weeks ago it was. Eight weeks hold each weekday eight times, whatever day is
-//! today, so two demonstrations differ in dates alone although weekends fall on weekends. The
-//! four days before those weeks are the fleet's opening: quieter, and alike for every weekday.
+//! An order is determined by its kiosk, its day and its number within the day; a day by its weekday
+//! and its age in weeks. Any eight weeks contain each weekday eight times, so demonstrations of
+//! different days differ in dates alone, and weekends are still weekends. The first four of the
+//! sixty days are the opening days: quieter, and the same for every weekday.
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, Weekday};
@@ -15,15 +15,15 @@ use super::random::Random;
 use super::rhythm::DayKind;
 use super::trade::{Sale, order};
 
-/// How many days have orders, today included.
+/// Number of days with orders, today included.
 pub(crate) const DAYS: u32 = 60;
-/// How many of them follow the week's rhythm.
+/// Number of those days with demand by weekday.
 const WHOLE_WEEKS_DAYS: u32 = 56;
-/// What a usual kiosk sells on a usual day, in thousandths of an order.
+/// Orders of a usual kiosk on a usual day, in thousandths.
 const USUAL_DAY: u32 = 10_650;
 
-/// The orders of the [`DAYS`] that end with `today`, by trade start. None starts after `until`,
-/// and what would happen to an order after `until` has not happened yet.
+/// Returns the orders of the [`DAYS`] that end with `today`, by trade start. No order starts after
+/// `until`, and later payments, shipments and refunds have not happened yet.
 pub(crate) fn orders(zone: &Zone, today: Date, until: UnixMs) -> Vec<Order> {
     let kiosks = kiosks();
     let days = || (0..DAYS).filter_map(|back| Day::back_from(today, back));
@@ -37,19 +37,19 @@ pub(crate) fn orders(zone: &Zone, today: Date, until: UnixMs) -> Vec<Order> {
     orders
 }
 
-/// One of the days, with all that chance hangs on.
+/// One of the days.
 #[derive(Clone, Copy)]
 struct Day {
     date: Date,
     back: u32,
-    /// Tells the days apart, whatever day is today.
+    /// Number of the day, which depends on its weekday and its age in weeks.
     slot: u32,
     /// `None` in the opening days.
     weekday: Option<Weekday>,
 }
 
 impl Day {
-    /// `None` before the calendar begins.
+    /// Returns the day `back` days before `today`; `None` before the calendar begins.
     fn back_from(today: Date, back: u32) -> Option<Day> {
         let date = today.checked_sub(SignedDuration::from_hours(24 * i64::from(back))).ok()?;
         if back >= WHOLE_WEEKS_DAYS {
@@ -68,11 +68,11 @@ impl Day {
         u64::from(kiosk.number) << 32 | u64::from(self.slot) << 16 | u64::from(nth)
     }
 
-    /// How many orders a kiosk has that day.
+    /// Returns the number of orders of a kiosk on the day.
     fn demand(self, kiosk: &Kiosk) -> u16 {
         let mut random = Random::keyed(self.key(kiosk, u16::MAX));
-        let volume = self.weekday.map_or(60, |weekday| kiosk.site.place.volume(weekday));
-        // Sales have grown by 2 % a week.
+        let volume = self.weekday.map_or(60, |weekday| kiosk.site.kind.volume(weekday));
+        // Sales grow by 2 % a week.
         let growth = 100 - 2 * (self.slot / 7).min(8);
         let mean = USUAL_DAY * kiosk.stand.busy / 100 * volume / 100 * growth / 100;
         let thousandths = mean / 100 * (80 + random.below(41));
@@ -81,7 +81,7 @@ impl Day {
 
     fn sales(self, kiosk: &Kiosk, zone: &Zone, until: UnixMs) -> impl Iterator<Item = Order> {
         let kind = self.weekday.map_or(DayKind::Working, DayKind::of);
-        let hours = kiosk.site.place.hours(kind);
+        let hours = kiosk.site.kind.hours(kind);
         (0..self.demand(kiosk)).filter_map(move |nth| {
             let key = self.key(kiosk, nth);
             let mut random = Random::keyed(key);
@@ -94,8 +94,8 @@ impl Day {
     }
 }
 
-/// When clocks of the zone show that second of that day. Where they never do, or do twice, it is
-/// the first later hour at which they do once; a zone has skipped no more than a whole day.
+/// Returns the instant of a local time. A time that does not exist, or is ambiguous, is moved by
+/// whole hours to the first one that is neither; zones have skipped up to a whole day.
 fn instant(zone: &Zone, date: Date, second: i64) -> Option<UnixMs> {
     let civil = date.at(0, 0, 0, 0).checked_add(SignedDuration::from_secs(second)).ok()?;
     for hours in 0..=26 {
@@ -309,7 +309,7 @@ mod tests {
             ("refunded", pay(PayStatus::Refunded), 0.01, 0.04),
             ("failed", shipment(ShipmentStatus::Failed), 0.01, 0.03),
             ("partial", shipment(ShipmentStatus::Partial), 0.004, 0.03),
-            ("under way", shipment(ShipmentStatus::InProgress), 0.0, 0.0),
+            ("in progress", shipment(ShipmentStatus::InProgress), 0.0, 0.0),
             (
                 "coupon",
                 share(&orders, |o| o.pay_end.is_some() && o.pay_amount < o.total_amount),

@@ -1,10 +1,10 @@
-//! What the demonstration fleet sells: invented products, priced as kiosks of their country are.
+//! The products of the demonstration fleet: invented, with prices that are usual in each country.
 
-use super::random::scrambled;
+use super::random::mixed;
 
 use Category::{Coffee, Meal, Snack, Soft, Sweet, Tea, Useful, Water};
 
-/// What a product is; decides when people want it and how many fit an aisle.
+/// A category of products; it determines demand by hour and the capacity of an aisle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Category {
     /// Water.
@@ -19,14 +19,14 @@ pub(super) enum Category {
     Snack,
     /// Chocolate, biscuits, sweets.
     Sweet,
-    /// What is eaten at lunch.
+    /// Sandwiches, salads and the like.
     Meal,
-    /// What is no food.
+    /// Articles other than food.
     Useful,
 }
 
 impl Category {
-    /// Its name in the fleet.
+    /// Returns the category's name in the fleet.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Water => "Water",
@@ -40,7 +40,7 @@ impl Category {
         }
     }
 
-    /// How many fit one aisle.
+    /// Returns the number of items that fit an aisle.
     pub(super) const fn capacity(self) -> u32 {
         match self {
             Meal => 5,
@@ -50,8 +50,8 @@ impl Category {
         }
     }
 
-    /// How much people want it at an hour of the day.
-    pub(super) const fn appetite(self, hour: u32) -> u32 {
+    /// Returns the weight of the demand at an hour of the day.
+    pub(super) const fn demand(self, hour: u32) -> u32 {
         match (self, hour) {
             (Coffee, 6..=10) => 14,
             (Meal, 11..=13) => 14,
@@ -70,18 +70,18 @@ impl Category {
 pub(super) struct Product {
     /// The `goodsId`.
     pub(super) id: &'static str,
-    /// Its name, in the language of those who buy it.
+    /// Name, in the language of the country.
     pub(super) name: &'static str,
-    /// What it is.
+    /// Category.
     pub(super) category: Category,
     /// List price in minor units of the range's currency.
     pub(super) price: i64,
 }
 
 impl Product {
-    /// How much better or worse it sells than others of its kind: 1 to 6.
-    pub(super) const fn favour(&self) -> u32 {
-        match scrambled(self.price.unsigned_abs() ^ (self.id.as_bytes()[4] as u64) << 16) % 8 {
+    /// Returns the product's popularity within its category: 1 to 6.
+    pub(super) const fn popularity(&self) -> u32 {
+        match mixed(self.price.unsigned_abs() ^ (self.id.as_bytes()[4] as u64) << 16) % 8 {
             0 => 6,
             1 | 2 => 4,
             3 | 4 => 3,
@@ -91,12 +91,12 @@ impl Product {
     }
 }
 
-/// What the kiosks of one country are filled with.
+/// The products of the kiosks of a country.
 #[derive(Debug)]
 pub(super) struct Range {
-    /// Of all its prices.
+    /// Currency of all prices.
     pub(super) currency: &'static str,
-    /// Prices are multiples of this, discounted ones too.
+    /// Unit of prices, discounted ones included, in minor units.
     pub(super) step: i64,
     /// The products.
     pub(super) products: &'static [Product],
@@ -192,5 +192,5 @@ pub(super) const JAPAN: Range = Range {
     ],
 };
 
-/// Every range.
+/// All ranges.
 pub(super) const RANGES: [&Range; 3] = [&UNITED_STATES, &FRANCE, &JAPAN];

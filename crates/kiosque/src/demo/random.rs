@@ -1,13 +1,13 @@
-//! Chance that comes out the same each time: splitmix64, which needs no dependency and no state
-//! beyond one number.
+//! A deterministic pseudorandom generator: splitmix64, which needs one number of state and no
+//! dependency.
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A source of numbers that depend on its key alone.
+/// A generator whose sequence depends on its key alone.
 pub(super) struct Random(u64);
 
-/// Scrambles a number; different numbers stay different.
-pub(super) const fn scrambled(number: u64) -> u64 {
+/// Mixes the bits of a number; the function is a bijection.
+pub(super) const fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(GOLDEN);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -15,29 +15,29 @@ pub(super) const fn scrambled(number: u64) -> u64 {
 }
 
 impl Random {
-    /// The source of a key. Neighbouring keys have nothing in common.
+    /// Returns the generator of a key. The sequences of adjacent keys are unrelated.
     pub(super) const fn keyed(key: u64) -> Random {
-        Random(scrambled(key ^ 0x4B69_6F73_7175_6521))
+        Random(mixed(key ^ 0x4B69_6F73_7175_6521))
     }
 
-    /// A number from 0 to `bound` - 1.
+    /// Returns a number from 0 to `bound` - 1.
     pub(super) const fn below(&mut self, bound: u32) -> u32 {
-        let drawn = scrambled(self.0) >> 32;
+        let drawn = mixed(self.0) >> 32;
         self.0 = self.0.wrapping_add(GOLDEN);
         ((drawn * bound as u64) >> 32) as u32
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(super) fn between(&mut self, low: u32, high: u32) -> i64 {
         i64::from(low + self.below(high - low + 1))
     }
 
-    /// Whether something happens that happens `permille` times in a thousand.
+    /// Returns true with a probability of `permille` in a thousand.
     pub(super) const fn happens(&mut self, permille: u32) -> bool {
         self.below(1000) < permille
     }
 
-    /// The place of one of the weights, each drawn as often as it is heavy.
+    /// Returns the index of a weight, drawn with a probability in proportion to it.
     pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let mut left = self.below(weights.clone().sum());
         weights

@@ -1,4 +1,4 @@
-//! What the demo's currencies are worth in dollars: a rate a week, which wanders a little.
+//! Exchange rates of the demo's currencies: one a week, with small changes.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -8,17 +8,17 @@ use kiosque_store::DatedRate;
 
 use super::orders::DAYS;
 
-/// A currency, and dollars for one unit of it in millionths, week by week.
-const WORTH: [(&str, [i64; 4]); 2] =
+/// Millionths of a dollar for a unit of each currency, by week.
+const USD_MILLIONTHS: [(&str, [i64; 4]); 2] =
     [("EUR", [1_083_700, 1_079_250, 1_091_400, 1_086_150]), ("JPY", [6_712, 6_655, 6_698, 6_731])];
 
-/// The rates of the weeks that lead up to `today`, from before the first order.
+/// Returns the rates of the weeks up to `today`; the first precedes the first order.
 pub(super) fn rates(today: Date) -> Vec<DatedRate> {
     let weeks = i64::from(DAYS) / 7 + 2;
     let mut rates = Vec::new();
-    for (code, worth) in WORTH {
+    for (code, by_week) in USD_MILLIONTHS {
         let currency = Currency::parse(code).expect("the table holds ISO 4217 codes");
-        for (week, millionths) in (0..weeks).zip(worth.into_iter().cycle()) {
+        for (week, millionths) in (0..weeks).zip(by_week.into_iter().cycle()) {
             let day = Day::of(today.saturating_sub((7 * (weeks - week)).days()));
             let rate = Rate::from_parts(millionths * 1_000_000).expect("the table holds rates");
             rates.push(DatedRate { day, currency, rate });

@@ -1,22 +1,22 @@
-//! When people buy: each kind of place has its rush hours, its nights and its weekends. All
-//! places live by the platform's clock, so that one day of the demonstration is one day of all.
+//! Demand by hour and weekday, for each kind of site. All sites use the platform's time zone, so
+//! that a day of the demonstration is the same for all.
 
 use jiff::civil::Weekday;
 
-/// What kind of place a kiosk stands in.
+/// A kind of site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Full at lunch, empty at weekends.
+pub(super) enum SiteKind {
+    /// Busy at lunch, nearly empty at weekends.
     Office,
-    /// Two rush hours; never quite empty.
+    /// Two rush hours, some demand at all times.
     Station,
-    /// Late risers, long evenings, half empty at weekends.
+    /// Late mornings, long evenings, half the demand at weekends.
     Campus,
-    /// Even all day; holidays fill it at weekends.
+    /// Even all day, busier at weekends.
     Airport,
 }
 
-/// How days differ in one place.
+/// A kind of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DayKind {
     /// Monday to Friday.
@@ -26,7 +26,7 @@ pub(super) enum DayKind {
 }
 
 impl DayKind {
-    /// The kind of a day of the week.
+    /// Returns the kind of a day of the week.
     pub(super) const fn of(weekday: Weekday) -> DayKind {
         match weekday {
             Weekday::Saturday | Weekday::Sunday => DayKind::Weekend,
@@ -52,36 +52,36 @@ const CAMPUS_WEEKEND: Hours =
 const AIRPORT: Hours =
     [4, 2, 2, 6, 24, 44, 48, 46, 42, 40, 42, 46, 52, 48, 42, 42, 44, 48, 46, 40, 30, 20, 12, 6];
 
-impl Place {
-    /// How busy each hour is, of all that is bought in a day.
+impl SiteKind {
+    /// Returns the weight of each hour in a day's demand.
     pub(super) const fn hours(self, day: DayKind) -> &'static Hours {
         match (self, day) {
-            (Place::Office, DayKind::Working) => &OFFICE,
-            (Place::Office, DayKind::Weekend) => &OFFICE_WEEKEND,
-            (Place::Station, DayKind::Working) => &STATION,
-            (Place::Station, DayKind::Weekend) => &STATION_WEEKEND,
-            (Place::Campus, DayKind::Working) => &CAMPUS,
-            (Place::Campus, DayKind::Weekend) => &CAMPUS_WEEKEND,
-            (Place::Airport, _) => &AIRPORT,
+            (SiteKind::Office, DayKind::Working) => &OFFICE,
+            (SiteKind::Office, DayKind::Weekend) => &OFFICE_WEEKEND,
+            (SiteKind::Station, DayKind::Working) => &STATION,
+            (SiteKind::Station, DayKind::Weekend) => &STATION_WEEKEND,
+            (SiteKind::Campus, DayKind::Working) => &CAMPUS,
+            (SiteKind::Campus, DayKind::Weekend) => &CAMPUS_WEEKEND,
+            (SiteKind::Airport, _) => &AIRPORT,
         }
     }
 
-    /// How busy a day of the week is, in percent of a usual one.
+    /// Returns the demand on a day of the week, in percent of the usual demand.
     pub(super) const fn volume(self, weekday: Weekday) -> u32 {
         use Weekday::{Friday, Monday, Saturday, Sunday};
         match (self, weekday) {
-            (Place::Office, Monday) => 92,
-            (Place::Office, Friday) => 74,
-            (Place::Office, Saturday) => 10,
-            (Place::Office, Sunday) => 5,
-            (Place::Station, Friday) => 116,
-            (Place::Station, Saturday) => 84,
-            (Place::Station, Sunday) => 66,
-            (Place::Campus, Friday) => 82,
-            (Place::Campus, Saturday) => 40,
-            (Place::Campus, Sunday) => 46,
-            (Place::Airport, Friday | Sunday) => 122,
-            (Place::Airport, Saturday) => 110,
+            (SiteKind::Office, Monday) => 92,
+            (SiteKind::Office, Friday) => 74,
+            (SiteKind::Office, Saturday) => 10,
+            (SiteKind::Office, Sunday) => 5,
+            (SiteKind::Station, Friday) => 116,
+            (SiteKind::Station, Saturday) => 84,
+            (SiteKind::Station, Sunday) => 66,
+            (SiteKind::Campus, Friday) => 82,
+            (SiteKind::Campus, Saturday) => 40,
+            (SiteKind::Campus, Sunday) => 46,
+            (SiteKind::Airport, Friday | Sunday) => 122,
+            (SiteKind::Airport, Saturday) => 110,
             (_, _) => 100,
         }
     }

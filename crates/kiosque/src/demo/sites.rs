@@ -1,8 +1,7 @@
-//! The groups of the demonstration fleet and where their kiosks stand. Places and addresses are
-//! invented.
+//! The groups of the demonstration fleet and the locations of their kiosks, all invented.
 
 use super::products::{FRANCE, JAPAN, Range, UNITED_STATES};
-use super::rhythm::Place;
+use super::rhythm::SiteKind;
 
 use Build::{Classic, Compact, Duo};
 use Channel::{Card, Cash, Pass, Wallet};
@@ -14,23 +13,23 @@ pub(super) struct Site {
     pub(super) group: &'static str,
     /// The group's name.
     pub(super) name: &'static str,
-    /// `Some` for a group that is inactive: so many weeks ago it sold for the last time.
+    /// Weeks since the last sale; `Some` for an inactive group.
     pub(super) closed_weeks_ago: Option<u32>,
-    /// What kind of places these are.
-    pub(super) place: Place,
-    /// What the kiosks are filled with.
+    /// Kind of site.
+    pub(super) kind: SiteKind,
+    /// Products of the kiosks.
     pub(super) range: &'static Range,
-    /// How device codes begin.
+    /// Prefix of device codes.
     pub(super) prefix: &'static str,
-    /// How buyers pay, and how often out of a hundred.
+    /// Payment channels, each with its name and its share in percent.
     pub(super) channels: &'static [(Channel, &'static str, u32)],
-    /// How a phone number begins.
+    /// Prefix of phone numbers.
     pub(super) dial: &'static str,
     /// The kiosks.
     pub(super) stands: &'static [Stand],
 }
 
-/// What a payment leaves behind.
+/// A payment channel, by the data that it records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     /// A card number.
@@ -39,11 +38,11 @@ pub(super) enum Channel {
     Wallet,
     /// A trade number only.
     Pass,
-    /// Nothing, not even a trade number.
+    /// Nothing.
     Cash,
 }
 
-/// How a kiosk is built.
+/// A model of kiosks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Build {
     /// One cabinet of 4 layers.
@@ -55,7 +54,7 @@ pub(super) enum Build {
 }
 
 impl Build {
-    /// Its name in the fleet.
+    /// Returns the model's name in the fleet.
     pub(super) const fn model(self) -> &'static str {
         match self {
             Compact => "Borne Compact 24",
@@ -64,7 +63,7 @@ impl Build {
         }
     }
 
-    /// The layers of each of its cabinets.
+    /// Returns the number of layers of each cabinet.
     pub(super) const fn cabinets(self) -> &'static [u32] {
         match self {
             Compact => &[4],
@@ -74,16 +73,16 @@ impl Build {
     }
 }
 
-/// One kiosk: name, address, build, and how busy it is in percent.
+/// The location of a kiosk.
 #[derive(Debug)]
 pub(super) struct Stand {
-    /// Its name.
+    /// Name of the device.
     pub(super) name: &'static str,
-    /// Where it stands.
+    /// Address.
     pub(super) address: &'static str,
-    /// How it is built.
+    /// Model.
     pub(super) build: Build,
-    /// How busy it is, in percent of a usual one.
+    /// Demand, in percent of the usual demand.
     pub(super) busy: u32,
 }
 
@@ -91,25 +90,25 @@ const fn stand(build: Build, busy: u32, name: &'static str, address: &'static st
     Stand { name, address, build, busy }
 }
 
-/// Every group. The numbers of orders hang on the order of this list: append, do not insert.
+/// All groups. Orders depend on the order of this list: append to it, do not insert.
 pub(super) const SITES: [&Site; 5] = [&HARBOR, &METROPOLE, &TOKYO, &LAKESIDE, &AIRPORT];
 
-/// The group that is deactivated.
+/// The inactive group.
 pub(super) const AIRPORT_GROUP: &str = AIRPORT.group;
-/// The first group of the account that is printed.
+/// The default group of the account in the example calls.
 pub(super) const HARBOR_GROUP: &str = HARBOR.group;
 /// The French group.
 pub(super) const METROPOLE_GROUP: &str = METROPOLE.group;
 /// The Japanese group.
 pub(super) const TOKYO_GROUP: &str = TOKYO.group;
-/// The group of the account that has only one.
+/// The group of the account with a single group.
 pub(super) const LAKESIDE_GROUP: &str = LAKESIDE.group;
 
 const HARBOR: Site = Site {
     group: "harbor-offices",
     name: "Harbor Offices",
     closed_weeks_ago: None,
-    place: Place::Office,
+    kind: SiteKind::Office,
     range: &UNITED_STATES,
     prefix: "HBR",
     channels: &[
@@ -138,7 +137,7 @@ const METROPOLE: Site = Site {
     group: "metropole-gares",
     name: "Métropole – Gares",
     closed_weeks_ago: None,
-    place: Place::Station,
+    kind: SiteKind::Station,
     range: &FRANCE,
     prefix: "MTP",
     channels: &[
@@ -165,7 +164,7 @@ const TOKYO: Site = Site {
     group: "tokyo-stations",
     name: "東京ステーション",
     closed_weeks_ago: None,
-    place: Place::Station,
+    kind: SiteKind::Station,
     range: &JAPAN,
     prefix: "TKY",
     channels: &[
@@ -191,7 +190,7 @@ const LAKESIDE: Site = Site {
     group: "lakeside-campus",
     name: "Lakeside Campus",
     closed_weeks_ago: None,
-    place: Place::Campus,
+    kind: SiteKind::Campus,
     range: &UNITED_STATES,
     prefix: "LKS",
     channels: &[
@@ -218,7 +217,7 @@ const AIRPORT: Site = Site {
     group: "airport-pilot",
     name: "Airport Pilot (ended)",
     closed_weeks_ago: Some(3),
-    place: Place::Airport,
+    kind: SiteKind::Airport,
     range: &FRANCE,
     prefix: "AIR",
     channels: &[(Card, "Carte sans contact", 80), (Wallet, "Paiement mobile", 20)],

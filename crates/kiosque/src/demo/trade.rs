@@ -1,4 +1,4 @@
-//! One order, from the choice at the kiosk to the refund, as far as it has come.
+//! A single order: selection, payment, shipment and refund, as far as they have happened.
 
 use kiosque_model::mask::masked;
 use kiosque_model::money::{Currency, Minor};
@@ -8,43 +8,43 @@ use kiosque_model::{OrderId, TradeNo};
 
 use super::kiosks::Kiosk;
 use super::products::Category;
-use super::random::{Random, scrambled};
+use super::random::{Random, mixed};
 use super::sites::Channel;
 
-/// Someone steps up to a kiosk.
+/// A sale at a kiosk.
 pub(super) struct Sale<'a> {
-    /// The kiosk.
+    /// Kiosk.
     pub(super) kiosk: &'a Kiosk,
-    /// Of this sale alone.
+    /// Unique key of the sale.
     pub(super) key: u64,
-    /// Its number within the kiosk's day.
+    /// Number of the sale within the kiosk's day.
     pub(super) nth: u16,
-    /// The hour of the day by the place's rhythm.
+    /// Hour of the day.
     pub(super) hour: u32,
-    /// When it starts.
+    /// Start of the trade.
     pub(super) start: UnixMs,
-    /// What lies after this has not happened yet.
+    /// Events after this have not happened yet.
     pub(super) until: UnixMs,
 }
 
-/// How the sale goes.
+/// The course of a sale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Course {
-    /// As it should.
+    /// Paid and shipped.
     Well,
-    /// The buyer walks away.
+    /// Never paid.
     Unpaid,
-    /// The buyer gives up.
+    /// Cancelled by the buyer.
     Cancelled,
-    /// Nothing comes out.
+    /// Paid, and no item was shipped.
     Failed,
-    /// Something does not come out.
+    /// Paid, and an item was not shipped.
     Partial,
-    /// All comes out, and is complained about.
+    /// Shipped, and refunded after a complaint.
     Returned,
 }
 
-/// What kiosks report when nothing comes out.
+/// Fault codes of kiosks and their descriptions.
 const FAULTS: [(i64, &str); 5] = [
     (1001, "Nothing passed the drop sensor"),
     (1002, "The motor of the aisle is blocked"),
@@ -56,19 +56,19 @@ const FAULTS: [(i64, &str); 5] = [
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
 
-/// The order that a sale becomes.
+/// Returns the order of a sale.
 pub(super) fn order(sale: &Sale<'_>, zone: &Zone, random: &mut Random) -> Order {
     let mut order = chosen(sale, random);
     match Course::drawn(&order.lines, random) {
         Course::Unpaid => {}
         Course::Cancelled => {
-            if sale.has_come(sale.start.plus_ms(random.between(20, 120) * SECOND)) {
+            if sale.has_happened(sale.start.plus_ms(random.between(20, 120) * SECOND)) {
                 order.pay_status = PayStatus::Cancelled;
             }
         }
         course => {
             let paid_at = sale.start.plus_ms(random.between(4, 45) * SECOND);
-            if sale.has_come(paid_at) {
+            if sale.has_happened(paid_at) {
                 paid(&mut order, paid_at, sale, zone, random);
                 shipped(&mut order, paid_at, course, sale, random);
             }
@@ -78,11 +78,11 @@ pub(super) fn order(sale: &Sale<'_>, zone: &Zone, random: &mut Random) -> Order 
 }
 
 impl Sale<'_> {
-    fn has_come(&self, at: UnixMs) -> bool {
+    fn has_happened(&self, at: UnixMs) -> bool {
         at <= self.until
     }
 
-    /// A number as payment providers make them: digits that begin with the time.
+    /// Returns a trade number like those of payment providers: digits that begin with the time.
     fn trade_no(&self, zone: &Zone, random: &mut Random) -> TradeNo {
         let mut digits = zone.text(self.start);
         digits.retain(|c| c.is_ascii_digit());
@@ -107,14 +107,13 @@ impl Course {
     }
 }
 
-/// The order as it is before anything is paid.
+/// Returns the order before payment.
 fn chosen(sale: &Sale<'_>, random: &mut Random) -> Order {
     let lines = basket(sale, random);
     let total = lines.iter().map(|line| line.sale_price.0 * line.count).sum();
     let currency = sale.kiosk.site.range.currency;
     Order {
-        order_id: OrderId::parse(format!("{:016x}", scrambled(sale.key)))
-            .expect("16 digits are an id"),
+        order_id: OrderId::parse(format!("{:016x}", mixed(sale.key))).expect("16 digits are an id"),
         device_code: sale.kiosk.code.clone(),
         trade_no: None,
         trade_no_in: None,
@@ -141,7 +140,7 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
         .iter()
         .map(|(aisle, product)| {
             let sells = aisle.enabled && !aisle.broken;
-            if sells { product.category.appetite(sale.hour) * product.favour() } else { 0 }
+            if sells { product.category.demand(sale.hour) * product.popularity() } else { 0 }
         })
         .collect();
     let lines = 1 + random.weighted([72, 21, 7].into_iter());
@@ -149,7 +148,7 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
     for _ in 0..lines {
         let place = random.weighted(wanted.iter().copied());
         let Some((aisle, product)) = sale.kiosk.aisles.get(place) else { break };
-        // An aisle is chosen once; who wants more of it takes several.
+        // An aisle is chosen once; more of its product is a larger count.
         wanted[place] = 0;
         let most = if product.category == Category::Meal { 0 } else { 1 };
         let more = random.weighted([87, 11 * most, 2 * most].into_iter());
@@ -184,7 +183,7 @@ fn paid(order: &mut Order, at: UnixMs, sale: &Sale<'_>, zone: &Zone, random: &mu
     }
     let total = order.total_amount.0;
     let step = site.range.step;
-    // A coupon belongs to the order, so the lines add up to more than was paid.
+    // A coupon applies to the order, so the lines add up to more than the payment.
     let coupon = if random.happens(90) { (total / 10 / step * step).max(step) } else { 0 };
     order.pay_amount = Minor(total - coupon);
     order.pay_status = PayStatus::Paid;
@@ -206,11 +205,11 @@ fn paid(order: &mut Order, at: UnixMs, sale: &Sale<'_>, zone: &Zone, random: &mu
 fn shipped(order: &mut Order, paid: UnixMs, course: Course, sale: &Sale<'_>, random: &mut Random) {
     let done_at = paid.plus_ms(random.between(6, 40) * SECOND);
     let (code, words) = FAULTS[random.below(5) as usize];
-    if !sale.has_come(done_at) {
-        everywhere(order, ShipmentStatus::InProgress);
+    if !sale.has_happened(done_at) {
+        set_shipment(order, ShipmentStatus::InProgress);
         return;
     }
-    everywhere(order, ShipmentStatus::Success);
+    set_shipment(order, ShipmentStatus::Success);
     order.shipment = Some(done_at);
     let fault = |line: &mut Line, status| {
         line.shipment_status = status;
@@ -220,7 +219,7 @@ fn shipped(order: &mut Order, paid: UnixMs, course: Course, sale: &Sale<'_>, ran
     let mut owed = 0;
     match course {
         Course::Failed => {
-            everywhere(order, ShipmentStatus::Failed);
+            set_shipment(order, ShipmentStatus::Failed);
             order.lines.iter_mut().for_each(|line| fault(line, ShipmentStatus::Failed));
             order.shipment = None;
             owed = order.pay_amount.0;
@@ -229,7 +228,7 @@ fn shipped(order: &mut Order, paid: UnixMs, course: Course, sale: &Sale<'_>, ran
             order.shipment_status = ShipmentStatus::Partial;
             let alone = order.lines.len() == 1;
             if let Some(line) = order.lines.last_mut() {
-                // One piece is missing of a line that stands alone, else the whole last line.
+                // A single line lacks one item; otherwise the whole last line is missing.
                 let (status, missing) = if alone {
                     (ShipmentStatus::Partial, 1)
                 } else {
@@ -248,21 +247,21 @@ fn shipped(order: &mut Order, paid: UnixMs, course: Course, sale: &Sale<'_>, ran
     }
 }
 
-fn everywhere(order: &mut Order, status: ShipmentStatus) {
+fn set_shipment(order: &mut Order, status: ShipmentStatus) {
     order.shipment_status = status;
     order.lines.iter_mut().for_each(|line| line.shipment_status = status);
 }
 
-/// Most get their money back within the hour; some wait, and some never ask.
+/// Most refunds are complete within an hour; some are pending, and some are never requested.
 fn refunded(order: &mut Order, owed: Minor, since: UnixMs, sale: &Sale<'_>, random: &mut Random) {
     let back_at = since.plus_ms(random.between(2, 50) * MINUTE);
     match random.below(100) {
         0..8 => {}
-        8..80 if sale.has_come(back_at) => {
+        8..80 if sale.has_happened(back_at) => {
             order.pay_status = PayStatus::Refunded;
             order.refund_amount = owed;
         }
-        // Nothing has been given back while it is on its way.
+        // The amount is 0 until the refund is complete.
         _ => order.pay_status = PayStatus::Refunding,
     }
 }

@@ -79,7 +79,10 @@ fn text_of(setting: &Setting, value: Value) -> Result<String, String> {
         }
         (Notation::Text | Notation::List, value) => value.try_into::<String>(),
     };
-    let text = text.map_err(|error| error.to_string().trim_end().to_owned())?;
+    let text = text.map_err(|error| match setting.notation {
+        Notation::List => "give a string or a list of strings".to_owned(),
+        Notation::Integer | Notation::Text => error.to_string().trim_end().to_owned(),
+    })?;
     (setting.check_syntax)(&text).map_err(|reason| match setting.notation {
         Notation::Integer => format!("invalid value: integer `{text}`: {reason}"),
         Notation::Text | Notation::List => reason,

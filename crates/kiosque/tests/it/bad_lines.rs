@@ -181,7 +181,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
     }
     assert_eq!(
         named.next(),
-        Some(format!("what was rejected is in {path}.rejected.ndjson").as_str())
+        Some(format!("rejected lines are in {path}.rejected.ndjson").as_str())
     );
 
     let served = sandbox.serve();

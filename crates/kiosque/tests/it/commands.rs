@@ -123,7 +123,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30 00:00:00\" does not"]),
         (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "happened twice"]),
         (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is no time zone"]),
-        (&["serve", "--log", "a=b=c"], &["kiosque: log: \"a=b=c\" is no filter"]),
+        (&["serve", "--log", "a=b=c"], &["kiosque: log: \"a=b=c\" is not a log filter"]),
         (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en and zh-CN"]),
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
         (&["serve", "--ingest-threads", "0"], &["kiosque: ingest_threads: must be more than 0"]),
@@ -170,7 +170,7 @@ fn commands_that_only_look_make_no_data() {
         assert!(!folder.exists());
     }
     let ran = Ran::of(kiosque().arg("verify")).bad();
-    assert!(ran.stderr.contains("--data DIR is needed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--data DIR is required"), "{}", ran.stderr);
 }
 
 #[test]

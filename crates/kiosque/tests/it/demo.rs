@@ -83,7 +83,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     let mut command = sandbox.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
     command.env("KIOSQUE_OPERATOR_LISTEN", "127.0.0.1:0");
     let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
-    let warning = "warning: a demo has no operator's listener; operator_listen is ignored\n";
+    let warning = "warning: a demo has no operator listener; operator_listen is ignored\n";
     assert_eq!(served.stderr(), warning);
     drop(served);
 
@@ -143,8 +143,10 @@ fn another_day_is_made_anew_and_other_data_is_left_alone() {
     let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
     let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).bad();
     let folder = sandbox.data();
-    let said =
-        format!("kiosque: {} holds data that no demo made; it is left alone\n", folder.display());
+    let said = format!(
+        "kiosque: {} holds data that is not a demo's; choose another directory with --data DIR\n",
+        folder.display()
+    );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
     assert!(std::fs::read(folder.join("kiosque.db")).unwrap() == before);
     assert!(!folder.join("tls").exists());

@@ -57,9 +57,9 @@ fn what_cannot_be_done_with_a_key_is_told() {
         ran.stderr
     };
     let taken = complaint(&["create", "till"]);
-    assert!(taken.starts_with("kiosque: a key is called till since 20"), "{taken}");
+    assert!(taken.starts_with("kiosque: a key named till exists since 20"), "{taken}");
     assert!(taken.ends_with("Z; revoke it, or choose another name\n"), "{taken}");
-    let unknown = "kiosque: no live key is called safe\n";
+    let unknown = "kiosque: there is no active key named safe\n";
     assert_eq!(complaint(&["revoke", "safe"]), unknown);
     let right = complaint(&["create", "safe", "--may", "orders,everything"]);
     assert!(right.contains("\"everything\" is no right; orders, activity, fleet"), "{right}");

@@ -77,7 +77,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
         assert!(said.contains(&absent) && said.contains("No such file"), "{said}");
     }
     let ran = sandbox.run(&["serve", "--tls-cert", &cert]).bad();
-    assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key go together\n");
+    assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key must be given together\n");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     let mut open = served.caller();
     open.log_in("walker", "secret");
     served.signal("HUP");
-    served.stderr_until("the certificate was read anew");
+    served.stderr_until("the certificate was reloaded");
 
     let old = std::fs::read(sandbox.data().join("tls/cert.pem")).unwrap();
     // Moved into place: a file that is written there could be read half written.
@@ -127,7 +127,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
         std::fs::rename(&moving, sandbox.data().join(name)).unwrap();
     }
     wait_until("the new certificate is read", || {
-        served.stderr().matches("the certificate was read anew").count() == 2
+        served.stderr().matches("the certificate was reloaded").count() == 2
     });
     // Trusts the new one alone.
     served.caller().log_in("walker", "secret");

@@ -87,7 +87,7 @@ impl Certificate {
             Ok(config) => {
                 *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
                 let path = self.identity.cert.display();
-                tracing::info!(%path, "the certificate was read anew");
+                tracing::info!(%path, "the certificate was reloaded");
             }
             Err(error) => {
                 tracing::warn!(%error, "the certificate in use stays: the new one is unfit");
