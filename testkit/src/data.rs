@@ -94,13 +94,7 @@ impl TestData {
     /// Returns new data on PostgreSQL whatever the run's engine.
     #[must_use]
     pub fn postgres() -> TestData {
-        TestData::in_schema(Place::new())
-    }
-
-    /// Returns the data of a schema.
-    #[must_use]
-    pub fn in_schema(place: Place) -> TestData {
-        TestData::Postgres(Arc::new(Schema { place, client: OnceCell::new() }))
+        TestData::Postgres(Arc::new(Schema { place: Place::new(), client: OnceCell::new() }))
     }
 
     /// Returns the folder of the data's files, which a test that asked for [`TestData::sqlite`]
@@ -149,6 +143,14 @@ impl TestData {
         };
         rows.sort_unstable();
         rows
+    }
+
+    /// Runs statements, for tests of one engine.
+    pub fn execute(&self, sql: &str) {
+        match self {
+            TestData::Folder(folder) => connect(folder.path()).execute_batch(sql).unwrap(),
+            TestData::Postgres(schema) => drop(schema.place.sql(sql)),
+        }
     }
 
     /// Changes rows by a statement, which must change at least one.
@@ -215,7 +217,7 @@ impl TestData {
         match self {
             // Everything is still in the log.
             TestData::Folder(folder) => std::fs::write(folder.path().join(WAL), "").unwrap(),
-            TestData::Postgres(schema) => drop(schema.place.sql(sql::TEAR_DOWN)),
+            TestData::Postgres(_) => self.execute(sql::TEAR_DOWN),
         }
     }
 

@@ -4,7 +4,8 @@
 //!
 //! - always: a seeded generator ([`Rng`]), the soak switch ([`size`]), the paths of the calls and
 //!   [`sql`] for what the store offers no function for;
-//! - `store`: the location of a test's data on either engine (`TestData`);
+//! - `store`: the location of a test's data on either engine (`TestData`), a store on it
+//!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and clients of it.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
@@ -19,12 +20,16 @@ mod client;
 mod clock;
 #[cfg(feature = "store")]
 mod data;
+#[cfg(feature = "store")]
+pub mod entries;
 #[cfg(feature = "server")]
 mod reply;
 #[cfg(feature = "server")]
 mod request;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "store")]
+mod store;
 #[cfg(feature = "server")]
 mod tls;
 
@@ -47,5 +52,7 @@ pub use reply::{Reply, assert_common_headers, parse_response, snapshot};
 pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
+#[cfg(feature = "store")]
+pub use store::{NOW, TestShape, TestStore, no_owners, open, open_options, origin};
 #[cfg(feature = "server")]
 pub use tls::{client_config, tls_over};

@@ -40,8 +40,8 @@ impl Rng {
     }
 
     /// Returns one of the elements.
-    pub fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
+    pub fn choose<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
     }
 
     /// Returns `Some` with a probability of 1 in 3.

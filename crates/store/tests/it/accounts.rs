@@ -5,7 +5,8 @@ use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
 use kiosque_store::{ApplyError, NewHashes, Refused};
 
-use crate::test_store::{NOW, TestStore, account, group, group_id, known_account, origin};
+use kiosque_testkit::entries::{account, bare_account, group, group_id};
+use kiosque_testkit::{NOW, TestStore, origin};
 
 fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
     Fleet { accounts, ..Fleet::default() }
@@ -19,7 +20,7 @@ fn new_hash(hash: &str) -> NewHashes {
 /// accounts stay.
 #[tokio::test]
 async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
-    let ops = || known_account("ops");
+    let ops = || bare_account("ops");
     let off = NewHashes::new;
     let cases: Vec<(&str, AccountEntry, NewHashes, usize)> = vec![
         ("a new password", ops(), new_hash("other"), 1),
@@ -37,7 +38,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         ("a group less", account("ops", &["b"]), off(), 0),
     ];
     for (what, entry, hashes, ended) in cases {
-        let fixture = TestStore::furnished().await;
+        let fixture = TestStore::with_fleet().await;
         let fleet = accounts(vec![account("other", &["a"])]);
         fixture.apply(fleet).await.unwrap();
         let session = fixture.log_in("ops").await.unwrap();
@@ -53,7 +54,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
             fixture.store.session(&other, NOW).await.is_ok(),
             "{what}: another account's session"
         );
-        let rows = fixture.ask("select count(*) from sessions");
+        let rows = fixture.query("select count(*) from sessions");
         assert_eq!(rows, [(2 - ended).to_string()], "{what}");
     }
 }
@@ -61,9 +62,9 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
 /// A fault elsewhere in the fleet rolls the end of the session back.
 #[tokio::test]
 async fn a_fault_ends_no_session() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let session = fixture.log_in("ops").await.unwrap();
-    let disabled = AccountEntry { enabled: Some(false), ..known_account("ops") };
+    let disabled = AccountEntry { enabled: Some(false), ..bare_account("ops") };
     let faults = fixture.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
     assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
     assert!(fixture.store.session(&session, NOW).await.is_ok());
@@ -73,21 +74,21 @@ async fn a_fault_ends_no_session() {
 #[tokio::test]
 async fn what_is_taken_away_during_a_login_counts() {
     let cases: [(AccountEntry, NewHashes, Refusal); 4] = [
-        (known_account("ops"), new_hash("other"), Refusal::Credentials),
+        (bare_account("ops"), new_hash("other"), Refusal::Credentials),
         (
-            AccountEntry { enabled: Some(false), ..known_account("ops") },
+            AccountEntry { enabled: Some(false), ..bare_account("ops") },
             NewHashes::new(),
             Refusal::Credentials,
         ),
         (
-            AccountEntry { third_party_api: Some(false), ..known_account("ops") },
+            AccountEntry { third_party_api: Some(false), ..bare_account("ops") },
             NewHashes::new(),
             Refusal::ApiNotEnabled,
         ),
         (account("ops", &[]), NewHashes::new(), Refusal::NoGroup),
     ];
     for (entry, hashes, refusal) in cases {
-        let fixture = TestStore::furnished().await;
+        let fixture = TestStore::with_fleet().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
         let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
         fixture.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
@@ -103,7 +104,7 @@ async fn what_is_taken_away_during_a_login_counts() {
 /// list.
 #[tokio::test]
 async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let opened = async || {
         let name = kiosque_model::LoginName::parse("ops").unwrap();
         let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
@@ -125,15 +126,15 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let shut = GroupEntry { id: group_id("c"), name: None, active: Some(false) };
     fixture.apply(Fleet { groups: vec![shut], ..Fleet::default() }).await.unwrap();
     assert_eq!(opened().await, seen("b", "b a"));
-    fixture.apply(accounts(vec![known_account("ops")])).await.unwrap();
+    fixture.apply(accounts(vec![bare_account("ops")])).await.unwrap();
     assert_eq!(opened().await, seen("b", "b a"), "what is not named stays");
 }
 
 /// A new account needs a password.
 #[tokio::test]
 async fn a_new_account_needs_a_password() {
-    let fixture = TestStore::furnished().await;
-    let fleet = accounts(vec![known_account("new")]);
+    let fixture = TestStore::with_fleet().await;
+    let fleet = accounts(vec![bare_account("new")]);
     match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
             let said = "account new: password or password_hash: required for a new account";

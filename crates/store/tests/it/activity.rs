@@ -9,7 +9,8 @@ use kiosque_store::{
     Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
 
-use crate::test_store::{NOW, TestStore, device, group_id, known_device, open, opening, order};
+use kiosque_testkit::entries::{bare_device, device, group_id, order};
+use kiosque_testkit::{NOW, TestStore, open, open_options};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
 
@@ -48,14 +49,14 @@ async fn devices(fixture: &TestStore, group: &str) -> String {
 fn rows(fixture: &TestStore) -> Vec<String> {
     let sql = "select device_code, last_active_ms from ledger
         where last_active_ms is not null order by group_no, device_code";
-    fixture.ask(sql)
+    fixture.query(sql)
 }
 
 /// A heartbeat shows at once, in pages and in the `isOnline` filter and its total, and no row is
 /// touched until it is written.
 #[tokio::test]
 async fn a_heartbeat_is_seen_by_the_next_read() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     assert_eq!(devices(&fixture, "a").await, "d1@- d2@-");
     hear(&fixture, &[beat("d2", 600_000), beat("e1", 700_000)]).await;
     let small = |current| PageRequest::new(current, 1).unwrap();
@@ -75,7 +76,7 @@ async fn a_heartbeat_is_seen_by_the_next_read() {
 /// Written once, in a few transactions, and visible to every process that opens the data later.
 #[tokio::test]
 async fn what_was_heard_is_written_once() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let codes: Vec<String> = (0..1_201).map(|number| format!("k{number:04}")).collect();
     let entries = codes.iter().map(|code| device(code, "a")).collect();
     fixture.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
@@ -99,10 +100,10 @@ async fn what_was_heard_is_written_once() {
 /// the start of its trade.
 #[tokio::test]
 async fn activity_only_moves_forwards() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     hear(&fixture, &[beat("d1", 300), beat("d1", 200), beat("d2", 400)]).await;
     assert_eq!(devices(&fixture, "a").await, "d1@300 d2@400");
-    fixture.sell(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
+    fixture.receive_new(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
     assert_eq!(rows(&fixture), ["d1|350", "d2|350"]);
     fixture.store.write_activity().await.unwrap();
@@ -117,13 +118,10 @@ async fn activity_only_moves_forwards() {
 /// counts from the next batch.
 #[tokio::test]
 async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     hear(&fixture, &[beat("d1", 900)]).await;
-    let moved = DeviceEntry {
-        group: Some(group_id("b")),
-        since: Some(UnixMs(1_000)),
-        ..known_device("d1")
-    };
+    let moved =
+        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(1_000)), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
     // Not even the time of the earlier owner shows to the next one.
     assert_eq!(devices(&fixture, "b").await, "d1@- e1@-");
@@ -137,7 +135,7 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
 /// applied afterwards is known.
 #[tokio::test]
 async fn devices_that_nobody_knows_are_named() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
     let unheard = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
     let reason = || "deviceCode: no device x9 is known".to_owned();
@@ -153,18 +151,18 @@ async fn devices_that_nobody_knows_are_named() {
 /// Heartbeats that could not be written are still visible, and written by the next attempt.
 #[tokio::test]
 async fn a_busy_store_loses_no_heartbeat() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let wait = Duration::from_secs(1);
-    let store = Store::open(&OpenOptions { wait, ..opening(&fixture.data) }).await.unwrap();
+    let store = Store::open(&OpenOptions { wait, ..open_options(&fixture.data) }).await.unwrap();
     let fixture = TestStore { store, ..fixture };
     hear(&fixture, &[beat("d1", 5)]).await;
-    let holder = fixture.data.occupy().await;
+    let holder = fixture.data.block_writes().await;
     let begun = std::time::Instant::now();
     let failed = fixture.store.write_activity().await;
     // PostgreSQL does not distinguish a lock that others hold from a server that does not answer.
     assert!(matches!(failed, Err(Error::Busy(_) | Error::Unreachable(_))), "{failed:?}");
     assert!(begun.elapsed() >= Duration::from_millis(900), "it waits for its turn");
-    holder.end().await;
+    holder.release().await;
     assert_eq!(devices(&fixture, "a").await, "d1@5 d2@-");
     assert_eq!(fixture.store.write_activity().await.unwrap(), 1);
     assert_eq!(rows(&fixture), ["d1|5"]);

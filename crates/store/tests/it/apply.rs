@@ -6,8 +6,9 @@ use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Product
 use kiosque_model::{Currency, Minor};
 use kiosque_store::{Applied, ChangeCounts};
 
-use crate::test_store::{
-    TestStore, account, aisle, device, group, group_id, known_account, known_device, product,
+use kiosque_testkit::TestStore;
+use kiosque_testkit::entries::{
+    account, aisle, bare_account, bare_device, device, group, group_id, product,
 };
 
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
@@ -42,9 +43,9 @@ fn one_of_each_unnamed() -> Fleet {
     };
     Fleet {
         groups: vec![GroupEntry { id: group_id("a"), name: None, active: None }],
-        accounts: vec![known_account("ops")],
+        accounts: vec![bare_account("ops")],
         products: vec![product],
-        devices: vec![known_device("d")],
+        devices: vec![bare_device("d")],
     }
 }
 
@@ -111,7 +112,7 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
         let want = [of("group"), of("account"), of("product"), of("device")];
         let got = [applied.groups, applied.accounts, applied.products, applied.devices];
         assert_eq!(got, want, "{table}: {row}");
-        let rows = fixture.ask(&format!("select * from {table}")).join("\n");
+        let rows = fixture.query(&format!("select * from {table}")).join("\n");
         assert!(rows.contains(row), "{table} has {rows}, not {row}");
         assert_eq!(fixture.apply(named(change)).await.unwrap(), all(same), "{table}: {row}");
     }
@@ -123,30 +124,30 @@ async fn a_list_replaces_the_whole_list() {
     let fixture = TestStore::new().await;
     fixture.apply(one_of_each()).await.unwrap();
     let aisles = Some(vec![aisle("2", "p", 9)]);
-    let devices = vec![DeviceEntry { aisles, ..known_device("d") }];
+    let devices = vec![DeviceEntry { aisles, ..bare_device("d") }];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    assert_eq!(fixture.ask("select aisle_code, curr_stock from aisles"), ["2|9"]);
-    assert_eq!(fixture.ask("select total_curr_stock from devices"), ["9"]);
+    assert_eq!(fixture.query("select aisle_code, curr_stock from aisles"), ["2|9"]);
+    assert_eq!(fixture.query("select total_curr_stock from devices"), ["9"]);
 }
 
 /// A fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
 /// nothing; all faults are reported at once.
 #[tokio::test]
 async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let mut fleet = Fleet {
         groups: vec![group("new"), GroupEntry { id: group_id("x"), name: None, active: None }],
         accounts: vec![
-            AccountEntry { enabled: Some(false), ..known_account("ops") },
+            AccountEntry { enabled: Some(false), ..bare_account("ops") },
             account("other", &["new", "nowhere"]),
         ],
         products: vec![product("q"), product("r"), product("s")],
         devices: vec![
-            DeviceEntry { name: Some("renamed".to_owned()), ..known_device("d1") },
+            DeviceEntry { name: Some("renamed".to_owned()), ..bare_device("d1") },
             device("z1", "nowhere"),
-            DeviceEntry { aisles: Some(vec![aisle("7", "unknown", 1)]), ..known_device("d2") },
-            DeviceEntry { group: Some(group_id("a")), ..known_device("z2") },
-            DeviceEntry { name: Some("z".to_owned()), ..known_device("z3") },
+            DeviceEntry { aisles: Some(vec![aisle("7", "unknown", 1)]), ..bare_device("d2") },
+            DeviceEntry { group: Some(group_id("a")), ..bare_device("z2") },
+            DeviceEntry { name: Some("z".to_owned()), ..bare_device("z3") },
         ],
     };
     fleet.products[1].currency = None;

@@ -4,7 +4,8 @@
 use kiosque_model::UnixMs;
 use kiosque_store::{Archived, History};
 
-use crate::test_store::{NOW, TestStore, order};
+use kiosque_testkit::entries::order;
+use kiosque_testkit::{NOW, TestStore};
 
 async fn current(fixture: &TestStore) -> Vec<String> {
     fixture.list("a", "d1", History::Left, NOW).await.unwrap()
@@ -14,9 +15,11 @@ async fn current(fixture: &TestStore) -> Vec<String> {
 /// those above the mark.
 #[tokio::test]
 async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20), order("o3", "d1", 30)]).await;
-    fixture.sell(vec![order("x1", "d2", 5), order("f1", "e1", 15)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture
+        .receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20), order("o3", "d1", 30)])
+        .await;
+    fixture.receive_new(vec![order("x1", "d2", 5), order("f1", "e1", 15)]).await;
     let archived = fixture.store.archive(UnixMs(10)).await.unwrap();
     assert_eq!(archived, Archived { orders: 1, devices: 1 }, "not older than itself");
     assert_eq!(current(&fixture).await, ["o3", "o2", "o1"]);
@@ -33,7 +36,7 @@ async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
     assert_eq!(current(&fixture).await, ["o3"]);
     assert_eq!(fixture.store.archive(UnixMs(1_000)).await.unwrap().orders, 1);
     assert_eq!(current(&fixture).await, [""; 0]);
-    fixture.sell(vec![order("o4", "d1", 40)]).await;
+    fixture.receive_new(vec![order("o4", "d1", 40)]).await;
     assert_eq!(current(&fixture).await, ["o4"]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
@@ -41,9 +44,9 @@ async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
 /// ORD-5: a late arrival stays current until all orders before it are archived.
 #[tokio::test]
 async fn a_late_arrival_stays_current_until_all_before_it_are_old() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 30)]).await;
-    fixture.sell(vec![order("late", "d1", 11)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 30)]).await;
+    fixture.receive_new(vec![order("late", "d1", 11)]).await;
     fixture.store.archive(UnixMs(20)).await.unwrap();
     assert_eq!(current(&fixture).await, ["late", "o2"]);
     fixture.store.archive(UnixMs(31)).await.unwrap();
@@ -53,12 +56,14 @@ async fn a_late_arrival_stays_current_until_all_before_it_are_old() {
 /// Every device is archived: here are more marks than one transaction advances.
 #[tokio::test]
 async fn every_device_is_archived_however_many_there_are() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let codes: Vec<String> = (0..450).map(|number| format!("m{number}")).collect();
-    let devices = codes.iter().map(|code| crate::test_store::device(code, "b")).collect();
+    let devices = codes.iter().map(|code| kiosque_testkit::entries::device(code, "b")).collect();
     let fleet = kiosque_model::fleet::Fleet { devices, ..Default::default() };
     fixture.apply(fleet).await.unwrap();
-    fixture.sell(codes.iter().map(|code| order(&format!("o-{code}"), code, 1)).collect()).await;
+    fixture
+        .receive_new(codes.iter().map(|code| order(&format!("o-{code}"), code, 1)).collect())
+        .await;
     let archived = fixture.store.archive(UnixMs(2)).await.unwrap();
     assert_eq!(archived, Archived { orders: 450, devices: 450 });
 }

@@ -6,7 +6,8 @@ use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{AuditQuery, NewHashes};
 
-use crate::test_store::{NOW, TestStore, known_account, origin};
+use kiosque_testkit::entries::bare_account;
+use kiosque_testkit::{NOW, TestStore, origin};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -64,7 +65,7 @@ fn line(entry: &AuditEntry) -> String {
 /// Every change of a session and every command is recorded in its own transaction.
 #[tokio::test]
 async fn the_trail_tells_a_story_from_its_end() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let (here, there) = ("192.0.2.1", "2001:db8::7");
     log_in(&fixture, origin(here, at(1)), 100).await;
     let second = log_in(&fixture, origin(there, at(2)), 100).await;
@@ -76,7 +77,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     assert!(fixture.store.log_out(third, origin(there, at(5))).await.is_err());
     log_in(&fixture, origin(here, at(6)), 2).await;
     log_in(&fixture, origin(here, at(8)), 100).await;
-    let off = AccountEntry { third_party_api: Some(false), ..known_account("ops") };
+    let off = AccountEntry { third_party_api: Some(false), ..bare_account("ops") };
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
     fixture.store.apply(fleet, NewHashes::new(), by).await.unwrap();
@@ -123,7 +124,7 @@ async fn the_trail_tells_a_story_from_its_end() {
 /// A session that an older program opened is recorded as replaced, though its origin is unknown.
 #[tokio::test]
 async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     log_in(&fixture, origin("192.0.2.1", at(1)), 100).await;
     fixture.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
     log_in(&fixture, origin("192.0.2.1", at(2)), 100).await;

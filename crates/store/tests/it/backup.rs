@@ -7,15 +7,16 @@ use std::sync::mpsc;
 use kiosque_store::{BackedUp, BackupError, Copied, Error};
 use rusqlite::Connection;
 
-use crate::test_store::{TestData, TestStore, order, record};
+use kiosque_testkit::entries::{order, record};
+use kiosque_testkit::{TestData, TestStore};
 
 /// A store with data for several steps of a copy.
 async fn laden() -> TestStore {
-    let fixture = TestStore::furnished_on(TestData::folder()).await;
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
     let head = "x".repeat(20_000);
     let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
     batch.iter_mut().for_each(|order| order.record = record(&head));
-    fixture.sell(batch).await;
+    fixture.receive_new(batch).await;
     fixture
 }
 
@@ -56,7 +57,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
         seen.push(copied);
         // A copy that each write restarts would never end.
         assert!(seen.len() < 100, "{seen:?}");
-        fixture.sell(vec![order(&format!("new{at}"), "d2", at)]).await;
+        fixture.receive_new(vec![order(&format!("new{at}"), "d2", at)]).await;
         fixture.tamper("update ledger set last_active_ms = coalesce(last_active_ms, 0) + 1");
         at += 1;
         go_on.send(()).unwrap();
@@ -67,7 +68,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     let bytes = std::fs::metadata(file(&fixture)).unwrap().len();
     assert_eq!(made, BackedUp { bytes, orders: 200 });
     assert_eq!(orders_in(&file(&fixture)), 200);
-    assert_eq!(fixture.ask("select count(*) from orders"), [(200 + at).to_string()]);
+    assert_eq!(fixture.query("select count(*) from orders"), [(200 + at).to_string()]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -117,7 +118,7 @@ async fn one_backup_at_a_time_writes_a_file() {
 /// A symbolic link at the path of the copy is not followed.
 #[tokio::test]
 async fn a_link_in_its_place_is_not_followed() {
-    let fixture = TestStore::furnished_on(TestData::folder()).await;
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
     let precious = fixture.data.files().join("precious");
     std::fs::write(&precious, "kept").unwrap();
     std::os::unix::fs::symlink(&precious, fixture.data.files().join("copy.partial")).unwrap();

@@ -5,22 +5,21 @@ use std::time::Duration;
 
 use kiosque_model::UnixMs;
 use kiosque_store::{Error, OpenOptions, Refused, SessionLease, Store};
-
-use crate::test_store::{NOW, TestData, TestStore, opening};
+use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 /// Returns the time of the database's clock.
 fn right_time(fixture: &TestStore) -> i64 {
     let sql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms";
-    fixture.ask(sql)[0].parse().unwrap()
+    fixture.query(sql)[0].parse().unwrap()
 }
 
 #[tokio::test]
 async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
-    let fixture = TestStore::furnished_on(TestData::postgres()).await;
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let session = fixture.log_in("ops").await.unwrap();
     let long = Duration::from_secs(30);
     let lease = SessionLease { length: long, clock_skew: Duration::from_secs(5) };
-    let store = Store::open(&OpenOptions { lease, ..opening(&fixture.data) }).await.unwrap();
+    let store = Store::open(&OpenOptions { lease, ..open_options(&fixture.data) }).await.unwrap();
     for off_ms in [-60_000, 60_000] {
         let held = store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
         assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 5_000, "{held:?}");
@@ -32,5 +31,5 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
         store.session(&session, NOW).await.unwrap();
     }
     // A file has no clock to compare with.
-    assert_eq!(TestStore::on(TestData::folder()).await.store.check_clock(NOW), None);
+    assert_eq!(TestStore::on(TestData::sqlite()).await.store.check_clock(NOW), None);
 }

@@ -10,9 +10,8 @@ use kiosque_store::{
     DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
 };
 
-use crate::test_store::{
-    NOW, TestData, TestStore, device, group_id, known_device, open, opening, order, owners, sold,
-};
+use kiosque_testkit::entries::{bare_device, device, group_id, order, sold};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
 
 const DAY_MS: i64 = 86_400_000;
 /// A device is online when it was active in the last 300 seconds.
@@ -52,10 +51,10 @@ struct Watched {
 
 impl Watched {
     async fn new() -> Watched {
-        let fixture = TestStore::furnished().await;
+        let fixture = TestStore::with_fleet().await;
         let session = fixture.log_in("ops").await.unwrap();
         fixture
-            .sell(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)])
+            .receive_new(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)])
             .await;
         let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
         Watched { fixture, session, before, now: NOW }
@@ -81,7 +80,7 @@ impl Watched {
 
     async fn takes(&mut self, what: &str, orders: Vec<Incoming>) {
         let store = self.other().await;
-        store.receive(Arc::new(orders), owners(), self.now).await.unwrap();
+        store.receive(Arc::new(orders), no_owners(), self.now).await.unwrap();
         self.sees(what).await;
     }
 
@@ -122,13 +121,13 @@ async fn rates_are_seen() {
 async fn the_fleet_is_seen() {
     let mut watched = Watched::new().await;
     watched.applies("a new device", vec![device("d3", "a")]).await;
-    let off = DeviceEntry { enabled: Some(false), ..known_device("d3") };
+    let off = DeviceEntry { enabled: Some(false), ..bare_device("d3") };
     watched.applies("a device that is not enabled", vec![off]).await;
-    let moved = DeviceEntry { group: Some(group_id("b")), ..known_device("d2") };
+    let moved = DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") };
     watched.applies("a device that moves", vec![moved]).await;
     // The answer changes by itself when the time has come.
     let since = Some(NOW.plus_ms(1_000));
-    let moves = DeviceEntry { since, group: Some(group_id("b")), ..known_device("d1") };
+    let moves = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     watched.fixture.apply(fleet).await.unwrap();
     told(&watched.fixture.store, &watched.session, NOW, (0, DAY_MS)).await;
@@ -165,7 +164,7 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     let orders = days.iter().zip(["USD", "EUR", "USD", "USD"]).enumerate();
     let orders = orders
         .map(|(number, (at, currency))| sale(&format!("x{number}"), "d1", *at, currency, 1_000));
-    watched.fixture.sell(orders.collect()).await;
+    watched.fixture.receive_new(orders.collect()).await;
     let mut answers = Vec::new();
     for range in [
         (0, 10 * DAY_MS),
@@ -191,17 +190,19 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
 /// Cached days are not read from the file again; the test observes that.
 #[tokio::test]
 async fn what_nothing_has_moved_is_not_read_again() {
-    let fixture = TestStore::furnished_on(TestData::folder()).await;
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
     let session = fixture.log_in("ops").await.unwrap();
-    fixture.sell(vec![sale("o1", "d1", 10, "USD", 500)]).await;
+    fixture.receive_new(vec![sale("o1", "d1", 10, "USD", 500)]).await;
     let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     fixture.tamper("update sales_by_day set orders = 77");
     assert_eq!(told(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
     fixture.tamper("update group_changes set heard_no = heard_no + 1");
     let read = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     assert_eq!(read.0.turnover.orders, 77);
-    let opening =
-        kiosque_store::OpenOptions { when_absent: WhenAbsent::Refuse, ..opening(&fixture.data) };
+    let opening = kiosque_store::OpenOptions {
+        when_absent: WhenAbsent::Refuse,
+        ..open_options(&fixture.data)
+    };
     let fresh = Store::open(&opening).await.unwrap();
     assert_eq!(told(&fresh, &session, NOW, (0, DAY_MS)).await, read);
 }

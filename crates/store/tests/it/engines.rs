@@ -4,20 +4,18 @@ mod player;
 mod steps;
 mod together;
 
+use kiosque_testkit::{TestData, TestStore, size};
 use player::Player;
 use steps::Teller;
-
-use crate::chance::size;
-use crate::test_store::{TestData, TestStore};
 
 const STEPS: i64 = 60;
 
 /// Every step of a history has the same result on both engines, and the rows are equal at the end.
 #[tokio::test]
 async fn histories_are_the_same_on_both_engines() {
-    for seed in 0..size(20, 500) {
+    for seed in (0..).take(size(20, 500)) {
         let mut teller = Teller::new(seed);
-        let mut file = Player::new(TestStore::on(TestData::folder()).await);
+        let mut file = Player::new(TestStore::on(TestData::sqlite()).await);
         let mut server = Player::new(TestStore::on(TestData::postgres()).await);
         for number in 0..STEPS {
             let now = 500 + 20 * number;

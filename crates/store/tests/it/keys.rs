@@ -3,8 +3,7 @@
 
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyHolder, RevokedKey};
-
-use crate::test_store::{NOW, TestStore};
+use kiosque_testkit::{NOW, TestStore};
 
 fn holder(name: &str, may: &str) -> KeyHolder {
     KeyHolder { name: KeyName::parse(name).unwrap(), rights: may.parse::<Rights>().unwrap() }

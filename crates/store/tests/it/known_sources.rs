@@ -2,8 +2,7 @@
 
 use kiosque_model::{LoginName, Source, UnixMs};
 use kiosque_store::SourceStatus;
-
-use crate::test_store::{NOW, TestStore, origin};
+use kiosque_testkit::{NOW, TestStore, origin};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -27,9 +26,9 @@ async fn knows(fixture: &TestStore, source: &str, now: UnixMs) -> bool {
 /// logged in, from its login on.
 #[tokio::test]
 async fn a_login_makes_its_source_known_to_its_account() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let fleet = kiosque_model::fleet::Fleet {
-        accounts: vec![crate::test_store::account("other", &["a"])],
+        accounts: vec![kiosque_testkit::entries::account("other", &["a"])],
         ..Default::default()
     };
     fixture.apply(fleet).await.unwrap();
@@ -54,14 +53,14 @@ async fn a_login_makes_its_source_known_to_its_account() {
 /// LIM-9: the latest 32 are known, for 90 days.
 #[tokio::test]
 async fn the_newest_are_kept_for_ninety_days() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     log_in(&fixture, "192.0.2.1", NOW).await;
     for ago in 1..40 {
         log_in(&fixture, &format!("198.51.100.{ago}"), NOW.plus_ms(ago)).await;
         log_in(&fixture, "192.0.2.1", NOW.plus_ms(ago)).await;
     }
     let count = "select count(*) from known_sources";
-    assert_eq!(fixture.ask(count), ["32"]);
+    assert_eq!(fixture.query(count), ["32"]);
     let now = NOW.plus_ms(39);
     assert!(knows(&fixture, "192.0.2.1", now).await, "used all the while");
     assert!(
@@ -73,5 +72,5 @@ async fn the_newest_are_kept_for_ninety_days() {
     assert!(knows(&fixture, "198.51.100.39", last).await);
     assert!(!knows(&fixture, "198.51.100.39", last.plus_ms(1)).await);
     log_in(&fixture, "203.0.113.1", last.plus_ms(1)).await;
-    assert_eq!(fixture.ask(count), ["1"]);
+    assert_eq!(fixture.query(count), ["1"]);
 }

@@ -2,13 +2,12 @@
 
 use kiosque_model::Zone;
 use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
-
-use crate::test_store::{TestData, TestStore, open, opening};
+use kiosque_testkit::{TestData, TestStore, open, open_options};
 
 /// Every statement can be prepared on both engines.
 #[tokio::test]
 async fn every_statement_compiles() {
-    for data in [TestData::folder(), TestData::postgres()] {
+    for data in [TestData::sqlite(), TestData::postgres()] {
         let count = TestStore::on(data).await.store.prepare_all().await.unwrap();
         // The list of every module is included: together they are at least as long.
         assert!(count >= 84, "only {count} statements");
@@ -18,13 +17,13 @@ async fn every_statement_compiles() {
 /// A migration that has run is not run again; its checksum identifies it.
 #[tokio::test]
 async fn data_that_is_opened_again_is_as_it_was() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let before = fixture.rows();
     let again = open(&fixture.data, None).await.unwrap();
     assert_eq!(fixture.rows(), before);
     again.prepare_all().await.unwrap();
     assert_eq!(
-        fixture.ask("select number, name from migrations"),
+        fixture.query("select number, name from migrations"),
         ["1|first", "2|sums", "3|operator", "4|nodes", "5|remembered"]
     );
 }
@@ -42,7 +41,7 @@ async fn data_of_another_program_is_refused() {
             "this data was made by a newer program (migration 9 is unknown here)",
         ),
     ] {
-        let fixture = TestStore::furnished().await;
+        let fixture = TestStore::with_fleet().await;
         fixture.tamper(tampered);
         let before = fixture.rows();
         assert_eq!(open(&fixture.data, None).await.unwrap_err().to_string(), said);
@@ -74,17 +73,17 @@ async fn the_time_zone_is_recorded_once() {
 /// Where data is expected, none is created.
 #[tokio::test]
 async fn absent_data_can_be_refused() {
-    for data in [TestData::folder(), TestData::postgres()] {
-        let opening = OpenOptions { when_absent: WhenAbsent::Refuse, ..opening(&data) };
+    for data in [TestData::sqlite(), TestData::postgres()] {
+        let opening = OpenOptions { when_absent: WhenAbsent::Refuse, ..open_options(&data) };
         let Err(Error::Data(said)) = Store::open(&opening).await else { panic!("opened nothing") };
         assert!(said.contains("holds no data"), "{said}");
         match &data {
             TestData::Folder(folder) => {
                 assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
             }
-            TestData::Postgres(place) => {
+            TestData::Postgres(_) => {
                 let tables = "select count(*) from pg_tables where schemaname = current_schema";
-                assert_eq!(place.sql(tables), "0");
+                assert_eq!(data.query(tables), ["0"]);
             }
         }
     }

@@ -5,11 +5,12 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::History;
 
-use crate::test_store::{NOW, TestStore, device, group_id, known_device, order};
+use kiosque_testkit::entries::{bare_device, device, group_id, order};
+use kiosque_testkit::{NOW, TestStore};
 
 fn moved(group: &str, since: Option<i64>) -> Fleet {
     let since = since.map(UnixMs);
-    let entry = DeviceEntry { group: Some(group_id(group)), since, ..known_device("d1") };
+    let entry = DeviceEntry { group: Some(group_id(group)), since, ..bare_device("d1") };
     Fleet { devices: vec![entry], ..Fleet::default() }
 }
 
@@ -24,19 +25,19 @@ async fn orders(fixture: &TestStore, group: &str, now: UnixMs) -> Option<Vec<Str
 /// Returns the group to which an order of each millisecond belongs.
 async fn owners(fixture: &TestStore, times: &[i64]) -> Vec<String> {
     let orders = times.iter().map(|ms| order(&format!("t{ms}"), "d1", *ms)).collect();
-    fixture.sell(orders).await;
+    fixture.receive_new(orders).await;
     let sql = "select g.group_id from orders o join groups g on g.group_no = o.group_no
         where o.order_id like 't%' order by o.trade_start_ms";
-    fixture.ask(sql)
+    fixture.query(sql)
 }
 
 /// The first owner owns all earlier time, whatever its `since`.
 #[tokio::test]
 async fn the_first_owner_owns_all_earlier_time() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let entry = DeviceEntry { since: Some(at(500)), ..device("d9", "a") };
     fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-    fixture.sell(vec![order("o", "d9", 0), order("p", "d9", 499)]).await;
+    fixture.receive_new(vec![order("o", "d9", 0), order("p", "d9", 499)]).await;
     let heads = fixture.list("a", "d9", History::Included, NOW).await.unwrap();
     assert_eq!(heads, ["p", "o"]);
 }
@@ -45,7 +46,7 @@ async fn the_first_owner_owns_all_earlier_time() {
 #[tokio::test]
 async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
     for (since, split) in [(Some(700), 700), (None, NOW.0), (Some(NOW.0 + 50), NOW.0 + 50)] {
-        let fixture = TestStore::furnished().await;
+        let fixture = TestStore::with_fleet().await;
         let applied = fixture.apply(moved("b", since)).await.unwrap();
         assert_eq!(applied.devices.changed, 1);
         let again = fixture.apply(moved("b", since)).await.unwrap();
@@ -60,11 +61,11 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
 /// orders, and not in that of a future owner.
 #[tokio::test]
 async fn a_device_is_in_scope_of_each_of_its_owners() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("old", "d1", 10)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("old", "d1", 10)]).await;
     assert_eq!(orders(&fixture, "b", NOW).await, None, "not yet");
     fixture.apply(moved("b", Some(NOW.0 + 100))).await.unwrap();
-    fixture.sell(vec![order("new", "d1", NOW.0 + 100)]).await;
+    fixture.receive_new(vec![order("new", "d1", NOW.0 + 100)]).await;
     assert_eq!(orders(&fixture, "b", NOW.plus_ms(99)).await, None, "not yet");
     let now = NOW.plus_ms(100);
     assert_eq!(orders(&fixture, "a", now).await.unwrap(), ["old"]);
@@ -75,8 +76,8 @@ async fn a_device_is_in_scope_of_each_of_its_owners() {
 /// its group.
 #[tokio::test]
 async fn a_move_back_over_kept_orders_is_refused() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
     for since in [50, 100, 101, 900] {
         let faults = fixture.faults(moved("b", Some(since))).await;
         let said = "device d1: since: group a has orders that started at or after it; \
@@ -96,8 +97,8 @@ async fn a_move_back_over_kept_orders_is_refused() {
 /// Without a `since`, a move takes effect after the stored orders, even those in the future.
 #[tokio::test]
 async fn a_move_leaves_orders_from_ahead_with_their_group() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("ahead", "d1", NOW.0 + 500)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("ahead", "d1", NOW.0 + 500)]).await;
     fixture.apply(moved("b", None)).await.unwrap();
     let owners = owners(&fixture, &[NOW.0 + 499, NOW.0 + 501]).await;
     assert_eq!(owners, ["a", "b"]);
@@ -106,31 +107,33 @@ async fn a_move_leaves_orders_from_ahead_with_their_group() {
 /// The sequence numbers of a device that returns to a group continue.
 #[tokio::test]
 async fn a_device_may_come_back() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
     fixture.apply(moved("b", Some(100))).await.unwrap();
-    fixture.sell(vec![order("o2", "d1", 110)]).await;
+    fixture.receive_new(vec![order("o2", "d1", 110)]).await;
     fixture.apply(moved("a", Some(200))).await.unwrap();
-    fixture.sell(vec![order("o3", "d1", 210), order("o4", "d1", 150), order("o5", "d1", 50)]).await;
+    fixture
+        .receive_new(vec![order("o3", "d1", 210), order("o4", "d1", 150), order("o5", "d1", 50)])
+        .await;
     assert_eq!(orders(&fixture, "a", NOW).await.unwrap(), ["o5", "o3", "o1"]);
     assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["o4", "o2"]);
     let ledgers = "select g.group_id, l.last_seq from ledger l join groups g
         on g.group_no = l.group_no where l.device_code = 'd1' order by 1";
-    assert_eq!(fixture.ask(ledgers), ["a|3", "b|2"]);
+    assert_eq!(fixture.query(ledgers), ["a|3", "b|2"]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// SCOPE-7: a device that is not enabled leaves lists and counts; its orders and its owner stay.
 #[tokio::test]
 async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10)]).await;
-    let off = DeviceEntry { enabled: Some(false), ..known_device("d1") };
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
+    let off = DeviceEntry { enabled: Some(false), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![off], ..Fleet::default() }).await.unwrap();
-    fixture.sell(vec![order("o2", "d1", 20)]).await;
+    fixture.receive_new(vec![order("o2", "d1", 20)]).await;
     assert_eq!(orders(&fixture, "a", NOW).await.unwrap(), ["o2", "o1"]);
     let listed = "select device_code from device_owners where listed order by 1";
-    assert_eq!(fixture.ask(listed), ["d2", "e1"]);
+    assert_eq!(fixture.query(listed), ["d2", "e1"]);
     fixture.apply(moved("b", None)).await.unwrap();
-    assert_eq!(fixture.ask(listed), ["d2", "e1"], "a move does not enable it");
+    assert_eq!(fixture.query(listed), ["d2", "e1"], "a move does not enable it");
 }

@@ -3,8 +3,7 @@
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 use kiosque_store::{ChangeCounts, DatedRate};
-
-use crate::test_store::TestStore;
+use kiosque_testkit::TestStore;
 
 fn rate(code: &str, day: i64, text: &str) -> DatedRate {
     let (currency, rate) = (Currency::parse(code).unwrap(), Rate::parse(text).unwrap());
@@ -23,7 +22,7 @@ async fn a_rate_is_of_one_currency_and_one_day() {
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
     assert_eq!(fixture.store.set_rates(mended).await.unwrap(), counts(1, 1, 1));
     assert_eq!(
-        fixture.ask("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
+        fixture.query("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
         [
             "EUR|-9|500000000000",
             "EUR|10|1100000000000",

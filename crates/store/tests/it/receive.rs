@@ -7,9 +7,8 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::{Error, History, Incoming, Kept, OpenOptions, Outcome, Record, Store};
 
-use crate::test_store::{
-    NOW, TestShape, TestStore, group_id, known_device, number, opening, order, owners, record,
-};
+use kiosque_testkit::entries::{bare_device, group_id, order, record, trade_no};
+use kiosque_testkit::{NOW, TestShape, TestStore, no_owners, open_options};
 
 fn rejected(reason: &str) -> Outcome {
     Outcome::Rejected(reason.to_owned())
@@ -17,7 +16,7 @@ fn rejected(reason: &str) -> Outcome {
 
 /// Returns group, order, sequence, change number and trade start of each order.
 fn kept(fixture: &TestStore) -> Vec<String> {
-    fixture.ask(
+    fixture.query(
         "select g.group_id, o.order_id, o.seq, o.change_no, o.trade_start_ms
         from orders o join groups g on g.group_no = o.group_no order by g.group_id, o.order_id",
     )
@@ -26,12 +25,16 @@ fn kept(fixture: &TestStore) -> Vec<String> {
 /// Sequence numbers are dense in each group and device, and change numbers grow in each group.
 #[tokio::test]
 async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 9), order("o2", "d2", 1), order("f1", "e1", 5)]).await;
-    fixture.sell(vec![order("o3", "d1", 3), order("f2", "e1", 6), order("o4", "d1", 4)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture
+        .receive_new(vec![order("o1", "d1", 9), order("o2", "d2", 1), order("f1", "e1", 5)])
+        .await;
+    fixture
+        .receive_new(vec![order("o3", "d1", 3), order("f2", "e1", 6), order("o4", "d1", 4)])
+        .await;
     let want = ["a|o1|1|1|9", "a|o2|1|2|1", "a|o3|2|3|3", "a|o4|3|4|4", "b|f1|1|1|5", "b|f2|2|2|6"];
     assert_eq!(kept(&fixture), want);
-    let counters = fixture.ask("select last_change_no from group_changes order by group_no");
+    let counters = fixture.query("select last_change_no from group_changes order by group_no");
     assert_eq!(counters, ["4", "2"]);
 }
 
@@ -39,17 +42,17 @@ async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group()
 /// order does not.
 #[tokio::test]
 async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
     let changed = Incoming { record: record("o1, changed"), ..order("o1", "d1", 15) };
-    assert_eq!(fixture.take(vec![changed.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![changed.clone()]).await, [Outcome::Updated]);
     assert_eq!(kept(&fixture), ["a|o1|1|3|15", "a|o2|2|2|20"]);
     let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["o2", "o1, changed"]);
     // The same order again changes nothing.
     let rows = fixture.rows();
     assert_eq!(
-        fixture.take(vec![changed, order("o2", "d1", 20)]).await,
+        fixture.receive(vec![changed, order("o2", "d1", 20)]).await,
         [const { Outcome::Unchanged }; 2]
     );
     let session_aside = |rows: Vec<String>| {
@@ -62,29 +65,29 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
 /// the hour that a clock shows twice.
 #[tokio::test]
 async fn a_change_that_the_record_does_not_show_is_an_update() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
     let later = order("o1", "d1", 11);
-    assert_eq!(fixture.take(vec![later.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![later.clone()]).await, [Outcome::Updated]);
     assert_eq!(kept(&fixture), ["a|o1|1|2|11"]);
-    let named = Incoming { trade_no: number("T"), ..later.clone() };
-    assert_eq!(fixture.take(vec![named.clone()]).await, [Outcome::Updated]);
-    let numbered = Incoming { trade_no_in: number("I"), ..named.clone() };
-    assert_eq!(fixture.take(vec![numbered]).await, [Outcome::Updated]);
-    assert_eq!(fixture.take(vec![named]).await, [Outcome::Unchanged], "the inner number stays");
-    assert_eq!(fixture.ask("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
+    let named = Incoming { trade_no: trade_no("T"), ..later.clone() };
+    assert_eq!(fixture.receive(vec![named.clone()]).await, [Outcome::Updated]);
+    let numbered = Incoming { trade_no_in: trade_no("I"), ..named.clone() };
+    assert_eq!(fixture.receive(vec![numbered]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![named]).await, [Outcome::Unchanged], "the inner number stays");
+    assert_eq!(fixture.query("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
 }
 
 /// ORD-11: `tradeNoIn` is unique in a group. It stays when an update leaves it out.
 #[tokio::test]
 async fn an_inner_number_stays_and_is_of_one_order() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let numbered = |id: &str, device: &str, text: &str| Incoming {
-        trade_no_in: number(text),
+        trade_no_in: trade_no(text),
         ..order(id, device, 10)
     };
-    fixture.sell(vec![numbered("o1", "d1", "I-1"), numbered("o2", "d2", "I-2")]).await;
-    fixture.sell(vec![numbered("f1", "e1", "I-1"), order("o3", "d1", 10)]).await;
+    fixture.receive_new(vec![numbered("o1", "d1", "I-1"), numbered("o2", "d2", "I-2")]).await;
+    fixture.receive_new(vec![numbered("f1", "e1", "I-1"), order("o3", "d1", 10)]).await;
     let taken = rejected("tradeNoIn: order o1 has I-1 already");
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     for (incoming, outcome) in [
@@ -98,29 +101,29 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         (numbered("o4", "d1", "I-2"), Outcome::Accepted),
     ] {
         let said = format!("{incoming:?}");
-        assert_eq!(fixture.take(vec![incoming]).await, [outcome], "{said}");
+        assert_eq!(fixture.receive(vec![incoming]).await, [outcome], "{said}");
     }
     // Within one batch, too; a rejected order leaves the others alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
     let taken = rejected("tradeNoIn: order n1 has N already");
-    assert_eq!(fixture.take(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
+    assert_eq!(fixture.receive(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A number that an order gave up is free at once, for a new order as for a known one.
 #[tokio::test]
 async fn inner_numbers_change_hands_within_a_batch() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let numbered =
-        |id: &str, text: &str| Incoming { trade_no_in: number(text), ..order(id, "d1", 10) };
-    fixture.sell(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
+        |id: &str, text: &str| Incoming { trade_no_in: trade_no(text), ..order(id, "d1", 10) };
+    fixture.receive_new(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
     let batch = [("o1", "I-3"), ("o2", "I-1"), ("o1", "I-2"), ("o3", "I-3"), ("o3", "I-4")];
     let batch = batch.map(|(id, text)| numbered(id, text)).into_iter();
     let changed = Outcome::Updated;
-    let outcomes = fixture.take(batch.chain([numbered("o4", "I-3")]).collect()).await;
+    let outcomes = fixture.receive(batch.chain([numbered("o4", "I-3")]).collect()).await;
     let want = [&changed, &changed, &changed, &Outcome::Accepted, &changed, &Outcome::Accepted];
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
-    let numbers = fixture.ask("select order_id, trade_no_in from orders order by order_id");
+    let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
@@ -128,49 +131,49 @@ async fn inner_numbers_change_hands_within_a_batch() {
 /// An update that changes the device or the owning group is rejected, with both named.
 #[tokio::test]
 async fn an_update_changes_neither_the_device_nor_the_group() {
-    let fixture = TestStore::furnished().await;
-    fixture.sell(vec![order("o1", "d1", 10)]).await;
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
     let reason = "deviceCode: order o1 belongs to device d1, not d2; \
                   an update may not change the device";
-    assert_eq!(fixture.take(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
+    assert_eq!(fixture.receive(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
 
     let entry =
-        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(100)), ..known_device("d1") };
+        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(100)), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
     let reason = "tradeStartTime: order o1 belongs to group a, and at this time to group b; \
                   an update may not change the owning group";
-    assert_eq!(fixture.take(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
-    fixture.sell(vec![order("o2", "d1", 100)]).await;
+    assert_eq!(fixture.receive(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
+    fixture.receive_new(vec![order("o2", "d1", 100)]).await;
     let reason = "tradeStartTime: order o2 belongs to group b, and at this time to group a; \
                   an update may not change the owning group";
-    assert_eq!(fixture.take(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
+    assert_eq!(fixture.receive(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|10", "b|o2|1|1|100"]);
 
     // An order of another group with the same id is another order.
-    fixture.sell(vec![order("o1", "e1", 10)]).await;
+    fixture.receive_new(vec![order("o1", "e1", 10)]).await;
 }
 
 /// An invalid order is rejected with its reason, and the others are stored.
 #[tokio::test]
 async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let batch = vec![order("o1", "d1", 1), order("o2", "x", 1), order("o3", "d1", 1)];
     let unknown = rejected("deviceCode: no device x is known");
-    assert_eq!(fixture.take(batch).await, [Outcome::Accepted, unknown, Outcome::Accepted]);
+    assert_eq!(fixture.receive(batch).await, [Outcome::Accepted, unknown, Outcome::Accepted]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 
 /// SCOPE-6: an import reads the owners of a device again when the fleet changes.
 #[tokio::test]
 async fn a_move_during_an_import_counts() {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
-    let owners = owners();
+    let owners = no_owners();
     let first = fixture.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
     assert_eq!(first, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
-        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..known_device("d1") };
-    let devices = vec![moved, crate::test_store::device("new", "b")];
+        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..bare_device("d1") };
+    let devices = vec![moved, kiosque_testkit::entries::device("new", "b")];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
     let second = fixture.store.receive(batch, owners, NOW).await.unwrap();
@@ -182,9 +185,9 @@ async fn a_move_during_an_import_counts() {
 /// the old one. A failure to make it rolls back the whole batch.
 #[tokio::test]
 async fn settling_sees_what_is_kept() {
-    let fixture = TestStore::furnished().await;
-    let first = Incoming { trade_no_in: number("I"), ..order("o1", "d1", 10) };
-    fixture.sell(vec![first]).await;
+    let fixture = TestStore::with_fleet().await;
+    let first = Incoming { trade_no_in: trade_no("I"), ..order("o1", "d1", 10) };
+    fixture.receive_new(vec![first]).await;
     let joined = |order: &Incoming, kept: &Kept| {
         let number = kept.trade_no_in.as_deref().unwrap_or("none");
         let head = format!("{} after {} ({number})", order.record.head, kept.record.head);
@@ -192,8 +195,8 @@ async fn settling_sees_what_is_kept() {
     };
     let again = Arc::new(vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }]);
     let shape = Arc::new(TestShape { settle: joined });
-    let store = Store::open(&OpenOptions { shape, ..opening(&fixture.data) }).await.unwrap();
-    let taken = store.receive(again, owners(), NOW).await.unwrap();
+    let store = Store::open(&OpenOptions { shape, ..open_options(&fixture.data) }).await.unwrap();
+    let taken = store.receive(again, no_owners(), NOW).await.unwrap();
     assert_eq!(taken, [Outcome::Updated]);
     let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["new after o1 (I)"]);
@@ -202,8 +205,8 @@ async fn settling_sees_what_is_kept() {
     let fails = |_: &Incoming, _: &Kept| Err::<Record, _>(Error::Data("unreadable".to_owned()));
     let batch = Arc::new(vec![order("o2", "d1", 11), order("o1", "d1", 12)]);
     let shape = Arc::new(TestShape { settle: fails });
-    let store = Store::open(&OpenOptions { shape, ..opening(&fixture.data) }).await.unwrap();
-    assert!(store.receive(batch, owners(), NOW).await.is_err());
+    let store = Store::open(&OpenOptions { shape, ..open_options(&fixture.data) }).await.unwrap();
+    assert!(store.receive(batch, no_owners(), NOW).await.is_err());
     assert_eq!(kept(&fixture), rows);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
@@ -212,11 +215,11 @@ async fn settling_sees_what_is_kept() {
 /// the future counts as now.
 #[tokio::test]
 async fn an_order_is_activity() {
-    let fixture = TestStore::furnished().await;
-    let active = || fixture.ask("select last_active_ms from ledger where device_code = 'd1'");
+    let fixture = TestStore::with_fleet().await;
+    let active = || fixture.query("select last_active_ms from ledger where device_code = 'd1'");
     assert_eq!(active(), ["null"]);
     for (id, at, last) in [("o1", 50, 50), ("o2", 40, 50), ("o3", NOW.0 + 9, NOW.0)] {
-        fixture.sell(vec![order(id, "d1", at)]).await;
+        fixture.receive_new(vec![order(id, "d1", at)]).await;
         assert_eq!(active(), [last.to_string()], "{id}");
     }
 }

@@ -3,9 +3,8 @@
 
 use kiosque_store::{Error, Refused};
 
-use crate::test_store::{TestData, TestStore, order};
-
-const REFUSE: &str = include_str!("../../../../testkit/sql/refuse_at_first.sql");
+use kiosque_testkit::entries::order;
+use kiosque_testkit::{TestData, TestStore, sql};
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
@@ -18,15 +17,17 @@ const AT_THE_COMMIT: &str = "deferred";
 
 /// A store that refuses so many inserts into a table.
 async fn refusing(table: &str, code: &str, times: u32, when: &str) -> TestStore {
-    let fixture = TestStore::furnished_on(TestData::postgres()).await;
-    let TestData::Postgres(place) = &fixture.data else { panic!("PostgreSQL was asked for") };
-    let refuse = REFUSE.replace("THE_TABLE", table).replace("'SQLSTATE'", &format!("'{code}'"));
-    place.sql(&refuse.replace("<= TIMES", &format!("<= {times}")).replace("WHEN", when));
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let refuse = sql::REFUSE_AT_FIRST
+        .replace("THE_TABLE", table)
+        .replace("'SQLSTATE'", &format!("'{code}'"));
+    let refuse = refuse.replace("<= TIMES", &format!("<= {times}")).replace("WHEN", when);
+    fixture.data.execute(&refuse);
     fixture
 }
 
 fn tries(fixture: &TestStore) -> u32 {
-    fixture.ask("select last_value from tries")[0].parse().unwrap()
+    fixture.query("select last_value from tries")[0].parse().unwrap()
 }
 
 #[tokio::test]
@@ -37,7 +38,7 @@ async fn a_login_that_others_were_in_the_way_of_is_done_again() {
             let session = fixture.log_in("ops").await.unwrap();
             assert_eq!(tries(&fixture), 4, "{code}, {when}");
             fixture.switch(session, "b").await;
-            let told = fixture.ask("select event from audit where event = 'login'");
+            let told = fixture.query("select event from audit where event = 'login'");
             assert_eq!(told.len(), 1, "{code}, {when}: it was told more than once");
         }
     }
@@ -49,8 +50,8 @@ async fn orders_that_others_were_in_the_way_of_are_taken_once() {
     for code in IN_THE_WAY {
         for when in [AT_ONCE, AT_THE_COMMIT] {
             let fixture = refusing("orders", code, 2, when).await;
-            fixture.sell(vec![order("o1", "d1", 1), order("o2", "e1", 2)]).await;
-            let kept = fixture.ask("select order_id from orders order by order_id");
+            fixture.receive_new(vec![order("o1", "d1", 1), order("o2", "e1", 2)]).await;
+            let kept = fixture.query("select order_id from orders order by order_id");
             assert_eq!(kept, ["o1", "o2"], "{code}, {when}");
             assert!(tries(&fixture) > 2, "{code}, {when}");
         }
@@ -68,7 +69,7 @@ async fn what_fails_for_a_cause_of_its_own_is_tried_once() {
             };
             assert_eq!(error.code().unwrap().code(), code);
             assert_eq!(tries(&fixture), 1, "{code}, {when}");
-            assert_eq!(fixture.ask("select * from sessions"), [""; 0], "{code}, {when}");
+            assert_eq!(fixture.query("select * from sessions"), [""; 0], "{code}, {when}");
         }
     }
 }
@@ -80,5 +81,5 @@ async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
     let refused = fixture.log_in("ops").await;
     assert!(matches!(refused, Err(Refused::Store(Error::Postgres(_)))), "{refused:?}");
     assert_eq!(tries(&fixture), 10);
-    assert_eq!(fixture.ask("select * from sessions"), [""; 0]);
+    assert_eq!(fixture.query("select * from sessions"), [""; 0]);
 }

@@ -15,9 +15,9 @@ use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
     OrderQuery, Ready, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
-use kiosque_testdb::Place;
 
-use crate::test_store::{NOW, TestData, TestStore, opening, order, sold};
+use kiosque_testkit::entries::{order, sold};
+use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 /// Counts the round trips of all its connections.
 struct Relay {
@@ -90,10 +90,11 @@ fn server_of(url: &str) -> SocketAddr {
 }
 
 async fn counted() -> Counted {
-    let place = Place::new();
-    let relay = Relay::to(server_of(place.url()));
-    let url = through(place.url(), &relay);
-    let fixture = TestStore::furnished_on(TestData::Postgres(place)).await;
+    let data = TestData::postgres();
+    let StoreLocation::Postgres(url) = data.location() else { panic!("PostgreSQL was asked for") };
+    let relay = Relay::to(server_of(url));
+    let url = through(url, &relay);
+    let fixture = TestStore::with_fleet_on(data).await;
     let orders = (0..40).map(|at| {
         let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(7), name: None }];
         let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
@@ -101,12 +102,12 @@ async fn counted() -> Counted {
         let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods };
         sold(order(&format!("o{at}"), "d1", at), sale)
     });
-    fixture.sell(orders.collect()).await;
+    fixture.receive_new(orders.collect()).await;
     let session = fixture.log_in("ops").await.unwrap();
     // A long lease, so that only requests are sent meanwhile.
     let lease = SessionLease { length: Duration::from_secs(3_600), ..SessionLease::default() };
     let place = StoreLocation::Postgres(&url);
-    let opening = OpenOptions { place, lease, ..opening(&fixture.data) };
+    let opening = OpenOptions { place, lease, ..open_options(&fixture.data) };
     let store = Store::open(&opening).await.unwrap();
     Counted { relay, store, session }
 }

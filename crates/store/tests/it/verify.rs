@@ -5,7 +5,8 @@ mod sums;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 
-use crate::test_store::{TestStore, aisle, known_device, order};
+use kiosque_testkit::TestStore;
+use kiosque_testkit::entries::{aisle, bare_device, order};
 
 /// A planted difference, and the report of it.
 const PLANTED: &[(&str, &[&str])] = &[
@@ -77,13 +78,13 @@ const PLANTED: &[(&str, &[&str])] = &[
 
 /// A device with five orders, two of them archived, and a stock of 5.
 async fn fixture() -> TestStore {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
-    let devices = vec![DeviceEntry { aisles, ..known_device("d1") }];
+    let devices = vec![DeviceEntry { aisles, ..bare_device("d1") }];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let ids = ["o1", "o2", "o3", "o4", "o5"];
-    fixture.sell((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
-    fixture.sell(vec![order("f1", "e1", 10)]).await;
+    fixture.receive_new((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
+    fixture.receive_new(vec![order("f1", "e1", 10)]).await;
     fixture.store.archive(UnixMs(12)).await.unwrap();
     fixture
 }

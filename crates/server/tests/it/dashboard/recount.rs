@@ -149,7 +149,7 @@ impl Trade {
     }
 
     async fn load_rates(&mut self, rng: &mut Rng) {
-        let currency = *rng.choose(&CURRENCIES[1..]);
+        let currency = rng.choose(&CURRENCIES[1..]);
         let day = self.books.date(rng.range(self.begins - DAY_MS..self.until));
         // Often with few digits, so that half cents occur.
         let parts = match rng.below(3) {

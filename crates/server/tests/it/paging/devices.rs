@@ -40,7 +40,7 @@ fn codes(rng: &mut Rng, count: usize) -> Vec<String> {
     ];
     let mut codes = std::collections::BTreeSet::new();
     while codes.len() < count {
-        let code: String = (0..1 + rng.below(4)).map(|_| *rng.choose(&PARTS)).collect();
+        let code: String = (0..1 + rng.below(4)).map(|_| rng.choose(&PARTS)).collect();
         codes.insert(code);
     }
     codes.into_iter().collect()
@@ -53,7 +53,7 @@ async fn make(server: &TestServer, rng: &mut Rng, count: usize) -> Vec<Kiosk> {
     let (mut kiosks, mut fleet, mut orders) = (Vec::new(), String::new(), String::new());
     while !codes.is_empty() {
         let code = codes.swap_remove(rng.below(codes.len()));
-        let name = (*rng.choose(&["Kiosk", "kiosk é", "100%", "Lobby_1", "机器"])).to_owned();
+        let name = rng.choose(&["Kiosk", "kiosk é", "100%", "Lobby_1", "机器"]).to_owned();
         let enabled = !rng.one_in(8);
         let own = !rng.one_in(8);
         let group = if own { "g" } else { "other" };

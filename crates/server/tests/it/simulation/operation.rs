@@ -78,7 +78,7 @@ fn change(rng: &mut Rng, model: &Model) -> Change {
         6 => Change::Groups { account, groups: some_groups(rng) },
         _ => {
             let revoked = rng.choose(&[0, 1, 2, 3]);
-            let groups = who.groups.iter().copied().filter(|group| group != revoked).collect();
+            let groups = who.groups.iter().copied().filter(|group| *group != revoked).collect();
             Change::Groups { account, groups }
         }
     }

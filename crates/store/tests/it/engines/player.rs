@@ -9,9 +9,9 @@ use kiosque_store::{
     ApplyError, AuditQuery, Device, DeviceQuery, Error, History, OnlineSince, OpenedSession,
     OrderQuery, Owners, Ready, Refused, Span,
 };
+use kiosque_testkit::{TestStore, no_owners, origin};
 
 use super::steps::{DEVICES, Step};
-use crate::test_store::{TestStore, origin, owners};
 
 const SESSION_MS: i64 = 300;
 
@@ -24,7 +24,7 @@ pub(crate) struct Player {
 
 impl Player {
     pub(crate) fn new(fixture: TestStore) -> Player {
-        Player { fixture, owners: owners(), tokens: HashMap::new() }
+        Player { fixture, owners: no_owners(), tokens: HashMap::new() }
     }
 
     /// No step may result in a failure of the store.

@@ -7,10 +7,10 @@ use kiosque_model::sales::{Rate, Sale, Sold};
 use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
 use kiosque_store::{DatedRate, Heartbeat, Incoming};
 
-use crate::chance::Chance;
-use crate::test_store::{
-    account, aisle, group, group_id, known_account, known_device, number, order, product, record,
-    sold,
+use kiosque_testkit::Rng;
+use kiosque_testkit::entries::{
+    account, aisle, bare_account, bare_device, group, group_id, order, product, record, sold,
+    trade_no,
 };
 
 /// In an order that differs from that of most collations.
@@ -38,13 +38,13 @@ pub(crate) enum Step {
 
 /// Generates steps.
 pub(crate) struct Teller {
-    pub(crate) chance: Chance,
+    pub(crate) rng: Rng,
     sent: Vec<Incoming>,
 }
 
 impl Teller {
     pub(crate) fn new(seed: u64) -> Teller {
-        Teller { chance: Chance::new(seed), sent: Vec::new() }
+        Teller { rng: Rng::seeded(seed), sent: Vec::new() }
     }
 
     /// The first step, which the others need.
@@ -54,63 +54,63 @@ impl Teller {
             groups: GROUPS[..3].iter().map(|id| group(id)).collect(),
             accounts: ACCOUNTS[..2].iter().map(|name| account(name, &GROUPS[..3])).collect(),
             products: PRODUCTS[..3].iter().map(|id| product(id)).collect(),
-            devices: devices.map(|(code, id)| crate::test_store::device(code, id)).collect(),
+            devices: devices.map(|(code, id)| kiosque_testkit::entries::device(code, id)).collect(),
         })
     }
 
     pub(crate) fn step(&mut self, now: i64) -> Step {
-        match self.chance.below(20) {
+        match self.rng.range(0..20) {
             0..=3 => Step::Apply(self.fleet(now)),
             4..=10 => Step::Receive(self.batch(now)),
-            11 => Step::Archive(self.chance.below(now)),
-            12 | 13 => Step::LogIn(self.chance.pick(&ACCOUNTS)),
-            14 => Step::Switch(self.chance.pick(&ACCOUNTS), self.chance.pick(&GROUPS)),
-            15 if self.chance.once_in(3) => Step::LogOut(self.chance.pick(&ACCOUNTS)),
+            11 => Step::Archive(self.rng.range(0..now)),
+            12 | 13 => Step::LogIn(self.rng.choose(&ACCOUNTS)),
+            14 => Step::Switch(self.rng.choose(&ACCOUNTS), self.rng.choose(&GROUPS)),
+            15 if self.rng.one_in(3) => Step::LogOut(self.rng.choose(&ACCOUNTS)),
             15 => Step::Hear(self.beats(now)),
             16 => Step::WriteActivity,
             17 => Step::SetRates(self.rates()),
-            18 if self.chance.once_in(3) => Step::Purge(self.chance.below(now)),
-            _ => Step::Look(self.chance.pick(&ACCOUNTS)),
+            18 if self.rng.one_in(3) => Step::Purge(self.rng.range(0..now)),
+            _ => Step::Look(self.rng.choose(&ACCOUNTS)),
         }
     }
 
     fn fleet(&mut self, now: i64) -> Fleet {
-        let chance = &mut self.chance;
-        let groups = chance.maybe(|chance| GroupEntry {
-            active: chance.maybe(|chance| !chance.once_in(3)),
-            ..group(chance.pick(&GROUPS))
+        let rng = &mut self.rng;
+        let groups = rng.option(|rng| GroupEntry {
+            active: rng.option(|rng| !rng.one_in(3)),
+            ..group(rng.choose(&GROUPS))
         });
-        let accounts = chance.maybe(|chance| {
-            let groups = chance.maybe(|chance| chance.some(&GROUPS));
+        let accounts = rng.option(|rng| {
+            let groups = rng.option(|rng| rng.subset(&GROUPS));
             AccountEntry {
-                third_party_api: chance.maybe(|chance| !chance.once_in(4)),
-                enabled: chance.maybe(|chance| !chance.once_in(4)),
+                third_party_api: rng.option(|rng| !rng.one_in(4)),
+                enabled: rng.option(|rng| !rng.one_in(4)),
                 groups: groups.map(|ids| ids.into_iter().map(group_id).collect()),
-                ..known_account(chance.pick(&ACCOUNTS))
+                ..bare_account(rng.choose(&ACCOUNTS))
             }
         });
-        let products = chance.maybe(|chance| ProductEntry {
-            default_price: chance.maybe(|chance| Minor(chance.below(900))),
-            currency: Currency::parse(chance.pick(&CURRENCIES)).ok(),
-            ..product(chance.pick(&PRODUCTS))
+        let products = rng.option(|rng| ProductEntry {
+            default_price: rng.option(|rng| Minor(rng.range(0..900))),
+            currency: Currency::parse(rng.choose(&CURRENCIES)).ok(),
+            ..product(rng.choose(&PRODUCTS))
         });
-        let devices = (0..chance.count(3)).map(|_| device(chance, now)).collect();
+        let devices = (0..rng.below(3)).map(|_| device(rng, now)).collect();
         let (groups, accounts) = (groups.into_iter().collect(), accounts.into_iter().collect());
         Fleet { groups, accounts, products: products.into_iter().collect(), devices }
     }
 
     /// Returns orders that are new, changed, or unchanged; some twice in a batch.
     pub(crate) fn batch(&mut self, now: i64) -> Vec<Incoming> {
-        let count = 1 + self.chance.count(14);
+        let count = 1 + self.rng.below(14);
         // Many orders with few names: numbers move between orders, and orders occur twice.
-        let names = if self.chance.once_in(2) { (5, 8) } else { (40, 20) };
+        let names = if self.rng.one_in(2) { (5, 8) } else { (40, 20) };
         let batch = (0..count).map(|_| match self.sent.len() {
-            sent if sent > 0 && self.chance.once_in(5) => {
-                let again = self.chance.count(sent.min(40));
+            sent if sent > 0 && self.rng.one_in(5) => {
+                let again = self.rng.below(sent.min(40));
                 self.sent[sent - 1 - again].clone()
             }
             _ => {
-                let new = incoming(&mut self.chance, names, now);
+                let new = incoming(&mut self.rng, names, now);
                 self.sent.push(new.clone());
                 new
             }
@@ -119,72 +119,70 @@ impl Teller {
     }
 
     pub(crate) fn beats(&mut self, now: i64) -> Vec<Heartbeat> {
-        let beats = (0..=self.chance.count(5)).map(|_| {
-            let device_code = DeviceCode::parse(self.chance.pick(&DEVICES)).unwrap();
-            Heartbeat { device_code, at: UnixMs(self.chance.below(now)) }
+        let beats = (0..=self.rng.below(5)).map(|_| {
+            let device_code = DeviceCode::parse(self.rng.choose(&DEVICES)).unwrap();
+            Heartbeat { device_code, at: UnixMs(self.rng.range(0..now)) }
         });
         beats.collect()
     }
 
     fn rates(&mut self) -> Vec<DatedRate> {
-        let rates = (0..=self.chance.count(3)).map(|_| DatedRate {
-            day: Day(self.chance.below(5)),
-            currency: Currency::parse(self.chance.pick(&CURRENCIES)).unwrap(),
-            rate: Rate::parse(self.chance.pick(&["1", "0.5", "1.25"])).unwrap(),
+        let rates = (0..=self.rng.below(3)).map(|_| DatedRate {
+            day: Day(self.rng.range(0..5)),
+            currency: Currency::parse(self.rng.choose(&CURRENCIES)).unwrap(),
+            rate: Rate::parse(self.rng.choose(&["1", "0.5", "1.25"])).unwrap(),
         });
         rates.collect()
     }
 }
 
-fn device(chance: &mut Chance, now: i64) -> DeviceEntry {
+fn device(rng: &mut Rng, now: i64) -> DeviceEntry {
     let goods = ["1", "2", "A"];
     DeviceEntry {
-        name: Some(format!("Device {}", chance.below(9))),
-        group: chance.maybe(|chance| group_id(chance.pick(&GROUPS))),
-        since: chance.maybe(|chance| UnixMs(chance.below(now + 50))),
-        enabled: chance.maybe(|chance| !chance.once_in(2)),
-        aisles: chance.maybe(|chance| {
-            let codes = chance.some(&goods);
+        name: Some(format!("Device {}", rng.range(0..9))),
+        group: rng.option(|rng| group_id(rng.choose(&GROUPS))),
+        since: rng.option(|rng| UnixMs(rng.range(0..now + 50))),
+        enabled: rng.option(|rng| !rng.one_in(2)),
+        aisles: rng.option(|rng| {
+            let codes = rng.subset(&goods);
             let aisles = codes.into_iter();
-            aisles.map(|code| aisle(code, chance.pick(&PRODUCTS), chance.below(9))).collect()
+            aisles.map(|code| aisle(code, rng.choose(&PRODUCTS), rng.range(0..9))).collect()
         }),
-        ..known_device(chance.pick(&DEVICES))
+        ..bare_device(rng.choose(&DEVICES))
     }
 }
 
-fn incoming(chance: &mut Chance, (orders, numbers): (usize, i64), now: i64) -> Incoming {
-    let place = chance.count(orders);
+fn incoming(rng: &mut Rng, (orders, numbers): (usize, i64), now: i64) -> Incoming {
+    let place = rng.below(orders);
     let id = format!("o{place}");
     // Mostly the device of the same order before.
-    let device = match chance.below(30) {
+    let device = match rng.range(0..30) {
         0 => "nobody",
-        1 | 2 => chance.pick(&DEVICES),
+        1 | 2 => rng.choose(&DEVICES),
         _ => DEVICES[place % DEVICES.len()],
     };
     let came = Incoming {
-        trade_no: chance.maybe(|chance| number(&format!("T{}", chance.below(5)))).flatten(),
-        trade_no_in: chance
-            .maybe(|chance| number(&format!("I{}", chance.below(numbers))))
-            .flatten(),
-        record: record(&format!("{id} {}", chance.below(3))),
-        ..order(&id, device, chance.below(now + 20))
+        trade_no: rng.option(|rng| trade_no(&format!("T{}", rng.range(0..5)))).flatten(),
+        trade_no_in: rng.option(|rng| trade_no(&format!("I{}", rng.range(0..numbers)))).flatten(),
+        record: record(&format!("{id} {}", rng.range(0..3))),
+        ..order(&id, device, rng.range(0..now + 20))
     };
-    if chance.once_in(3) { came } else { sold(came, sale(chance)) }
+    if rng.one_in(3) { came } else { sold(came, sale(rng)) }
 }
 
-fn sale(chance: &mut Chance) -> Sale {
-    let goods = chance.some(&PRODUCTS).into_iter().map(|goods_id| Sold {
+fn sale(rng: &mut Rng) -> Sale {
+    let goods = rng.subset(&PRODUCTS).into_iter().map(|goods_id| Sold {
         goods_id: goods_id.to_owned(),
-        items: 1 + chance.below(3),
-        amount: Minor(chance.below(500)),
-        name: chance.maybe(|chance| format!("Good {}", chance.below(9))),
+        items: 1 + rng.range(0..3),
+        amount: Minor(rng.range(0..500)),
+        name: rng.option(|rng| format!("Good {}", rng.range(0..9))),
     });
     Sale {
         goods: goods.collect(),
-        at: UnixMs(chance.below(4 * DAY_MS)),
-        currency: Currency::parse(chance.pick(&CURRENCIES)).unwrap(),
-        amount: Minor(chance.below(2_000)),
-        refund: Minor(chance.below(200)),
-        shipment: ShipmentStatus::of(chance.below(3)).unwrap(),
+        at: UnixMs(rng.range(0..4 * DAY_MS)),
+        currency: Currency::parse(rng.choose(&CURRENCIES)).unwrap(),
+        amount: Minor(rng.range(0..2_000)),
+        refund: Minor(rng.range(0..200)),
+        shipment: ShipmentStatus::of(rng.range(0..3)).unwrap(),
     }
 }

@@ -9,10 +9,8 @@ use kiosque_store::{ApplyError, NewHashes, Outcome, Refused, Store};
 
 use super::player::Player;
 use super::steps::{ACCOUNTS, DEVICES, GROUPS, Teller};
-use crate::chance::size;
-use crate::test_store::{
-    TestData, TestStore, group_id, known_account, known_device, open, origin, owners,
-};
+use kiosque_testkit::entries::{bare_account, bare_device, group_id};
+use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
 
 const TASKS: u64 = 6;
 const BEGIN: i64 = 10_000;
@@ -47,29 +45,29 @@ async fn histories_of_several_nodes_at_once_leave_whole_data() {
     assert_eq!(verified.orders, accepted);
     let gaps = "select group_no, device_no from orders group by group_no, device_no
         having count(*) <> max(seq) or min(seq) <> 1 or count(distinct seq) <> count(*)";
-    assert_eq!(fixture.ask(gaps), [""; 0]);
+    assert_eq!(fixture.query(gaps), [""; 0]);
     let shared = "select group_no, change_no from orders group by group_no, change_no
         having count(*) > 1";
-    assert_eq!(fixture.ask(shared), [""; 0]);
+    assert_eq!(fixture.query(shared), [""; 0]);
     let trail = "select count(*) - max(entry_no) + min(entry_no) from audit";
-    assert_eq!(fixture.ask(trail), ["1"], "the trail has every number");
+    assert_eq!(fixture.query(trail), ["1"], "the trail has every number");
 }
 
 /// Of all the tests that share the server; each was retried, or a write would have failed.
 fn deadlocks(fixture: &TestStore) -> i64 {
     let sql = "select deadlocks from pg_stat_database where datname = current_database()";
-    fixture.ask(sql)[0].parse().unwrap()
+    fixture.query(sql)[0].parse().unwrap()
 }
 
 /// Runs one client; returns how many orders were new.
 async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
     let mut teller = Teller::new(seed);
-    let known = owners();
+    let known = no_owners();
     let mut accepted = 0;
     for round in 0..rounds {
         let now = BEGIN + round;
         let at = UnixMs(now);
-        match teller.chance.below(10) {
+        match teller.rng.range(0..10) {
             0..=5 => {
                 let batch = Arc::new(teller.batch(BEGIN));
                 let outcomes = store.receive(batch, Arc::clone(&known), at).await.unwrap();
@@ -82,25 +80,25 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
                 store.write_activity().await.unwrap();
             }
             8 => {
-                store.archive(UnixMs(teller.chance.below(BEGIN))).await.unwrap();
+                store.archive(UnixMs(teller.rng.range(0..BEGIN))).await.unwrap();
             }
-            _ => log_in(&store, teller.chance.pick(&["ops", "Zed"]), seed, at).await,
+            _ => log_in(&store, teller.rng.choose(&["ops", "Zed"]), seed, at).await,
         }
     }
     accepted
 }
 
 async fn change_the_fleet(store: &Store, teller: &mut Teller, at: UnixMs) {
-    let chance = &mut teller.chance;
+    let rng = &mut teller.rng;
     let devices = (0..3).map(|_| DeviceEntry {
-        group: Some(group_id(chance.pick(&GROUPS[..3]))),
-        ..known_device(chance.pick(&DEVICES[..5]))
+        group: Some(group_id(rng.choose(&GROUPS[..3]))),
+        ..bare_device(rng.choose(&DEVICES[..5]))
     });
     let devices = devices.collect();
     // Those whose sessions end, in either order.
-    let accounts = chance.some(&ACCOUNTS[..2]).into_iter();
-    let accounts = accounts
-        .map(|name| AccountEntry { enabled: Some(!chance.once_in(2)), ..known_account(name) });
+    let accounts = rng.subset(&ACCOUNTS[..2]).into_iter();
+    let accounts =
+        accounts.map(|name| AccountEntry { enabled: Some(!rng.one_in(2)), ..bare_account(name) });
     let fleet = Fleet { devices, accounts: accounts.collect(), ..Fleet::default() };
     match store.apply(fleet, NewHashes::new(), ActedBy::command(at)).await {
         Err(ApplyError::Store(error)) => panic!("{error}"),

@@ -5,7 +5,8 @@ use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::Incoming;
 
-use crate::test_store::{TestStore, order, sold};
+use kiosque_testkit::TestStore;
+use kiosque_testkit::entries::{order, sold};
 
 /// When the sale of `d1` was paid: on 1970-01-01; that of `d2` a day later.
 const PAID: i64 = 5_000;
@@ -34,12 +35,12 @@ fn sale(id: &str, device: &str, at: i64, currency: &str) -> Incoming {
 }
 
 async fn fixture() -> TestStore {
-    let fixture = TestStore::furnished().await;
+    let fixture = TestStore::with_fleet().await;
     let sales = [sale("o1", "d1", PAID, "EUR"), sale("o2", "d2", PAID + DAY_MS, "USD")];
     let mut unpaid = sale("unpaid", "d1", PAID, "EUR");
     unpaid.sale = None;
     unpaid.record.lines = unpaid.record.lines.replacen("5000", "none", 1);
-    fixture.sell(sales.into_iter().chain([unpaid]).collect()).await;
+    fixture.receive_new(sales.into_iter().chain([unpaid]).collect()).await;
     fixture
 }
 
@@ -159,7 +160,7 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
     }
     // Each currency has its own.
     let fixture = fixture().await;
-    fixture.sell(vec![sale("o3", "d1", PAID + 9, "USD")]).await;
+    fixture.receive_new(vec![sale("o3", "d1", PAID + 9, "USD")]).await;
     fixture.tamper(
         "update sales_by_day set last_sale_at_ms = 4999 where day = 0 and currency = 'EUR'",
     );

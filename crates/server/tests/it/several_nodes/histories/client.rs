@@ -103,7 +103,7 @@ impl Client {
     }
 
     async fn move_clock(&mut self, history: &History) {
-        let by = *self.rng.choose(&CLOCK_MOVES);
+        let by = self.rng.choose(&CLOCK_MOVES);
         let nodes = &history.nodes;
         let _alone = nodes.moving.lock().await;
         let now_ms = nodes.houses[0].now().0 + i64::try_from(by.as_millis()).unwrap();

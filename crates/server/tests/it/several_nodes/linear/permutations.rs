@@ -78,20 +78,20 @@ fn any_history(rng: &mut Rng) -> Vec<Op> {
 }
 
 fn any_op(rng: &mut Rng, client: usize, asked_ns: u64, tokens: &mut Vec<u64>) -> Op {
-    let (token, group) = (*rng.choose(tokens), rng.below(2));
+    let (token, group) = (rng.choose(tokens), rng.below(2));
     let opened = Session {
         token: tokens[tokens.len() - 1] + 1,
         group: if rng.one_in(20) { 1 } else { group },
-        expires_at_ms: *rng.choose(&[10, 20, 20]),
+        expires_at_ms: rng.choose(&[10, 20, 20]),
     };
     let (ask, answer) = match rng.below(12) {
         0..=2 => (Ask::LogIn { default_group: group }, Answer::OpenedSession(opened)),
         3..=4 => (Ask::Switch { token, group }, Answer::OpenedSession(opened)),
         5 => (Ask::LogOut { token }, Answer::Ended),
-        6 => (*rng.choose(&[Ask::LogOut { token }, Ask::Switch { token, group }]), Answer::Refused),
+        6 => (rng.choose(&[Ask::LogOut { token }, Ask::Switch { token, group }]), Answer::Refused),
         7..=8 => (Ask::Use { token }, Answer::Refused),
         9 => {
-            let call = Call::Advance { now_ms: *rng.choose(&[10, 20]) };
+            let call = Call::Advance { now_ms: rng.choose(&[10, 20]) };
             let reply = any_reply(rng, asked_ns, Answer::Advanced);
             return Op { client, call, asked_ns, reply };
         }

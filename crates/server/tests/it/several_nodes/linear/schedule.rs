@@ -120,7 +120,7 @@ impl Schedule {
 
     fn call(&mut self) -> Call {
         if self.rng.one_in(40) {
-            let ms = *self.rng.choose(&[VALIDITY_MS, VALIDITY_MS / 3]);
+            let ms = self.rng.choose(&[VALIDITY_MS, VALIDITY_MS / 3]);
             return Call::Advance { now_ms: self.sessions.now_ms() + ms };
         }
         let account = self.rng.below(self.size.accounts);

@@ -1,26 +1,32 @@
-//! Short names for fleets and orders.
+//! Entries of fleets and orders as the store takes them.
 
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, ProductEntry};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo, UnixMs};
 use kiosque_store::{Incoming, Record};
 
-pub(crate) fn group_id(id: &str) -> GroupId {
+/// Returns a group's id.
+#[must_use]
+pub fn group_id(id: &str) -> GroupId {
     GroupId::parse(id).unwrap()
 }
 
-pub(crate) fn group(id: &str) -> GroupEntry {
+/// Returns a group called `Group ID`.
+#[must_use]
+pub fn group(id: &str) -> GroupEntry {
     GroupEntry { id: group_id(id), name: Some(format!("Group {id}")), active: None }
 }
 
-/// An account that may log in.
-pub(crate) fn account(name: &str, groups: &[&str]) -> AccountEntry {
+/// Returns an account that may log in to these groups.
+#[must_use]
+pub fn account(name: &str, groups: &[&str]) -> AccountEntry {
     let groups = groups.iter().map(|id| group_id(id)).collect();
-    AccountEntry { third_party_api: Some(true), groups: Some(groups), ..known_account(name) }
+    AccountEntry { third_party_api: Some(true), groups: Some(groups), ..bare_account(name) }
 }
 
-/// Returns an account entry without any field.
-pub(crate) fn known_account(name: &str) -> AccountEntry {
+/// Returns an account with nothing but its name, which leaves a known one as it is.
+#[must_use]
+pub fn bare_account(name: &str) -> AccountEntry {
     AccountEntry {
         login_name: LoginName::parse(name).unwrap(),
         display_name: None,
@@ -31,7 +37,9 @@ pub(crate) fn known_account(name: &str) -> AccountEntry {
     }
 }
 
-pub(crate) fn product(id: &str) -> ProductEntry {
+/// Returns a product called `Product ID`, in euros.
+#[must_use]
+pub fn product(id: &str) -> ProductEntry {
     ProductEntry {
         id: id.to_owned(),
         name: Some(format!("Product {id}")),
@@ -41,13 +49,16 @@ pub(crate) fn product(id: &str) -> ProductEntry {
     }
 }
 
-pub(crate) fn device(code: &str, group: &str) -> DeviceEntry {
+/// Returns a device called `Device CODE`.
+#[must_use]
+pub fn device(code: &str, group: &str) -> DeviceEntry {
     let name = Some(format!("Device {code}"));
-    DeviceEntry { name, group: Some(group_id(group)), ..known_device(code) }
+    DeviceEntry { name, group: Some(group_id(group)), ..bare_device(code) }
 }
 
-/// Returns a device entry without any field.
-pub(crate) fn known_device(code: &str) -> DeviceEntry {
+/// Returns a device with nothing but its code, which leaves a known one as it is.
+#[must_use]
+pub fn bare_device(code: &str) -> DeviceEntry {
     DeviceEntry {
         code: DeviceCode::parse(code).unwrap(),
         name: None,
@@ -60,7 +71,9 @@ pub(crate) fn known_device(code: &str) -> DeviceEntry {
     }
 }
 
-pub(crate) fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
+/// Returns an aisle with room for 10 items.
+#[must_use]
+pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     Aisle {
         code: code.to_owned(),
         goods_id: goods_id.to_owned(),
@@ -75,8 +88,9 @@ pub(crate) fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     }
 }
 
-/// An order whose head is its id.
-pub(crate) fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
+/// Returns an order whose head is its id, and which is no sale.
+#[must_use]
+pub fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
     Incoming {
         device_code: DeviceCode::parse(device).unwrap(),
         order_id: OrderId::parse(id).unwrap(),
@@ -89,16 +103,21 @@ pub(crate) fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
     }
 }
 
-pub(crate) fn record(head: &str) -> Record {
+/// Returns a record with a head and no lines.
+#[must_use]
+pub fn record(head: &str) -> Record {
     Record { shape: 1, head: head.to_owned(), lines: "[]".to_owned(), errors: None }
 }
 
-pub(crate) fn number(text: &str) -> Option<TradeNo> {
+/// Returns a trade number.
+#[must_use]
+pub fn trade_no(text: &str) -> Option<TradeNo> {
     Some(TradeNo::parse(text).unwrap())
 }
 
-/// Returns an order that is a sale, with a record that encodes it.
-pub(crate) fn sold(order: Incoming, sale: Sale) -> Incoming {
+/// Returns the order as a sale, with a record that [`crate::TestShape`] reads.
+#[must_use]
+pub fn sold(order: Incoming, sale: Sale) -> Incoming {
     let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
     let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());
     let lines = sale

@@ -1,7 +1,4 @@
-//! A store for tests: names for fleets and orders, and access to the rows behind it.
-
-mod test_data;
-mod words;
+//! A store without a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,34 +12,46 @@ use kiosque_store::{
     Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, OpenOptions, OrderQuery,
     Outcome, Owners, Ready, Record, RecordShape, Refused, SessionLease, Store, WhenAbsent,
 };
+use tokio::sync::Mutex;
 
-pub(crate) use test_data::TestData;
-pub(crate) use words::*;
+use crate::data::TestData;
+use crate::entries::{account, device, group, product};
 
-pub(crate) const NOW: UnixMs = UnixMs(1_000_000);
+/// The time of whatever a [`TestStore`] does unless a test gives another.
+pub const NOW: UnixMs = UnixMs(1_000_000);
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
 
-pub(crate) struct TestStore {
-    pub(crate) data: TestData,
-    pub(crate) store: Store,
+/// Longer than a busy machine takes for anything.
+const LONG: Duration = Duration::from_secs(30);
+
+/// An open store and its data.
+pub struct TestStore {
+    /// The location of the data.
+    pub data: TestData,
+    /// The store.
+    pub store: Store,
 }
 
 impl TestStore {
-    pub(crate) async fn new() -> TestStore {
+    /// Opens new data on the run's engine, in UTC.
+    pub async fn new() -> TestStore {
         TestStore::on(TestData::new()).await
     }
 
-    pub(crate) async fn on(data: TestData) -> TestStore {
+    /// Opens data as it is.
+    pub async fn on(data: TestData) -> TestStore {
         let store = open(&data, None).await.unwrap();
         TestStore { data, store }
     }
 
-    pub(crate) async fn furnished() -> TestStore {
-        TestStore::furnished_on(TestData::new()).await
+    /// Opens new data on the run's engine with the fleet of [`TestStore::with_fleet_on`].
+    pub async fn with_fleet() -> TestStore {
+        TestStore::with_fleet_on(TestData::new()).await
     }
 
-    /// With groups `a` and `b`, a product `p`, and an account `ops` of both groups.
-    pub(crate) async fn furnished_on(data: TestData) -> TestStore {
+    /// Opens data and adds groups `a` and `b`, devices `d1` and `d2` of `a` and `e1` of `b`, a
+    /// product `p`, and an account `ops` of both groups.
+    pub async fn with_fleet_on(data: TestData) -> TestStore {
         let fixture = TestStore::on(data).await;
         let fleet = Fleet {
             groups: vec![group("a"), group("b")],
@@ -54,15 +63,22 @@ impl TestStore {
         fixture
     }
 
-    pub(crate) async fn apply(&self, fleet: Fleet) -> Result<Applied, ApplyError> {
+    /// Applies a fleet at [`NOW`].
+    ///
+    /// # Errors
+    /// The fleet has faults, or the store failed.
+    pub async fn apply(&self, fleet: Fleet) -> Result<Applied, ApplyError> {
         self.apply_at(fleet, NOW).await
     }
 
-    /// Every account that is not known yet has the hash `hash of NAME`.
-    pub(crate) async fn apply_at(&self, fleet: Fleet, now: UnixMs) -> Result<Applied, ApplyError> {
-        let new = fleet.accounts.iter().map(|account| &account.login_name);
+    /// Applies a fleet. Each new account gets the hash `hash of NAME`.
+    ///
+    /// # Errors
+    /// The fleet has faults, or the store failed.
+    pub async fn apply_at(&self, fleet: Fleet, now: UnixMs) -> Result<Applied, ApplyError> {
+        let names = fleet.accounts.iter().map(|account| &account.login_name);
         let mut hashes = NewHashes::new();
-        for name in new {
+        for name in names {
             if self.store.credentials(name).await.unwrap().is_none() {
                 hashes.insert(name.to_string(), format!("hash of {name}"));
             }
@@ -70,8 +86,8 @@ impl TestStore {
         self.store.apply(fleet, hashes, ActedBy::command(now)).await
     }
 
-    /// Applies an invalid fleet, and returns the faults; nothing may have changed.
-    pub(crate) async fn faults(&self, fleet: Fleet) -> Vec<String> {
+    /// Applies a fleet that must be refused, and returns its faults. Nothing may have changed.
+    pub async fn faults(&self, fleet: Fleet) -> Vec<String> {
         let before = self.rows();
         let Err(ApplyError::Faults(faults)) = self.apply(fleet).await else {
             panic!("a fleet with a fault was applied")
@@ -80,18 +96,23 @@ impl TestStore {
         faults
     }
 
-    pub(crate) async fn take(&self, batch: Vec<Incoming>) -> Vec<Outcome> {
-        self.store.receive(Arc::new(batch), owners(), NOW).await.unwrap()
+    /// Receives orders at [`NOW`].
+    pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<Outcome> {
+        self.store.receive(Arc::new(orders), no_owners(), NOW).await.unwrap()
     }
 
-    /// Stores orders that are all new.
-    pub(crate) async fn sell(&self, batch: Vec<Incoming>) {
-        for outcome in self.take(batch).await {
+    /// Receives orders that must all be new.
+    pub async fn receive_new(&self, orders: Vec<Incoming>) {
+        for outcome in self.receive(orders).await {
             assert_eq!(outcome, Outcome::Accepted);
         }
     }
 
-    pub(crate) async fn log_in(&self, name: &str) -> Result<PresentedToken, Refused> {
+    /// Logs an account in, for a session that does not expire.
+    ///
+    /// # Errors
+    /// The account may not log in.
+    pub async fn log_in(&self, name: &str) -> Result<PresentedToken, Refused> {
         let name = LoginName::parse(name).unwrap();
         let credentials = self.store.credentials(&name).await.unwrap().unwrap();
         let opened =
@@ -99,7 +120,8 @@ impl TestStore {
         Ok(PresentedToken::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
-    pub(crate) async fn switch(&self, presented: PresentedToken, group: &str) -> PresentedToken {
+    /// Changes the session's group, with success.
+    pub async fn switch(&self, presented: PresentedToken, group: &str) -> PresentedToken {
         let group = GroupId::parse(group).ok();
         let origin = origin("127.0.0.1", NOW);
         let switched = self.store.switch_group(presented, group, [8; 32], LATE, origin).await;
@@ -107,8 +129,9 @@ impl TestStore {
         PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
 
-    /// The heads of a device's orders in a group, newest first; `None` out of scope.
-    pub(crate) async fn list(
+    /// Returns the heads of a device's orders in a group, newest first; `None` if the device is not
+    /// in the group's scope.
+    pub async fn list(
         &self,
         group: &str,
         device: &str,
@@ -119,54 +142,61 @@ impl TestStore {
         let session = self.switch(session, group).await;
         let page = PageRequest::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
-        let ask = OrderQuery { device, history, span: None, page };
+        let query = OrderQuery { device, history, span: None, page };
         let heads = |heads: &mut Vec<String>, ready: Ready<'_>| {
             heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
             Ok(())
         };
-        let (total, mut heads) = self.store.order_page(&session, now, ask, heads).await.ok()?;
-        // They are read oldest first.
+        let (total, mut heads) = self.store.order_page(&session, now, query, heads).await.ok()?;
+        // The store reads a page oldest first.
         heads.reverse();
         assert_eq!(usize::try_from(total).unwrap(), heads.len());
         Some(heads)
     }
 
-    /// Changes rows without the store.
-    pub(crate) fn tamper(&self, sql: &str) {
+    /// Changes rows; see [`TestData::tamper`].
+    pub fn tamper(&self, sql: &str) {
         self.data.tamper(sql);
     }
 
-    /// The rows of a statement, each as text.
-    pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
-        self.data.ask(sql)
+    /// Returns the rows of a statement; see [`TestData::query`].
+    #[must_use]
+    pub fn query(&self, sql: &str) -> Vec<String> {
+        self.data.query(sql)
     }
 
-    /// Every row of every table.
-    pub(crate) fn rows(&self) -> Vec<String> {
+    /// Returns every row; see [`TestData::rows`].
+    #[must_use]
+    pub fn rows(&self) -> Vec<String> {
         self.data.rows()
     }
 }
 
-/// Owners of which nothing is known yet.
-pub(crate) fn owners() -> Arc<tokio::sync::Mutex<Owners>> {
+/// Returns a cache of owners that is empty.
+#[must_use]
+pub fn no_owners() -> Arc<Mutex<Owners>> {
     Arc::default()
 }
 
-/// A request from an address.
-pub(crate) fn origin(source: &str, at: UnixMs) -> Origin {
+/// Returns the origin of a request from an address.
+#[must_use]
+pub fn origin(source: &str, at: UnixMs) -> Origin {
     Origin { source: source.parse().unwrap(), request_id: format!("r-{}", at.0), at }
 }
 
-pub(crate) async fn open(data: &TestData, zone: Option<&Zone>) -> Result<Store, Error> {
-    Store::open(&OpenOptions { zone, ..opening(data) }).await
+/// Opens a store.
+///
+/// # Errors
+/// See [`Store::open`].
+pub async fn open(data: &TestData, zone: Option<&Zone>) -> Result<Store, Error> {
+    Store::open(&OpenOptions { zone, ..open_options(data) }).await
 }
 
-/// Longer than a busy machine takes for anything.
-const LONG: Duration = Duration::from_secs(30);
-
-pub(crate) fn opening(data: &TestData) -> OpenOptions<'_> {
+/// Returns options that create absent data in UTC and wait longer than a test takes.
+#[must_use]
+pub fn open_options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions {
-        place: data.store_place(),
+        place: data.location(),
         when_absent: WhenAbsent::Create,
         zone: None,
         shape: Arc::new(TestShape::default()),
@@ -176,12 +206,11 @@ pub(crate) fn opening(data: &TestData) -> OpenOptions<'_> {
     }
 }
 
-/// The rendering of this store's test records: a sale is encoded in their lines, as [`sold`] writes
-/// them.
+/// The shape of the records that [`crate::entries`] makes: the lines are the sale.
 #[derive(Debug)]
-pub(crate) struct TestShape {
-    /// Makes the record of an order that arrives again.
-    pub(crate) settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
+pub struct TestShape {
+    /// Returns the record to store for an order that is received again.
+    pub settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
 }
 
 impl Default for TestShape {
