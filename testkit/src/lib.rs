@@ -1,19 +1,24 @@
 //! Support for the integration tests of the other crates; nothing but tests depends on it.
 //!
-//! Each part is a feature, named after the lowest crate whose tests use it:
+//! Each part is a feature, named after the crate whose tests use it, so that they build no crate
+//! above their own:
 //!
-//! - always: a seeded generator ([`Rng`]), the soak switch ([`size`]), the paths of the calls and
-//!   [`sql`] for what the store offers no function for;
+//! - always: a seeded generator ([`Rng`]), the soak switch ([`size`]), and [`sql`] for what the
+//!   store offers no function for;
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
-//! - `server`: a server in the test's process (`TestServer`), and clients of it.
+//! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
+//! - `program`: the program in a process of its own (`Sandbox`, `Served`), and a blocking client.
+//!
+//! `client` is the common part of the last two: paths, responses and TLS.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
-mod paths;
 mod rng;
 mod soak;
 pub mod sql;
 
+#[cfg(feature = "program")]
+pub mod blocking;
 #[cfg(feature = "server")]
 mod client;
 #[cfg(feature = "server")]
@@ -22,7 +27,11 @@ mod clock;
 mod data;
 #[cfg(feature = "store")]
 pub mod entries;
-#[cfg(feature = "server")]
+#[cfg(feature = "client")]
+mod paths;
+#[cfg(feature = "program")]
+mod program;
+#[cfg(feature = "client")]
 mod reply;
 #[cfg(feature = "server")]
 mod request;
@@ -30,9 +39,10 @@ mod request;
 mod server;
 #[cfg(feature = "store")]
 mod store;
-#[cfg(feature = "server")]
+#[cfg(feature = "client")]
 mod tls;
 
+#[cfg(feature = "client")]
 pub use paths::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
     ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TOKEN_PATH, TREND_PATH,
@@ -46,7 +56,9 @@ pub use client::{Client, Http2Client, LoggedIn, post};
 pub use clock::ManualClock;
 #[cfg(feature = "store")]
 pub use data::{Fingerprint, TestData, WriteLock};
-#[cfg(feature = "server")]
+#[cfg(feature = "program")]
+pub use program::{Program, Ran, Sandbox, Served, WAIT_MAX, wait_until};
+#[cfg(feature = "client")]
 pub use reply::{Reply, assert_common_headers, parse_response, snapshot};
 #[cfg(feature = "server")]
 pub use request::{Connection, TestRequest};
@@ -54,5 +66,7 @@ pub use request::{Connection, TestRequest};
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
 pub use store::{NOW, TestShape, TestStore, no_owners, open, open_options, origin};
+#[cfg(feature = "client")]
+pub use tls::client_config;
 #[cfg(feature = "server")]
-pub use tls::{client_config, tls_over};
+pub use tls::tls_over;

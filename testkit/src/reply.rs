@@ -37,7 +37,6 @@ impl Reply {
     }
 
     /// Returns the data of the envelope of a call that must have succeeded.
-    #[must_use]
     #[track_caller]
     pub fn success(&self) -> &Value {
         assert_eq!((self.status, self.code()), (200, 200), "{self:?}");

@@ -7,8 +7,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+#[cfg(feature = "server")]
 use tokio::net::TcpStream;
+#[cfg(feature = "server")]
 use tokio_rustls::TlsConnector;
+#[cfg(feature = "server")]
 use tokio_rustls::client::TlsStream;
 
 /// The versions that the server speaks.
@@ -44,6 +47,7 @@ pub(crate) fn server_name() -> ServerName<'static> {
 ///
 /// # Errors
 /// The handshake failed.
+#[cfg(feature = "server")]
 pub async fn tls_over(
     stream: TcpStream,
     config: &Arc<ClientConfig>,

@@ -1,33 +1,34 @@
 //! Heartbeats: in memory at first, written every few seconds and at a stop.
 
+use kiosque_testkit::{DEVICES_PATH, Sandbox, Served, wait_until};
 use serde_json::Value;
 
-use crate::caller::DEVICES_PATH;
+use crate::KIOSQUE;
 use crate::fleet::FLEET;
-use crate::program::{Sandbox, Served, wait_until};
 
 /// Sends a heartbeat of `D1`, and checks that this server shows it at once (DEV-7).
 fn beat(sandbox: &Sandbox, served: &Served, token: &str) -> i64 {
-    let key = sandbox.run(&["operator-key", "create", "till", "--may", "activity"]).good().stdout;
+    let key =
+        sandbox.run(&["operator-key", "create", "till", "--may", "activity"]).success().stdout;
     let reply = served
-        .operator_caller()
-        .operate("/operator/v1/activity", key.trim(), r#"{"deviceCode":"D1"}"#)
+        .connect_operator()
+        .call_operator("/operator/v1/activity", key.trim(), r#"{"deviceCode":"D1"}"#)
         .unwrap();
     assert_eq!(reply.json["accepted"], 1, "{reply:?}");
     last_active(served, token).as_i64().unwrap()
 }
 
 fn last_active(served: &Served, token: &str) -> Value {
-    let reply = served.caller().call(DEVICES_PATH, Some(token), "{}");
-    reply.data()["records"][0]["lastActiveTimestamp"].clone()
+    let reply = served.connect().call(DEVICES_PATH, Some(token), "{}");
+    reply.success()["records"][0]["lastActiveTimestamp"].clone()
 }
 
 /// Another process sees the heartbeats that have been written, and no others.
 #[test]
 fn heartbeats_are_written_every_few_seconds() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve_with(&["--activity-flush", "20ms"]);
-    let token = served.caller().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     let beaten = beat(&sandbox, &served, &token);
     let other = sandbox.serve();
     wait_until("a heartbeat is written", || last_active(&other, &token) == beaten);
@@ -35,9 +36,9 @@ fn heartbeats_are_written_every_few_seconds() {
 
 #[test]
 fn heartbeats_are_written_when_the_server_stops() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut served = sandbox.serve_with(&["--activity-flush", "1h"]);
-    let token = served.caller().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     let beaten = beat(&sandbox, &served, &token);
     let other = sandbox.serve();
     assert_eq!(last_active(&other, &token), Value::Null, "in memory alone");

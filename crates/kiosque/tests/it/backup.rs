@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Sandbox, Served, WAIT_MAX, wait_until};
+
+use crate::KIOSQUE;
 use crate::fleet::{FLEET, fields};
-use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 /// Makes the backup the data of another folder.
 fn restored(backup: &Path) -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     std::fs::create_dir(sandbox.data()).unwrap();
     std::fs::copy(backup, sandbox.data().join("kiosque.db")).unwrap();
     sandbox
@@ -25,25 +26,27 @@ fn orders(name: &str, numbers: std::ops::Range<usize>) -> String {
 }
 
 fn kept(sandbox: &Sandbox) -> usize {
-    let said = sandbox.run(&["verify"]).good().stdout;
+    let said = sandbox.run(&["verify"]).success().stdout;
     assert!(said.ends_with("no difference\n"), "{said}");
     said.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 fn total(served: &Served, token: &str) -> i64 {
-    let reply = served.caller().call(ORDERS_PATH, Some(token), r#"{"deviceCode":"D1"}"#);
-    reply.data()["total"].as_i64().unwrap()
+    let reply = served.connect().call(ORDERS_PATH, Some(token), r#"{"deviceCode":"D1"}"#);
+    reply.success()["total"].as_i64().unwrap()
 }
 
 /// All orders acknowledged before the backup began are in it. Writers continue, and so does the
 /// server, with the sessions from before.
 #[test]
 fn a_copy_made_amid_writes_is_whole() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    sandbox.run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes()).good();
-    let key = sandbox.run(&["operator-key", "create", "till", "--may", "orders"]).good().stdout;
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    sandbox
+        .run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes())
+        .success();
+    let key = sandbox.run(&["operator-key", "create", "till", "--may", "orders"]).success().stdout;
     let served = sandbox.serve();
-    let token = served.caller().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     let (acknowledged, is_over) = (AtomicUsize::new(3_000), AtomicBool::new(false));
     let (before, during) = thread::scope(|scope| {
         scope.spawn(|| {
@@ -53,10 +56,11 @@ fn a_copy_made_amid_writes_is_whole() {
                 }
                 let some = orders(&format!("r{round}-"), 0..40);
                 if round % 2 == 0 {
-                    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+                    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).success();
                 } else {
-                    let mut till = served.operator_caller();
-                    let reply = till.operate("/operator/v1/orders", key.trim(), &some).unwrap();
+                    let mut till = served.connect_operator();
+                    let reply =
+                        till.call_operator("/operator/v1/orders", key.trim(), &some).unwrap();
                     assert_eq!(reply.json["accepted"], 40, "{reply:?}");
                 }
                 acknowledged.fetch_add(40, Ordering::SeqCst);
@@ -64,7 +68,7 @@ fn a_copy_made_amid_writes_is_whole() {
         });
         wait_until("enough is posted", || acknowledged.load(Ordering::SeqCst) > 3_100);
         let before = acknowledged.load(Ordering::SeqCst);
-        let ran = sandbox.run(&["backup", "copy.db"]).good();
+        let ran = sandbox.run(&["backup", "copy.db"]).success();
         let during = acknowledged.load(Ordering::SeqCst);
         // Writers were not blocked for the duration.
         wait_until("posts go on", || acknowledged.load(Ordering::SeqCst) > during);
@@ -84,7 +88,7 @@ fn a_copy_made_amid_writes_is_whole() {
     assert_eq!(kept(&copy), during);
     let restored = copy.serve();
     assert_eq!(total(&restored, &token), i64::try_from(during).unwrap(), "the session is kept");
-    let code = served.caller().call(DEVICES_PATH, Some(&token), "{}").code();
+    let code = served.connect().call(DEVICES_PATH, Some(&token), "{}").code();
     assert_eq!(code, 200, "the server goes on");
     let all = acknowledged.load(Ordering::SeqCst);
     assert_eq!(total(&served, &token), i64::try_from(all).unwrap());
@@ -119,10 +123,10 @@ fn signalled(sandbox: &Sandbox, signal: &str) -> Option<ExitStatus> {
 /// A backup that is killed leaves no FILE and does no harm, and one that is terminated cleans up.
 #[test]
 fn a_backup_that_ends_amid_leaves_no_file() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let long = format!(r#""payChannelName":"{}","currency""#, "x".repeat(8_000));
     let some = orders("o", 0..2_000).replace(r#""currency""#, &long);
-    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).good();
+    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).success();
     let ((mut killed, mut stopped), begun) = ((0, 0), Instant::now());
     for signal in ["TERM", "INT", "KILL"].into_iter().cycle() {
         if let Some(status) = signalled(&sandbox, signal) {
@@ -144,7 +148,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
         }
         assert!(begun.elapsed() < WAIT_MAX, "{killed}, {stopped} were met at work");
     }
-    sandbox.run(&["backup", "copy.db"]).good();
+    sandbox.run(&["backup", "copy.db"]).success();
     assert_eq!(left_beside(&sandbox), ["copy.db"]);
     assert_eq!(kept(&restored(&sandbox.path("copy.db"))), 2_000);
     assert_eq!(kept(&sandbox), 2_000);
@@ -152,26 +156,26 @@ fn a_backup_that_ends_amid_leaves_no_file() {
 
 #[test]
 fn a_file_that_exists_is_left_alone() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let file = sandbox.file("copy.db", "mine");
-    let ran = sandbox.run(&["backup", &file]).bad();
+    let ran = sandbox.run(&["backup", &file]).failure();
     assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup replaces nothing\n"));
     assert_eq!(sandbox.read("copy.db"), "mine");
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("nowhere", &file).unwrap();
-    sandbox.run(&["backup", &file]).bad();
+    sandbox.run(&["backup", &file]).failure();
     assert_eq!(left_beside(&sandbox), ["copy.db"]);
 }
 
 #[test]
 fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    let ran = sandbox.run(&["backup", "no/such/copy.db"]).bad();
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let ran = sandbox.run(&["backup", "no/such/copy.db"]).failure();
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("kiosque: no/such/copy.db.partial: No such file"), "{ran:?}");
-    let empty = Sandbox::new();
+    let empty = KIOSQUE.sandbox();
     std::fs::create_dir(empty.data()).unwrap();
-    let ran = empty.run(&["backup", "copy.db"]).bad();
+    let ran = empty.run(&["backup", "copy.db"]).failure();
     assert!(ran.stderr.contains("holds no data"), "{}", ran.stderr);
     assert_eq!(left_beside(&empty), [""; 0]);
 }

@@ -1,11 +1,12 @@
 //! Each kind of invalid line is reported with its number and reason, and rejected with masked
 //! numbers; the valid lines around it are stored.
 
+use kiosque_testkit::Sandbox;
 use serde_json::Value;
 
+use crate::KIOSQUE;
 use crate::fleet::{CANARIES, CARD, CARD_KEPT, FLEET, PHONE_KEPT, fields, order, order_with};
-use crate::program::Sandbox;
-use crate::walk;
+use crate::pages;
 
 /// Changes of a valid order, each with the reason of its rejection.
 const FAULTY: &[(&str, &str, &str)] = &[
@@ -151,7 +152,7 @@ fn broken() -> Vec<Faulty> {
 
 #[test]
 fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let faulty: Vec<Faulty> = changed().chain(broken()).collect();
     let mut file = Vec::new();
     for (at, (line, _)) in (0..).zip(&faulty) {
@@ -162,7 +163,7 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
         file.push(b'\n');
     }
     let path = sandbox.file("orders.ndjson", &file);
-    let ran = sandbox.run(&["import", "orders", &path]).bad();
+    let ran = sandbox.run(&["import", "orders", &path]).failure();
     let good = faulty.len();
     assert_eq!(ran.stdout, format!("{good} accepted, 0 updated, 0 unchanged, {good} rejected\n"));
 
@@ -185,9 +186,9 @@ fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
     );
 
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
-    let kept = walk::orders(&mut caller, &token, "D1");
+    let kept = pages::orders(&mut caller, &token, "D1");
     assert_eq!(kept.len(), good);
     for order in &kept {
         assert!(order["orderId"].as_str().unwrap().starts_with('G'));

@@ -1,21 +1,21 @@
 //! Commands other than import: their effects, their refusals to the letter, and that data goes to
 //! stdout and messages go to stderr.
 
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Ran, Sandbox};
 use serde_json::{Value, json};
 
-use crate::caller::{DEVICES_PATH, ORDERS_PATH};
+use crate::KIOSQUE;
 use crate::fleet::{FLEET, order_with};
-use crate::program::{Ran, Sandbox, kiosque};
-use crate::walk;
+use crate::pages;
 
 fn sandbox() -> Sandbox {
-    Sandbox::with(FLEET, "Europe/Paris")
+    KIOSQUE.sandbox_with(FLEET, "Europe/Paris")
 }
 
 /// VER-2: the printed document is the committed one.
 #[test]
 fn openapi_prints_the_committed_document() {
-    let ran = Ran::of(kiosque().arg("openapi")).good();
+    let ran = Ran::of(KIOSQUE.command().arg("openapi")).success();
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
     let committed = std::fs::read_to_string(committed).unwrap();
     assert!(ran.stdout == committed, "run `cargo xtask openapi` and commit docs/openapi.json");
@@ -23,16 +23,16 @@ fn openapi_prints_the_committed_document() {
     let document: Value = serde_json::from_str(&committed).unwrap();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
-    for path in [DEVICES_PATH, ORDERS_PATH, crate::caller::TOKEN_PATH] {
+    for path in [DEVICES_PATH, ORDERS_PATH, kiosque_testkit::TOKEN_PATH] {
         assert!(paths.iter().any(|known| known.ends_with(path)), "{path} is not in {paths:?}");
     }
 }
 
 #[test]
 fn apply_says_what_it_did_and_again_does_nothing() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let fleet = sandbox.file("fleet.toml", FLEET);
-    let ran = sandbox.run(&["apply", &fleet]).good();
+    let ran = sandbox.run(&["apply", &fleet]).success();
     assert_eq!(
         ran.stdout,
         "groups:   2 created, 0 changed, 0 unchanged\n\
@@ -41,7 +41,7 @@ fn apply_says_what_it_did_and_again_does_nothing() {
          devices:  2 created, 0 changed, 0 unchanged\n"
     );
     assert_eq!(ran.stderr, "");
-    let ran = sandbox.run(&["apply", &fleet]).good();
+    let ran = sandbox.run(&["apply", &fleet]).success();
     assert_eq!(
         ran.stdout,
         "groups:   0 created, 0 changed, 2 unchanged\n\
@@ -51,7 +51,7 @@ fn apply_says_what_it_did_and_again_does_nothing() {
     );
     let json = json!({"device": [{"code": "D1", "name": "Renamed"}]}).to_string();
     let json = sandbox.file("fleet.json", json);
-    let ran = sandbox.run(&["apply", &json]).good();
+    let ran = sandbox.run(&["apply", &json]).success();
     assert!(ran.stdout.contains("devices:  0 created, 1 changed, 0 unchanged"), "{}", ran.stdout);
 }
 
@@ -63,7 +63,7 @@ fn apply_names_every_fault_and_applies_nothing() {
                   [[device]]\ncode = \"D1\"\nname = \"a\\u0000b\"\n\
                   [[device]]\ncode = \"D1\"\n";
     let faulty = sandbox.file("faulty.toml", faulty);
-    let ran = sandbox.run(&["apply", &faulty]).bad();
+    let ran = sandbox.run(&["apply", &faulty]).failure();
     assert_eq!(ran.stdout, "");
     assert_eq!(
         ran.stderr,
@@ -77,13 +77,13 @@ fn apply_names_every_fault_and_applies_nothing() {
     let unknown = "[[group]]\nid = \"east\"\nname = \"East\"\n\
                    [[device]]\ncode = \"D3\"\nname = \"Third\"\ngroup = \"west\"\n";
     let unknown = sandbox.file("unknown.toml", unknown);
-    let ran = sandbox.run(&["apply", &unknown]).bad();
+    let ran = sandbox.run(&["apply", &unknown]).failure();
     let said =
         format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
     assert_eq!(ran.stderr, said);
     // The group `east` is still new.
     let east = sandbox.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
-    let ran = sandbox.run(&["apply", &east]).good();
+    let ran = sandbox.run(&["apply", &east]).success();
     assert!(ran.stdout.contains("groups:   1 created"), "{}", ran.stdout);
 }
 
@@ -130,7 +130,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),
     ];
     for (args, wanted) in cases {
-        let ran = sandbox.run(args).bad();
+        let ran = sandbox.run(args).failure();
         assert_eq!(ran.stdout, "", "{args:?}");
         for part in *wanted {
             assert!(ran.stderr.contains(part), "{args:?}: {:?} says no {part:?}", ran.stderr);
@@ -160,30 +160,30 @@ fn a_wrong_command_line_is_explained_with_status_2() {
 
 #[test]
 fn commands_that_only_look_make_no_data() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     for args in [&["verify"][..], &["archive", "--before", "2026-01-01"]] {
-        let ran = sandbox.run(args).bad();
+        let ran = sandbox.run(args).failure();
         let folder = sandbox.data();
         let said =
             format!("kiosque: {}: holds no data; `kiosque apply` makes some\n", folder.display());
         assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
         assert!(!folder.exists());
     }
-    let ran = Ran::of(kiosque().arg("verify")).bad();
+    let ran = Ran::of(KIOSQUE.command().arg("verify")).failure();
     assert!(ran.stderr.contains("--data DIR is required"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     std::fs::create_dir_all(sandbox.data().join("photos")).unwrap();
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
         sandbox.file(name, "mine");
     }
     let fleet = sandbox.file("fleet.toml", FLEET);
-    sandbox.run(&["apply", &fleet]).good();
+    sandbox.run(&["apply", &fleet]).success();
     let orders = sandbox.file("orders.ndjson", order_with("1", "D1", "D2"));
-    sandbox.run(&["import", "orders", &orders]).good();
+    sandbox.run(&["import", "orders", &orders]).success();
     drop(sandbox.serve());
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
         assert_eq!(sandbox.read(name), "mine");
@@ -202,9 +202,9 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
     let days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"];
     let orders: Vec<String> = days.iter().map(|day| order_with(day, "2026-01-02", day)).collect();
     let orders = sandbox.file("orders.ndjson", orders.join("\n"));
-    sandbox.run(&["import", "orders", &orders]).good();
+    sandbox.run(&["import", "orders", &orders]).success();
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
     let forms: [(&str, &str, usize); 5] = [
         ("2026-01-01", "archived 0 orders of 0 devices\n", 4),
@@ -215,12 +215,12 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
         ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\n", 0),
     ];
     for (before, said, current) in forms {
-        let ran = sandbox.run(&["archive", "--before", before]).good();
+        let ran = sandbox.run(&["archive", "--before", before]).success();
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (said, ""), "{before}");
-        assert_eq!(walk::current_orders(&mut caller, &token, "D1").len(), current, "{before}");
-        assert_eq!(walk::orders(&mut caller, &token, "D1").len(), 4, "{before}");
+        assert_eq!(pages::current_orders(&mut caller, &token, "D1").len(), current, "{before}");
+        assert_eq!(pages::orders(&mut caller, &token, "D1").len(), 4, "{before}");
     }
-    sandbox.run(&["verify"]).good();
+    sandbox.run(&["verify"]).success();
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn verify_names_a_difference_and_exits_with_1() {
         bytes[at + 7] = 0;
     }
     std::fs::write(&path, bytes).unwrap();
-    let ran = sandbox.run(&["verify"]).bad();
+    let ran = sandbox.run(&["verify"]).failure();
     assert_eq!(
         ran.stdout,
         "device D1: it has no owner\ndevice D2: it has no owner\n\
@@ -252,13 +252,13 @@ fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
     for signal in ["TERM", "INT"] {
         let sandbox = sandbox();
         let mut served = sandbox.serve();
-        let mut caller = served.caller();
+        let mut caller = served.connect();
         let token = caller.log_in("walker", "secret");
         let stop = || {
             served.signal(signal);
             served.stderr_until("stopping");
         };
-        caller.call_while(DEVICES_PATH, &token, "{}", stop).data();
+        caller.call_while(DEVICES_PATH, &token, "{}", stop).success();
         let status = served.wait();
         assert_eq!(status.code(), Some(0), "{}", served.stderr());
         assert_eq!(served.stdout(), "");
@@ -273,12 +273,12 @@ fn a_port_that_is_taken_is_named() {
     let sandbox = sandbox();
     let served = sandbox.serve();
     let address = served.address().to_string();
-    let ran = sandbox.run(&["serve", "--listen", &address]).bad();
+    let ran = sandbox.run(&["serve", "--listen", &address]).failure();
     let said = format!("kiosque: cannot listen on {address}: Address already in use");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     let address = served.operator().to_string();
     let ran =
-        sandbox.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address]).bad();
+        sandbox.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address]).failure();
     let said = format!("kiosque: cannot listen on {address} for the operator");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     assert!(ran.stderr.contains("--operator-listen): Address already in use"), "{}", ran.stderr);

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::Server;
 
-use crate::caller::{Caller, DEVICES_PATH, TOKEN_PATH};
-use crate::program::{Sandbox, Served, wait_until};
+use crate::KIOSQUE;
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{DEVICES_PATH, Sandbox, Served, TOKEN_PATH, wait_until};
 
 /// Two accounts; no login replaces the session of one of them.
 const FLEET: &str = r#"
@@ -53,19 +54,19 @@ impl Node {
         let hosts: Vec<String> =
             servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
         let store = format!("postgres://kiosque@{}/kiosque", hosts.join(","));
-        Node { sandbox: Sandbox::new(), store }
+        Node { sandbox: KIOSQUE.sandbox(), store }
     }
 
-    fn run(&self, args: &[&str]) -> crate::program::Ran {
-        let mut command = crate::program::kiosque();
-        crate::program::Ran::of(command.args(args).arg("--store").arg(&self.store))
+    fn run(&self, args: &[&str]) -> kiosque_testkit::Ran {
+        let mut command = KIOSQUE.command();
+        kiosque_testkit::Ran::of(command.args(args).arg("--store").arg(&self.store))
     }
 
     /// Creates the data, and a key for the operator's calls.
     fn furnish(&self) -> String {
         let fleet = self.sandbox.file("fleet.toml", FLEET);
-        self.run(&["apply", &fleet]).good();
-        self.run(&["operator-key", "create", "tills"]).good().stdout.trim_end().to_owned()
+        self.run(&["apply", &fleet]).success();
+        self.run(&["operator-key", "create", "tills"]).success().stdout.trim_end().to_owned()
     }
 
     fn serve(&self, more: &[&str]) -> Served {
@@ -75,26 +76,26 @@ impl Node {
 }
 
 /// The body code of a use of a token.
-fn use_of(caller: &mut Caller, token: &str) -> i64 {
+fn use_of(caller: &mut Client, token: &str) -> i64 {
     caller.call(DEVICES_PATH, Some(token), "{}").code()
 }
 
 /// Logs in as soon as that can be done again, and returns the token.
-fn log_in(caller: &mut Caller, username: &str) -> String {
+fn log_in(caller: &mut Client, username: &str) -> String {
     let body = format!(r#"{{"username":"{username}","password":"secret"}}"#);
     let mut token = None;
     wait_until("a login is answered", || {
         let reply = caller.call(TOKEN_PATH, None, &body);
         assert!([200, 500].contains(&reply.code()), "{reply:?}");
         let is_good = reply.code() == 200;
-        token = is_good.then(|| reply.data()["accessToken"].as_str().unwrap().to_owned());
+        token = is_good.then(|| reply.success()["accessToken"].as_str().unwrap().to_owned());
         is_good
     });
     token.unwrap()
 }
 
 /// Waits until a token is good again, and returns how long that took. Until then only 500 is right.
-fn until_good(caller: &mut Caller, token: &str) -> Duration {
+fn until_good(caller: &mut Client, token: &str) -> Duration {
     let begun = Instant::now();
     wait_until("a token is good again", || {
         let code = use_of(caller, token);

@@ -3,12 +3,12 @@
 use std::process::Command;
 use std::time::Instant;
 
+use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served};
 use serde_json::Value;
 
-use crate::caller::SWITCH_PATH;
+use crate::KIOSQUE;
 use crate::fleet::FLEET;
-use crate::program::{Ran, Sandbox, Served, kiosque};
-use crate::walk;
+use crate::pages;
 
 const TODAY: &str = "2026-03-31";
 
@@ -30,26 +30,26 @@ fn paste(served: &Served) -> Vec<Value> {
 
 /// Returns every page of every group that the first account can select, as the server sends it.
 fn whole(served: &Served) -> Vec<Value> {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
-    let reply = caller.call(crate::caller::TOKEN_PATH, None, login);
-    let mut token = reply.data()["accessToken"].as_str().unwrap().to_owned();
-    let groups = reply.data()["switchableGroups"].as_array().unwrap().clone();
+    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
+    let mut token = reply.success()["accessToken"].as_str().unwrap().to_owned();
+    let groups = reply.success()["switchableGroups"].as_array().unwrap().clone();
     let mut all = Vec::new();
     for group in &groups {
         let body = format!(r#"{{"groupId":{}}}"#, group["groupId"]);
         let reply = caller.call(SWITCH_PATH, Some(&token), &body);
-        token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+        token = reply.success()["accessToken"].as_str().unwrap().to_owned();
         all.push(group.clone());
-        all.extend(walk::devices(&mut caller, &token));
-        all.extend(walk::all_orders(&mut caller, &token).into_values().flatten());
+        all.extend(pages::devices(&mut caller, &token));
+        all.extend(pages::all_orders(&mut caller, &token).into_values().flatten());
     }
     all
 }
 
 #[test]
 fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let begun = Instant::now();
     let mut served = demo(&sandbox, TODAY);
     let made_in = begun.elapsed();
@@ -88,31 +88,31 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     drop(served);
 
     // In the default folder of demos, on the same day: the same pages.
-    let elsewhere = Sandbox::new();
+    let elsewhere = KIOSQUE.sandbox();
     let folder = elsewhere.path("kiosque-demo");
-    let mut command = kiosque();
+    let mut command = KIOSQUE.command();
     command.args(["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
     command.env("XDG_DATA_HOME", elsewhere.folder.path());
     let served = Served::start(&mut command, &folder.join("tls/cert.pem"));
     assert!(whole(&served) == first, "two demos of one day differ");
-    Ran::of(kiosque().arg("verify").arg("--data").arg(&folder)).good();
+    Ran::of(KIOSQUE.command().arg("verify").arg("--data").arg(&folder)).success();
 }
 
 /// The month that the demo ends with has sales in every currency, and a rate for each.
 fn check_dollars(served: &Served) {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
-    let reply = caller.call(crate::caller::TOKEN_PATH, None, login);
-    let token = reply.data()["accessToken"].as_str().unwrap().to_owned();
-    for group in reply.data()["switchableGroups"].as_array().unwrap() {
+    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
+    let token = reply.success()["accessToken"].as_str().unwrap().to_owned();
+    for group in reply.success()["switchableGroups"].as_array().unwrap() {
         // March 2026, UTC.
         let body = format!(
             r#"{{"groupId":{},"startTimestamp":1772323200000,"endTimestamp":1775001600000}}"#,
             group["groupId"]
         );
-        let summary = caller.call(crate::caller::SUMMARY_PATH, Some(&token), &body);
-        assert_eq!(summary.data()["unconvertedOrders"], 0, "{summary:?}");
-        let amount = summary.data()["kpiList"][0]["value"].as_str().unwrap();
+        let summary = caller.call(kiosque_testkit::SUMMARY_PATH, Some(&token), &body);
+        assert_eq!(summary.success()["unconvertedOrders"], 0, "{summary:?}");
+        let amount = summary.success()["kpiList"][0]["value"].as_str().unwrap();
         assert!(amount.replace(',', "").parse::<f64>().unwrap() > 1_000.0, "{amount}");
     }
 }
@@ -130,7 +130,7 @@ fn check_dates(all: &[Value]) {
 
 #[test]
 fn another_day_is_made_anew_and_other_data_is_left_alone() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     drop(demo(&sandbox, TODAY));
     let served = demo(&sandbox, "2026-04-02");
     served.stderr_until("the last on 2026-04-02");
@@ -139,9 +139,9 @@ fn another_day_is_made_anew_and_other_data_is_left_alone() {
     assert!(newest.as_str().unwrap().starts_with("2026-04-02"), "{newest}");
     drop(served);
 
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
-    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).bad();
+    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
     let folder = sandbox.data();
     let said = format!(
         "kiosque: {} holds data that is not a demo's; choose another directory with --data DIR\n",

@@ -1,6 +1,8 @@
 //! `--help` of every command, whole: its flags, their defaults, its examples.
 
-use crate::program::{Ran, kiosque};
+use kiosque_testkit::Ran;
+
+use crate::KIOSQUE;
 
 const COMMANDS: [&[&str]; 17] = [
     &[],
@@ -25,7 +27,7 @@ const COMMANDS: [&[&str]; 17] = [
 #[test]
 fn help_explains_every_command() {
     for command in COMMANDS {
-        let ran = Ran::of(kiosque().args(command).arg("--help")).good();
+        let ran = Ran::of(KIOSQUE.command().args(command).arg("--help")).success();
         assert_eq!(ran.stderr, "");
         assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
         if command != ["import"] && command != ["operator-key"] {
@@ -40,6 +42,6 @@ fn help_explains_every_command() {
 
 #[test]
 fn the_version_is_told() {
-    let ran = Ran::of(kiosque().arg("--version")).good();
+    let ran = Ran::of(KIOSQUE.command().arg("--version")).success();
     assert_eq!(ran.stdout, format!("kiosque {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -3,28 +3,28 @@
 use std::process::Stdio;
 use std::thread;
 
+use kiosque_testkit::{DETAIL_PATH, ORDERS_PATH, Ran, Sandbox};
 use serde_json::{Value, json};
 
+use crate::KIOSQUE;
 use crate::bad_lines::check_nowhere;
-use crate::caller::{DETAIL_PATH, ORDERS_PATH};
 use crate::fleet::{CARD, FLEET, PHONE, order, order_with};
-use crate::program::{Ran, Sandbox};
-use crate::walk;
+use crate::pages;
 
 fn sandbox() -> Sandbox {
-    Sandbox::with(FLEET, "Europe/Paris")
+    KIOSQUE.sandbox_with(FLEET, "Europe/Paris")
 }
 
 fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let mut token = caller.log_in("walker", "secret");
     if group != "north" {
         let body = json!({"groupId": group}).to_string();
-        let reply = caller.call(crate::caller::SWITCH_PATH, Some(&token), &body);
-        token = reply.data()["accessToken"].as_str().unwrap().to_owned();
+        let reply = caller.call(kiosque_testkit::SWITCH_PATH, Some(&token), &body);
+        token = reply.success()["accessToken"].as_str().unwrap().to_owned();
     }
-    walk::orders(&mut caller, &token, device)
+    pages::orders(&mut caller, &token, device)
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn an_empty_file_is_success() {
     let sandbox = sandbox();
     for (name, content) in [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")] {
         let file = sandbox.file(name, content);
-        let ran = sandbox.run(&["import", "orders", &file]).good();
+        let ran = sandbox.run(&["import", "orders", &file]).success();
         assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 0 rejected\n");
         assert_eq!(ran.stderr, "");
         assert!(!sandbox.path(&format!("{name}.rejected.ndjson")).exists());
@@ -44,7 +44,7 @@ fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
     let sandbox = sandbox();
     let file = format!("\u{feff}{}\r\n\r\n{}\r\n{}", order("1"), order("2"), order("3"));
     let file = sandbox.file("windows.ndjson", file);
-    let ran = sandbox.run(&["import", "orders", &file]).good();
+    let ran = sandbox.run(&["import", "orders", &file]).success();
     assert_eq!(ran.counts(), [3, 0, 0, 0]);
 }
 
@@ -52,7 +52,7 @@ fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
 fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
     let sandbox = sandbox();
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
-    let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).bad();
+    let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).failure();
     assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\n");
     assert_eq!(ran.stderr, "line 2: no JSON object\nrejected lines are in stdin.rejected.ndjson\n");
     let set_aside = sandbox.read("stdin.rejected.ndjson");
@@ -62,7 +62,7 @@ fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
          \"text\":\"nonsense ************2222\"}\n"
     );
     // Rejected lines of an earlier import are no longer valid.
-    sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).good();
+    sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).success();
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
 }
 
@@ -76,7 +76,7 @@ fn a_key_that_means_nothing_is_warned_of_once() {
     };
     let file: Vec<String> = (0..1_200).map(|at| line(&at.to_string())).collect();
     let file = sandbox.file("orders.ndjson", file.join("\n"));
-    let ran = sandbox.run(&["import", "orders", &file]).good();
+    let ran = sandbox.run(&["import", "orders", &file]).success();
     assert_eq!(ran.counts(), [1_200, 0, 0, 0]);
     assert_eq!(
         ran.stderr,
@@ -89,7 +89,7 @@ fn a_key_that_means_nothing_is_warned_of_once() {
 fn what_is_rejected_a_thousand_times_is_told_in_part_and_set_aside_whole() {
     let sandbox = sandbox();
     let file = sandbox.file("orders.ndjson", "nonsense\n".repeat(1_000));
-    let ran = sandbox.run(&["import", "orders", &file]).bad();
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
     assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\n");
     assert_eq!(ran.stderr.lines().count(), 52);
     assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
@@ -105,8 +105,8 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
     let first = order_with("1", "totalAmount\":250", lines);
     let file = sandbox.file("orders.ndjson", format!("{first}\n{}\n", order("2")));
     let again = ["import", "orders", &file];
-    assert_eq!(sandbox.run(&again).good().counts(), [2, 0, 0, 0]);
-    assert_eq!(sandbox.run(&again).good().counts(), [0, 0, 2, 0]);
+    assert_eq!(sandbox.run(&again).success().counts(), [2, 0, 0, 0]);
+    assert_eq!(sandbox.run(&again).success().counts(), [0, 0, 2, 0]);
     let before = shown(&sandbox, "north", "D1");
     assert_eq!(before[1]["detailVOList"][0]["goodsName"], "Cola");
 
@@ -117,7 +117,7 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
             "\"totalAmount\":260,\"payEndTime\":\"2026-01-02 03:05:00\"",
         );
     let file = sandbox.file("update.ndjson", update);
-    let ran = sandbox.run(&["import", "orders", &file]).good();
+    let ran = sandbox.run(&["import", "orders", &file]).success();
     assert_eq!(ran.stdout, "0 accepted, 1 updated, 0 unchanged, 0 rejected\n");
     let after = shown(&sandbox, "north", "D1");
     let mut expected = before;
@@ -138,15 +138,15 @@ fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
 fn an_update_changes_neither_the_device_nor_the_owning_group() {
     let sandbox = sandbox();
     let file = sandbox.file("orders.ndjson", format!("{}\n{}", order("1"), order("2")));
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     let moved = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
     let moved = sandbox.file("moved.toml", moved);
-    sandbox.run(&["apply", &moved]).good();
+    sandbox.run(&["apply", &moved]).success();
     let before = shown(&sandbox, "north", "D1");
     let other_device = order_with("1", "D1", "D2");
     let other_owner = order_with("2", "2026-01-02", "2026-02-02");
     let file = sandbox.file("updates.ndjson", format!("{other_device}\n{other_owner}"));
-    let ran = sandbox.run(&["import", "orders", &file]).bad();
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
     assert_eq!(ran.counts(), [0, 0, 0, 2]);
     assert_eq!(
         ran.stderr.lines().take(2).collect::<Vec<_>>(),
@@ -161,7 +161,7 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
     assert_eq!(shown(&sandbox, "south", "D1"), [] as [Value; 0]);
     // A new order of a later time belongs to the new owner.
     let file = sandbox.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1").len(), 1);
     check_nowhere_but(&sandbox, &ran.stderr);
@@ -190,13 +190,13 @@ fn an_order_shows_every_field_as_told_in_list_and_detail() {
             "shipmentFailDesc": "jammed"}],
     });
     let file = sandbox.file("orders.ndjson", told.to_string());
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
-    let listed = walk::current_orders(&mut caller, &token, "D2");
+    let listed = pages::current_orders(&mut caller, &token, "D2");
     let detail = caller.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#);
-    insta::assert_json_snapshot!(json!({"listed": listed, "detail": detail.data()}));
+    insta::assert_json_snapshot!(json!({"listed": listed, "detail": detail.success()}));
 }
 
 #[test]
@@ -207,12 +207,12 @@ fn logins_and_pages_go_on_beside_an_import() {
         .collect();
     let file = sandbox.file("orders.ndjson", file);
     let served = sandbox.serve();
-    let token = served.caller().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     let mut import = sandbox.command(&["import", "orders", &file]);
     let mut import = import.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (logins, grown) = thread::scope(|scope| {
         let guest = scope.spawn(|| {
-            let mut caller = served.caller();
+            let mut caller = served.connect();
             let mut logins = 0;
             while import.try_wait().unwrap().is_none() {
                 caller.log_in("guest", "secret");
@@ -220,7 +220,7 @@ fn logins_and_pages_go_on_beside_an_import() {
             }
             logins
         });
-        let mut caller = served.caller();
+        let mut caller = served.connect();
         let mut grown = vec![0];
         while !guest.is_finished() {
             let total = check_page(&mut caller, &token, *grown.last().unwrap());
@@ -232,17 +232,17 @@ fn logins_and_pages_go_on_beside_an_import() {
     });
     println!("{logins} logins of {logins} succeeded, {} totals were seen", grown.len());
     assert!(logins >= 3 && grown.len() > 3, "{logins} logins, totals {grown:?}");
-    let ran = Ran::from(import.wait_with_output().unwrap()).good();
+    let ran = Ran::from(import.wait_with_output().unwrap()).success();
     assert_eq!(ran.counts(), [30_000, 0, 0, 0]);
-    assert_eq!(walk::orders(&mut served.caller(), &token, "D1").len(), 30_000);
+    assert_eq!(pages::orders(&mut served.connect(), &token, "D1").len(), 30_000);
 }
 
 /// The second page, while orders arrive: full, without a repetition, newest first, and its total
 /// never less than before (PAGE-8).
-fn check_page(caller: &mut crate::caller::Caller, token: &str, before: u64) -> u64 {
+fn check_page(caller: &mut kiosque_testkit::blocking::Client, token: &str, before: u64) -> u64 {
     let path = format!("{ORDERS_PATH}?current=2&size=100");
     let reply = caller.call(&path, Some(token), r#"{"deviceCode":"D1"}"#);
-    let page = reply.data();
+    let page = reply.success();
     let total = page["total"].as_u64().unwrap();
     assert!(total >= before, "{total} after {before}");
     let ids: Vec<u64> = page["records"]

@@ -1,33 +1,33 @@
 //! `kiosque import rates FILE`: exchange rates as CSV with the columns date, currency and
 //! usd_per_unit. They apply to sales that are stored already.
 
+use kiosque_testkit::{SUMMARY_PATH, TOKEN_PATH, TREND_PATH};
 use serde_json::json;
 
-use crate::caller::{SUMMARY_PATH, TOKEN_PATH, TREND_PATH};
+use crate::KIOSQUE;
 use crate::fleet::{FLEET, order_with};
-use crate::program::Sandbox;
 
 const RATES: &str = "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n2026-01-03,EUR,2\n";
 
 #[test]
 fn rates_are_taken_in_and_replaced() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let file = sandbox.file("rates.csv", RATES);
-    let ran = sandbox.run(&["import", "rates", &file]).good();
+    let ran = sandbox.run(&["import", "rates", &file]).success();
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
         ("rates: 2 created, 0 changed, 0 unchanged\n", "")
     );
     let file = sandbox.file("rates.csv", RATES.replace(",2\n", ",3\n"));
-    let ran = sandbox.run(&["import", "rates", &file]).good();
+    let ran = sandbox.run(&["import", "rates", &file]).success();
     assert_eq!(ran.stdout, "rates: 0 created, 1 changed, 1 unchanged\n");
 }
 
 #[test]
 fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let file = sandbox.file("rates.csv", format!("{RATES}2026-01-04,EUR,1,25\n2026-01-05,XX,1\n"));
-    let ran = sandbox.run(&["import", "rates", &file]).bad();
+    let ran = sandbox.run(&["import", "rates", &file]).failure();
     assert_eq!(ran.stdout, "");
     let said = format!(
         "{file}: line 4: has 4 cells, the header has 3\n\
@@ -35,7 +35,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
     );
     assert_eq!(ran.stderr, said);
     let file = sandbox.file("rates.csv", RATES);
-    let ran = sandbox.run(&["import", "rates", &file]).good();
+    let ran = sandbox.run(&["import", "rates", &file]).success();
     assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\n");
 }
 
@@ -43,7 +43,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
 /// no sum.
 #[test]
 fn rates_that_are_loaded_late_count_at_once() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let sold = |id: &str, day: &str| {
         let time = format!("2026-01-{day} 12:00:00");
         let paid = format!("\"tradeStartTime\":\"{time}\",\"payEndTime\":\"{time}\"");
@@ -51,23 +51,23 @@ fn rates_that_are_loaded_late_count_at_once() {
     };
     let orders = [sold("o1", "01"), sold("o2", "02"), sold("o3", "03")].join("\n");
     let file = sandbox.file("orders.ndjson", orders);
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     let server = sandbox.serve();
-    let mut caller = server.caller();
+    let mut caller = server.connect();
     let login = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
-    let token = login.data()["accessToken"].as_str().unwrap().to_owned();
+    let token = login.success()["accessToken"].as_str().unwrap().to_owned();
     // From midnight of the first to midnight of the fourth, in Paris. DASH-8: days are those of the
     // zone.
     let (start, end) = (1_767_222_000_000_i64, 1_767_481_200_000_i64);
     let body = json!({ "startTimestamp": start, "endTimestamp": end }).to_string();
-    let mut ask = |path: &str| caller.call(path, Some(&token), &body).data().clone();
+    let mut ask = |path: &str| caller.call(path, Some(&token), &body).success().clone();
 
     let before = ask(SUMMARY_PATH);
     assert_eq!(before["unconvertedOrders"], json!(3), "{before}");
     assert_eq!(before["kpiList"][0]["value"], json!("0.00"));
 
     let file = sandbox.file("rates.csv", RATES);
-    sandbox.run(&["import", "rates", &file]).good();
+    sandbox.run(&["import", "rates", &file]).success();
     let after = ask(SUMMARY_PATH);
     assert_eq!(after["unconvertedOrders"], json!(0), "{after}");
     assert_eq!(after["kpiList"][0]["value"], json!("11.25"));

@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::caller::{BY_DEVICE_PATH, Caller, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH};
-use crate::program::{Sandbox, Served, wait_until};
-use crate::walk;
+use crate::KIOSQUE;
+use crate::pages;
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{
+    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, Sandbox, Served, wait_until,
+};
 
 /// Orders of the file that is imported.
 const ORDERS: usize = 6_000;
@@ -86,20 +89,20 @@ type Pages = BTreeMap<String, Vec<Value>>;
 
 fn walked(sandbox: &Sandbox) -> Pages {
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
-    walk::all_orders(&mut caller, &token)
+    pages::all_orders(&mut caller, &token)
 }
 
 /// Returns the number of orders in the sums, and the answers of the dashboard.
 fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
     let range =
         json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_767_830_400_000_i64});
     let told = [SUMMARY_PATH, BY_DEVICE_PATH]
-        .map(|path| caller.call(path, Some(&token), &range.to_string()).data().clone());
+        .map(|path| caller.call(path, Some(&token), &range.to_string()).success().clone());
     let devices = told[1].as_array().unwrap().iter();
     let orders: u64 = devices.map(|device| device["orderCount"].as_u64().unwrap()).sum();
     (usize::try_from(orders).unwrap(), told)
@@ -185,12 +188,12 @@ fn import_and_kill(sandbox: &Sandbox, file: &str, when: When) -> bool {
 #[test]
 fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let whole = Sandbox::with(FLEET, "UTC");
-    let fresh = Sandbox::new();
+    let whole = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let fresh = KIOSQUE.sandbox();
     copy_data(&whole.data(), &fresh.data());
     let file = whole.file("orders.ndjson", file());
     let begun = Instant::now();
-    let ran = whole.run(&["import", "orders", &file]).good();
+    let ran = whole.run(&["import", "orders", &file]).success();
     let takes = begun.elapsed();
     assert_eq!(ran.counts(), [ORDERS, ORDERS / 50, 0, 0]);
     let reference = (walked(&whole), summed(&whole));
@@ -203,7 +206,7 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let mut state = seed;
     let mut amid = 0;
     for round in 0..rounds {
-        let sandbox = Sandbox::new();
+        let sandbox = KIOSQUE.sandbox();
         copy_data(&fresh.data(), &sandbox.data());
         let mut must_be_amid = false;
         // Every third import is killed twice.
@@ -233,19 +236,19 @@ fn check_after_kill(
     reference: &(Pages, (usize, [Value; 2])),
     round: usize,
 ) -> bool {
-    let left = sandbox.run(&["verify"]).good().stdout;
+    let left = sandbox.run(&["verify"]).success().stdout;
     let kept: usize = left.split(' ').nth(1).unwrap().parse().unwrap();
     assert_eq!(
         summed(sandbox).0,
         kept,
         "round {round}: what is stored is in the sums, and no more"
     );
-    let again = sandbox.run(&["import", "orders", file]).good();
+    let again = sandbox.run(&["import", "orders", file]).success();
     let [accepted, updated, unchanged, rejected] = again.counts();
     assert_eq!(accepted + kept, ORDERS, "round {round}: {left}{}", again.stdout);
     assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
     assert_eq!(rejected, 0);
-    let verified = sandbox.run(&["verify"]).good().stdout;
+    let verified = sandbox.run(&["verify"]).success().stdout;
     let whole = format!("verified: {ORDERS} orders in 4 ledgers and ");
     assert!(verified.starts_with(&whole) && verified.ends_with(", no difference\n"), "{verified}");
     assert!(walked(sandbox) == reference.0, "round {round}: other pages");
@@ -255,14 +258,14 @@ fn check_after_kill(
 
 #[test]
 fn a_session_survives_kill_9_of_the_server() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut served = sandbox.serve();
-    let old = served.caller().log_in("walker", "secret");
-    let token = served.caller().log_in("walker", "secret");
+    let old = served.connect().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     served.kill_9();
     let mut served = sandbox.serve();
     let code = |served: &Served, token: &str| {
-        served.caller().call(DEVICES_PATH, Some(token), "{}").json["code"].clone()
+        served.connect().call(DEVICES_PATH, Some(token), "{}").json["code"].clone()
     };
     assert_eq!(code(&served, &token), 200);
     assert_eq!(code(&served, &old), -4);
@@ -273,10 +276,10 @@ fn a_session_survives_kill_9_of_the_server() {
 
 #[test]
 fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let file = file();
     let mut served = sandbox.serve();
-    let token = served.caller().log_in("walker", "secret");
+    let token = served.connect().log_in("walker", "secret");
     let mut import = sandbox.command(&["import", "orders", "-"]);
     let import = import.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut import = import.spawn().unwrap();
@@ -288,8 +291,8 @@ fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
     let begun = Instant::now();
     // Each server is killed as soon as it has answered.
     while import.try_wait().unwrap().is_none() {
-        let reply = served.caller().call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D0"}"#);
-        println!("{} orders are shown after {:?}", reply.data()["total"], begun.elapsed());
+        let reply = served.connect().call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D0"}"#);
+        println!("{} orders are shown after {:?}", reply.success()["total"], begun.elapsed());
         served.kill_9();
         if let Some(mut input) = rest.take() {
             writeln!(input, "\n{last}").unwrap();
@@ -299,13 +302,13 @@ fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
     assert!(rest.is_none(), "no server was killed");
     assert!(import.wait().unwrap().success());
     drop(served);
-    sandbox.run(&["verify"]).good();
+    sandbox.run(&["verify"]).success();
     check_against_the_file(&walked(&sandbox));
 }
 
 /// Posts orders, a few at a time, until the server is gone; returns the acknowledged ones.
 fn post_until_killed(
-    mut caller: Caller,
+    mut caller: Client,
     key: &str,
     (name, state): (&str, u64),
     answers: &AtomicUsize,
@@ -315,7 +318,7 @@ fn post_until_killed(
     loop {
         let size = 1 + usize::try_from(random_below(&mut state, 30)).unwrap();
         let body: String = (posted..posted + size).map(|at| streamed(name, at)).collect();
-        match caller.operate(ORDERS_CALL, key, &body) {
+        match caller.call_operator(ORDERS_CALL, key, &body) {
             Ok(reply) => {
                 assert_eq!((reply.status, &reply.json["accepted"]), (200, &json!(size)));
                 answered.push_str(&body);
@@ -340,8 +343,8 @@ fn streamed(name: &str, at: usize) -> String {
 #[test]
 fn kill_9_of_a_server_loses_no_order_that_was_answered() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    let key = sandbox.run(&["operator-key", "create", "tills"]).good().stdout;
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
     let key = key.trim_end();
     let seed = seed();
     println!("kill_9: KIOSQUE_KILL_SEED={seed}");
@@ -350,7 +353,7 @@ fn kill_9_of_a_server_loses_no_order_that_was_answered() {
     for round in 0..=rounds {
         let mut served = sandbox.serve();
         let sent = answered.lines().count();
-        let again = served.operator_caller().operate(ORDERS_CALL, key, &answered).unwrap();
+        let again = served.connect_operator().call_operator(ORDERS_CALL, key, &answered).unwrap();
         assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
         total += sent;
         if round == rounds {
@@ -362,21 +365,21 @@ fn kill_9_of_a_server_loses_no_order_that_was_answered() {
         let seeds = [state, state ^ 1];
         answered = thread::scope(|scope| {
             let posters = seeds.map(|seed| {
-                let (caller, name) = (served.operator_caller(), format!("r{round}-{seed}"));
+                let (caller, name) = (served.connect_operator(), format!("r{round}-{seed}"));
                 let answers = &answers;
                 scope.spawn(move || post_until_killed(caller, key, (&name, seed), answers))
             });
-            let mut caller = served.operator_caller();
+            let mut caller = served.connect_operator();
             scope.spawn(move || {
                 let mut at = 0..;
-                caller.stream(key, || streamed(&format!("s{round}"), at.next().unwrap()))
+                caller.stream_orders(key, || streamed(&format!("s{round}"), at.next().unwrap()))
             });
             wait_until("posts are answered", || answers.load(Ordering::SeqCst) >= wanted);
             thread::sleep(time);
             served.kill_9();
             posters.map(|poster| poster.join().unwrap()).concat()
         });
-        sandbox.run(&["verify"]).good();
+        sandbox.run(&["verify"]).success();
     }
     println!("{total} orders were answered before a kill");
     assert!(total > 0);

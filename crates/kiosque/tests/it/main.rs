@@ -4,7 +4,6 @@
 mod activity;
 mod backup;
 mod bad_lines;
-mod caller;
 mod commands;
 mod database;
 mod demo;
@@ -16,10 +15,14 @@ mod kill_9;
 mod operating;
 mod operator_key;
 mod operator_listen;
-mod program;
+mod pages;
 mod readme;
 mod sales_report;
 mod settings;
 mod tls;
 mod trail;
-mod walk;
+
+use kiosque_testkit::Program;
+
+/// The program under test.
+const KIOSQUE: Program = Program(env!("CARGO_BIN_EXE_kiosque"));

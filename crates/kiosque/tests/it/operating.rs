@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 
 use kiosque_model::Limits;
 use kiosque_model::setting::Configurable;
+use kiosque_testkit::Ran;
 
-use crate::program::{Ran, Sandbox, kiosque};
+use crate::KIOSQUE;
 use crate::readme::is_shown;
 
 const PAGE: &str = include_str!("../../../../docs/operating.md");
@@ -30,7 +31,7 @@ fn shell(folder: &Path, script: &str) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_kiosque"));
     let path = std::env::var("PATH").unwrap();
     let mut shell = Command::new("bash");
-    for (name, value) in kiosque().get_envs() {
+    for (name, value) in KIOSQUE.command().get_envs() {
         match value {
             Some(value) => shell.env(name, value),
             None => shell.env_remove(name),
@@ -54,7 +55,7 @@ fn with_free_ports(script: &str) -> String {
 
 #[test]
 fn the_walk_prints_what_the_page_shows() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let walk = walk();
     let mut script = "trap 'kill $SERVER 2> /dev/null' EXIT\n".to_owned();
     for (pasted, _) in &walk {
@@ -81,7 +82,7 @@ fn the_walk_prints_what_the_page_shows() {
 
 /// Returns the options that `kiosque serve --help` lists, each on one line, without the dashes.
 fn options() -> Vec<String> {
-    let help = Ran::of(kiosque().args(["serve", "--help"])).good().stdout;
+    let help = Ran::of(KIOSQUE.command().args(["serve", "--help"])).success().stdout;
     let (_, options) = help.split_once("Options:\n").unwrap();
     let (options, _) = options.split_once("  -h, --help\n").unwrap();
     let options = format!("\n{options}");
@@ -135,11 +136,11 @@ fn the_defaults_shown_are_those_of_the_code() {
 /// Every name in backticks that may be a metric is one, labels included.
 #[test]
 fn what_the_page_watches_is_counted() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let served = sandbox.serve();
     let (cert, operator) = ("data/tls/cert.pem", served.operator());
     let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
-    let counted = shell(sandbox.folder.path(), &ask).good().stdout;
+    let counted = shell(sandbox.folder.path(), &ask).success().stdout;
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
     assert!(watched.len() > 8, "{watched:?}");
@@ -151,8 +152,8 @@ fn what_the_page_watches_is_counted() {
 /// The larger example file is a valid file of rates.
 #[test]
 fn the_rates_of_the_example_are_rates() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let rates = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rates.csv");
-    let ran = sandbox.run(&["import", "rates", rates]).good();
+    let ran = sandbox.run(&["import", "rates", rates]).success();
     assert_eq!(ran.stdout, "rates: 6 created, 0 changed, 0 unchanged\n");
 }

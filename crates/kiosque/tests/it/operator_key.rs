@@ -1,10 +1,11 @@
 //! `kiosque operator-key`: the key is printed once, alone on one line of stdout; only its digest is
 //! stored; a revoked key is refused from the next request.
 
+use kiosque_testkit::{Ran, Sandbox, Served};
 use serde_json::Value;
 
+use crate::KIOSQUE;
 use crate::fleet::{FLEET, order};
-use crate::program::{Ran, Sandbox, Served};
 
 const ORDERS: &str = "/operator/v1/orders";
 const FLEETS: &str = "/operator/v1/fleet";
@@ -12,7 +13,7 @@ const FLEETS: &str = "/operator/v1/fleet";
 fn create(sandbox: &Sandbox, args: &[&str]) -> String {
     let mut words = vec!["operator-key", "create"];
     words.extend(args);
-    let ran = sandbox.run(&words).good();
+    let ran = sandbox.run(&words).success();
     assert_eq!(ran.stderr, "");
     let key = ran.stdout.strip_suffix('\n').unwrap().to_owned();
     let in_alphabet = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -21,12 +22,12 @@ fn create(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 fn status(served: &Served, path: &str, key: &str, body: &str) -> u16 {
-    served.operator_caller().operate(path, key, body).unwrap().status
+    served.connect_operator().call_operator(path, key, body).unwrap().status
 }
 
 #[test]
 fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve();
     let (till, all) = (create(&sandbox, &["till", "--may", "orders"]), create(&sandbox, &["all"]));
     assert_ne!(till, all);
@@ -34,10 +35,10 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
     assert_eq!(status(&served, FLEETS, &till, "{}"), 403);
     assert_eq!(status(&served, FLEETS, &all, "{}"), 200);
     // On a connection that was accepted a moment ago, too.
-    let mut caller = served.operator_caller();
-    assert_eq!(caller.operate(ORDERS, &till, "").unwrap().status, 200);
-    assert_eq!(sandbox.run(&["operator-key", "revoke", "till"]).good().stdout, "revoked till\n");
-    assert_eq!(caller.operate(ORDERS, &till, "").unwrap().status, 401);
+    let mut caller = served.connect_operator();
+    assert_eq!(caller.call_operator(ORDERS, &till, "").unwrap().status, 200);
+    assert_eq!(sandbox.run(&["operator-key", "revoke", "till"]).success().stdout, "revoked till\n");
+    assert_eq!(caller.call_operator(ORDERS, &till, "").unwrap().status, 401);
     assert_eq!(status(&served, ORDERS, &all, ""), 200);
     let again = create(&sandbox, &["till", "--may", "fleet"]);
     assert_eq!(status(&served, ORDERS, &again, ""), 403);
@@ -46,7 +47,7 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
 
 #[test]
 fn what_cannot_be_done_with_a_key_is_told() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     create(&sandbox, &["till"]);
     let complaint = |args: &[&str]| {
         let mut words = vec!["operator-key"];
@@ -65,26 +66,26 @@ fn what_cannot_be_done_with_a_key_is_told() {
     assert!(right.contains("\"everything\" is no right; orders, activity, fleet"), "{right}");
     assert!(complaint(&["create", &"x".repeat(65)]).contains("longer than 64"));
     // Without data there are no keys.
-    let bare = Sandbox::new();
+    let bare = KIOSQUE.sandbox();
     for args in [&["operator-key", "list"][..], &["operator-key", "revoke", "till"]] {
-        assert!(bare.run(args).bad().stderr.contains("holds no data"), "{args:?}");
+        assert!(bare.run(args).failure().stderr.contains("holds no data"), "{args:?}");
     }
 }
 
 #[test]
 fn keys_are_listed_for_people_and_for_programs() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     create(&sandbox, &["till", "--may", "activity,orders"]);
-    sandbox.run(&["operator-key", "revoke", "till"]).good();
+    sandbox.run(&["operator-key", "revoke", "till"]).success();
     create(&sandbox, &["till"]);
-    let Ran { stdout, .. } = sandbox.run(&["operator-key", "list"]).good();
+    let Ran { stdout, .. } = sandbox.run(&["operator-key", "list"]).success();
     let rows: Vec<Vec<&str>> = stdout.lines().map(|row| row.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "RIGHTS", "CREATED", "REVOKED"]);
     assert_eq!(rows[1][..2], ["till", "orders,activity"]);
     assert!(rows[1][2] <= rows[1][3] && rows[1][3].ends_with('Z'), "{stdout}");
     assert_eq!((&rows[2][..2], rows[2][3]), (&["till", "orders,activity,fleet,audit"][..], "-"));
 
-    let json = sandbox.run(&["operator-key", "list", "--json"]).good().stdout;
+    let json = sandbox.run(&["operator-key", "list", "--json"]).success().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["may"], serde_json::json!(["orders", "activity"]));
     assert!(json[0]["revokedTimestamp"].as_i64() >= json[0]["createdTimestamp"].as_i64());
@@ -95,7 +96,7 @@ fn keys_are_listed_for_people_and_for_programs() {
 /// however it was sent.
 #[test]
 fn no_key_stands_in_the_data_or_in_the_log() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve_with(&["--log", "trace"]);
     let key = create(&sandbox, &["till", "--may", "orders"]);
     let url = format!("https://{}{ORDERS}", served.operator());
@@ -110,7 +111,7 @@ fn no_key_stands_in_the_data_or_in_the_log() {
         .output()
         .unwrap();
     assert!(posted.status.success(), "{posted:?}");
-    sandbox.run(&["operator-key", "revoke", "till"]).good();
+    sandbox.run(&["operator-key", "revoke", "till"]).success();
     assert_eq!(status(&served, ORDERS, &key, ""), 401);
 
     let random = &key["kqo_".len()..];

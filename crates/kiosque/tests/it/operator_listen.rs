@@ -1,18 +1,19 @@
 //! `--operator-listen`: HTTPS with the same certificate, at an address of its own; a demo opens no
 //! operator's listener.
 
+use crate::KIOSQUE;
 use crate::fleet::{FLEET, order};
-use crate::program::Sandbox;
 
 /// LIM-13: one signal stops both, once the requests under way have been answered.
 #[test]
 fn both_listeners_stop_on_one_signal() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    let key = sandbox.run(&["operator-key", "create", "till"]).good().stdout;
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
     let mut served = sandbox.serve();
     let (address, operator) = (served.address(), served.operator());
     assert_ne!(address, operator);
-    let reply = served.operator_caller().operate("/operator/v1/orders", key.trim(), &order("o1"));
+    let reply =
+        served.connect_operator().call_operator("/operator/v1/orders", key.trim(), &order("o1"));
     assert_eq!(reply.unwrap().json["accepted"], 1);
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0), "{}", served.stderr());
@@ -25,14 +26,14 @@ fn both_listeners_stop_on_one_signal() {
 /// Unknown keys of orders are ignored, with one warning each however often they occur.
 #[test]
 fn a_key_that_means_nothing_is_warned_of_once() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    let key = sandbox.run(&["operator-key", "create", "till"]).good().stdout;
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
     let served = sandbox.serve();
-    let mut caller = served.operator_caller();
+    let mut caller = served.connect_operator();
     for id in ["o1", "o2", "o3"] {
         let odd = order(id).replace("\"currency\"", "\"colour\":1,\"currency\"");
         let body = format!("{odd}\n{}", odd.replace(id, &format!("{id}-again")));
-        let reply = caller.operate("/operator/v1/orders", key.trim(), &body).unwrap();
+        let reply = caller.call_operator("/operator/v1/orders", key.trim(), &body).unwrap();
         assert_eq!(reply.json["accepted"], 2, "{:?}", reply.json);
     }
     let said = served.stderr_until("colour");

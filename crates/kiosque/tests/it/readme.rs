@@ -3,7 +3,9 @@
 
 use std::process::Command;
 
-use crate::program::{Sandbox, Served};
+use kiosque_testkit::Served;
+
+use crate::KIOSQUE;
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -34,9 +36,9 @@ fn the_pasted_calls_give_what_the_readme_shows() {
     assert_eq!(demo, "cargo run --release -- demo\n");
     assert_eq!(test, "cargo xtask test\n");
 
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let base = sandbox.folder.path().join("kiosque-demo");
-    let mut demo = crate::program::kiosque();
+    let mut demo = KIOSQUE.command();
     demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.folder.path());
     let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
 

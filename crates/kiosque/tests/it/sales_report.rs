@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use kiosque_testkit::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, Sandbox, TREND_PATH};
 use serde_json::{Value, json};
 
-use crate::caller::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH};
-use crate::program::Sandbox;
-use crate::walk;
+use crate::KIOSQUE;
+use crate::pages;
 
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
@@ -19,30 +19,30 @@ fn example(name: &str) -> String {
 
 /// Applies and imports as the example's README says; the account can log in afterwards.
 fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let fleet = example(&format!("{example_name}/fleet.toml"));
     let mut apply = vec!["apply", &fleet];
     apply.extend_from_slice(zone);
-    sandbox.run(&apply).good();
+    sandbox.run(&apply).success();
     let mapping = example(&format!("{example_name}/mapping.toml"));
     // Rejected rows are written next to the report, so this one is a copy.
     let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
     let import = ["import", "orders", &report, "--map", &mapping];
-    let ran = sandbox.run(&import).good();
+    let ran = sandbox.run(&import).success();
     let [accepted, updated, unchanged, rejected] = ran.counts();
     assert_eq!((updated, unchanged, rejected), (0, 0, 0), "{ran:?}");
-    assert_eq!(sandbox.run(&import).good().counts(), [0, 0, accepted, 0]);
+    assert_eq!(sandbox.run(&import).success().counts(), [0, 0, accepted, 0]);
     assert!(!sandbox.path("report.csv.rejected.ndjson").exists());
-    sandbox.run(&["verify"]).good();
+    sandbox.run(&["verify"]).success();
     sandbox
 }
 
 fn served(sandbox: &Sandbox, account: &str, password: &str) -> (Vec<Value>, Vec<Value>) {
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in(account, password);
-    let devices = walk::devices(&mut caller, &token);
-    let orders = walk::all_orders(&mut caller, &token).into_values().flatten().collect();
+    let devices = pages::devices(&mut caller, &token);
+    let orders = pages::all_orders(&mut caller, &token).into_values().flatten().collect();
     (devices, orders)
 }
 
@@ -146,7 +146,7 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     let sold = Sold::of(rows);
     let dollars = |cents: i64| json!(cents as f64 / 100.0);
     let served = sandbox.serve();
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("sales-report", "read-the-report");
     // The year's first midnight in New York, and the next one's.
     let [start, end] = [0, 1].map(|later| {
@@ -154,7 +154,7 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
         midnight.unwrap().timestamp().as_millisecond()
     });
     let range = json!({"startTimestamp": start, "endTimestamp": end}).to_string();
-    let mut told = |path| caller.call(path, Some(&token), &range).data().clone();
+    let mut told = |path| caller.call(path, Some(&token), &range).success().clone();
 
     let summary = told(SUMMARY_PATH);
     let kpi = |at: usize| summary["kpiList"][at]["value"].as_str().unwrap().replace(',', "");
@@ -294,10 +294,10 @@ fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
 
 #[test]
 fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let fleet = example("coffee-machine/fleet.toml");
     let mapping = example("coffee-machine/mapping.toml");
-    sandbox.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).good();
+    sandbox.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).success();
     let report = "Kaffeeautomat\n\
         Datum;Uhrzeit;Getränk;Preis;Zahlung;Karte;Ausgabe;Hinweis\n\
         02.11.2026;07:19:18.865;Mokka;1,50 €;Karte;4929-0000-1111-2222;ok;\n\
@@ -310,7 +310,7 @@ fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
         02.11.2026;07:24;Mokka;2,00 €;Service;;ok;\n\
         02.11.2026;07:25;Mokka;1,50 €;Bar;;ok;\n";
     let report = sandbox.file("report.csv", report);
-    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).bad();
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
     assert_eq!(ran.counts(), [2, 0, 0, 6]);
     let said = ran.stderr.replace(sandbox.folder.path().to_str().unwrap(), "DIR");
     let set_aside = sandbox.read("report.csv.rejected.ndjson");

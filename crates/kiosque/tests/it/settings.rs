@@ -1,12 +1,13 @@
 //! Settings: a flag precedes a variable and that precedes the file, in any position.
 
-use crate::caller::{DEVICES_PATH, TOKEN_PATH};
+use kiosque_testkit::{DEVICES_PATH, Ran, Served, TOKEN_PATH};
+
+use crate::KIOSQUE;
 use crate::fleet::FLEET;
-use crate::program::{Ran, Sandbox, Served, kiosque};
 
 /// Returns the largest page size of a server, from its refusal (PAGE-4).
 fn largest_page(served: &Served) -> String {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let token = caller.log_in("walker", "secret");
     let path = format!("{DEVICES_PATH}?size=999999");
     let reply = caller.call(&path, Some(&token), "{}");
@@ -17,7 +18,7 @@ fn largest_page(served: &Served) -> String {
 
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
     let file = sandbox.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
     let cert = sandbox.data().join("tls/cert.pem");
@@ -36,20 +37,21 @@ fn a_flag_goes_before_a_variable_and_that_before_the_file() {
 
 #[test]
 fn a_file_and_the_environment_can_say_where_the_data_is() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let data = sandbox.data().to_str().unwrap().to_owned();
     let file =
         sandbox.file("kiosque.toml", format!("data = {data:?}\ntimezone = \"Europe/Paris\"\n"));
-    Ran::of(kiosque().args(["verify", "--config", &file])).good();
-    Ran::of(kiosque().arg("verify").env("KIOSQUE_CONFIG", &file)).good();
-    Ran::of(kiosque().arg("verify").env("KIOSQUE_DATA", &data)).good();
-    let ran = Ran::of(kiosque().args(["verify", "--data", "elsewhere", "--config", &file])).bad();
+    Ran::of(KIOSQUE.command().args(["verify", "--config", &file])).success();
+    Ran::of(KIOSQUE.command().arg("verify").env("KIOSQUE_CONFIG", &file)).success();
+    Ran::of(KIOSQUE.command().arg("verify").env("KIOSQUE_DATA", &data)).success();
+    let ran = Ran::of(KIOSQUE.command().args(["verify", "--data", "elsewhere", "--config", &file]))
+        .failure();
     assert!(ran.stderr.starts_with("kiosque: elsewhere: "), "{}", ran.stderr);
 }
 
 #[test]
 fn common_flags_may_stand_before_or_after_the_arguments() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
     let data = sandbox.data().to_str().unwrap().to_owned();
     let orders = sandbox.file("orders.ndjson", "");
     let config = sandbox.file("kiosque.toml", "");
@@ -63,7 +65,7 @@ fn common_flags_may_stand_before_or_after_the_arguments() {
             }
             let mut args = words.to_vec();
             args.splice(at..at, common);
-            Ran::of(kiosque().args(&args)).good();
+            Ran::of(KIOSQUE.command().args(&args)).success();
             places += 1;
         }
     }
@@ -72,7 +74,7 @@ fn common_flags_may_stand_before_or_after_the_arguments() {
 
 #[test]
 fn a_wrong_configuration_file_is_named_with_its_key() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     for (content, wanted) in [
         ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
         ("listen = \"8443\"\n", "listen: invalid socket address syntax\n"),
@@ -82,29 +84,29 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
         ("listen = \n", "line 1"),
     ] {
         let file = sandbox.file("kiosque.toml", content);
-        let ran = sandbox.run(&["verify", "--config", &file]).bad();
+        let ran = sandbox.run(&["verify", "--config", &file]).failure();
         assert!(ran.stderr.starts_with(&format!("kiosque: {file}: ")), "{}", ran.stderr);
         assert!(ran.stderr.contains(wanted), "{content}: {}", ran.stderr);
     }
-    let ran = sandbox.run(&["verify", "--config", "absent.toml"]).bad();
+    let ran = sandbox.run(&["verify", "--config", "absent.toml"]).failure();
     assert!(ran.stderr.starts_with("kiosque: absent.toml: No such file"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_unknown_variable_is_a_warning_and_no_more() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut command = sandbox.command(&["verify"]);
     let ran =
-        Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).good();
+        Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).success();
     assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is not a setting of kiosque\n");
     assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers and 0 sums, no difference\n");
 }
 
 #[test]
 fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
-    let sandbox = Sandbox::with(FLEET, "Europe/Paris");
-    sandbox.run(&["verify"]).good();
-    sandbox.run(&["verify", "--timezone", "Europe/Paris"]).good();
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    sandbox.run(&["verify"]).success();
+    sandbox.run(&["verify", "--timezone", "Europe/Paris"]).success();
     let said = "the time zone of this data is Europe/Paris, not Asia/Tokyo";
     for args in [
         &["verify"][..],
@@ -116,25 +118,25 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
     ] {
         let mut args = args.to_vec();
         args.extend(["--timezone", "Asia/Tokyo"]);
-        let ran = sandbox.run(&args).bad();
+        let ran = sandbox.run(&args).failure();
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{args:?}");
     }
     // Without a zone it is UTC, and that is recorded, too (FMT-2).
-    let plain = Sandbox::new();
+    let plain = KIOSQUE.sandbox();
     let fleet = plain.file("fleet.toml", FLEET);
-    plain.run(&["apply", &fleet]).good();
-    plain.run(&["verify", "--timezone", "UTC"]).good();
-    let ran = plain.run(&["verify", "--timezone", "Europe/Paris"]).bad();
+    plain.run(&["apply", &fleet]).success();
+    plain.run(&["verify", "--timezone", "UTC"]).success();
+    let ran = plain.run(&["verify", "--timezone", "Europe/Paris"]).failure();
     assert!(ran.stderr.contains("is UTC, not Europe/Paris"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_server_speaks_its_default_locale() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve_with(&["--default-locale", "zh-CN"]);
     let body = r#"{"username":"walker","password":"wrong"}"#;
-    let reply = served.caller().call(TOKEN_PATH, None, body);
+    let reply = served.connect().call(TOKEN_PATH, None, body);
     assert_eq!(reply.code(), -2);
     assert_eq!(reply.json["enMsg"], "User name or password is wrong.");
     assert!(!reply.json["msg"].as_str().unwrap().is_ascii(), "{reply:?}");

@@ -6,13 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::caller::TOKEN_PATH;
+use kiosque_testkit::{Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until};
+
+use crate::KIOSQUE;
 use crate::fleet::FLEET;
-use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 #[test]
 fn a_certificate_is_made_once_and_curl_takes_it() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve();
     let cert = sandbox.data().join("tls/cert.pem");
     let key = sandbox.data().join("tls/key.pem");
@@ -33,29 +34,29 @@ fn a_certificate_is_made_once_and_curl_takes_it() {
     }
     drop(served);
     let before = (std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap());
-    sandbox.serve().caller().log_in("walker", "secret");
+    sandbox.serve().connect().log_in("walker", "secret");
     assert_eq!((std::fs::read(&cert).unwrap(), std::fs::read(&key).unwrap()), before);
 }
 
 #[test]
 fn a_certificate_that_is_given_is_the_one_shown() {
-    let other = Sandbox::with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(other.serve());
     let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
     let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     args.extend(["--tls-cert", &cert, "--tls-key", &key]);
     let served = Served::start(&mut sandbox.command(&args), cert.as_ref());
-    served.caller().log_in("walker", "secret");
+    served.connect().log_in("walker", "secret");
     assert!(!sandbox.data().join("tls").exists());
 }
 
 #[test]
 fn a_certificate_that_cannot_be_used_is_named() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(sandbox.serve());
-    let other = Sandbox::with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(other.serve());
     let path =
         |sandbox: &Sandbox, name: &str| sandbox.data().join(name).to_str().unwrap().to_owned();
@@ -65,7 +66,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
     let absent = path(&sandbox, "absent.pem");
     let refused = |cert: &str, key: &str| {
         let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
-        sandbox.run(&args).bad().stderr
+        sandbox.run(&args).failure().stderr
     };
     let holds_none = format!("kiosque: {empty}: holds no certificate in PEM\n");
     assert_eq!(refused(&empty, &key), holds_none);
@@ -76,13 +77,13 @@ fn a_certificate_that_cannot_be_used_is_named() {
     for said in [refused(&absent, &key), refused(&cert, &absent)] {
         assert!(said.contains(&absent) && said.contains("No such file"), "{said}");
     }
-    let ran = sandbox.run(&["serve", "--tls-cert", &cert]).bad();
+    let ran = sandbox.run(&["serve", "--tls-cert", &cert]).failure();
     assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key must be given together\n");
 }
 
 #[test]
 fn plain_http_is_not_answered() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let served = sandbox.serve();
     let mut stream = TcpStream::connect(served.address()).unwrap();
     stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
@@ -93,18 +94,18 @@ fn plain_http_is_not_answered() {
     // Closed, or reset, without one byte of HTTP.
     let _ = stream.read_to_end(&mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
-    served.caller().log_in("walker", "secret");
+    served.connect().log_in("walker", "secret");
 }
 
 /// A new certificate needs no restart, and is read at once on SIGHUP. One that cannot be used
 /// leaves the old one in place with one log line, and is read again when it changes.
 #[test]
 fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
-    let other = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(other.serve());
     let served = sandbox.serve();
-    let mut open = served.caller();
+    let mut open = served.connect();
     open.log_in("walker", "secret");
     served.signal("HUP");
     served.stderr_until("the certificate was reloaded");
@@ -119,7 +120,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     let said = served.stderr();
     assert_eq!(said.matches("the certificate in use stays").count(), 1, "{said}");
     std::fs::write(sandbox.path("old.pem"), old).unwrap();
-    served.caller_trusting(&sandbox.path("old.pem")).log_in("walker", "secret");
+    served.connect_trusting(&sandbox.path("old.pem")).log_in("walker", "secret");
 
     for name in ["tls/key.pem", "tls/cert.pem"] {
         let moving = sandbox.path("moving");
@@ -130,6 +131,6 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
         served.stderr().matches("the certificate was reloaded").count() == 2
     });
     // Trusts the new one alone.
-    served.caller().log_in("walker", "secret");
+    served.connect().log_in("walker", "secret");
     open.log_in("walker", "secret");
 }

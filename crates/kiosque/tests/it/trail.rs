@@ -6,10 +6,12 @@ use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, Happened};
 use kiosque_server::ingest::record::Records;
 use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+use kiosque_testkit::{
+    DEVICES_PATH, SWITCH_PATH, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until,
+};
 
-use crate::caller::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
+use crate::KIOSQUE;
 use crate::fleet::FLEET;
-use crate::program::{Sandbox, Served, WAIT_MAX, wait_until};
 
 /// Returns the trail, the oldest entry first.
 fn trail(sandbox: &Sandbox) -> Vec<Happened> {
@@ -41,21 +43,21 @@ fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[Happened]) -> bool) -> Vec<H
 
 fn guess(served: &Served, name: &str, password: &str) -> i64 {
     let body = format!(r#"{{"username":"{name}","password":"{password}"}}"#);
-    served.caller().call(TOKEN_PATH, None, &body).code()
+    served.connect().call(TOKEN_PATH, None, &body).code()
 }
 
 /// Commands record their changes in the trail, also when there were none.
 #[test]
 fn commands_tell_what_they_did() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
     let orders = sandbox.file("orders.ndjson", format!("{order}\nnonsense\n"));
-    sandbox.run(&["import", "orders", &orders]).bad();
+    sandbox.run(&["import", "orders", &orders]).failure();
     let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
-    sandbox.run(&["import", "rates", &rates]).good();
-    sandbox.run(&["archive", "--before", "2026-02-01"]).good();
-    sandbox.run(&["archive", "--before", "2026-02-01"]).good();
+    sandbox.run(&["import", "rates", &rates]).success();
+    sandbox.run(&["archive", "--before", "2026-02-01"]).success();
+    sandbox.run(&["archive", "--before", "2026-02-01"]).success();
     let told: Vec<String> = trail(&sandbox)
         .iter()
         .map(|one| {
@@ -84,7 +86,7 @@ fn commands_tell_what_they_did() {
 /// Refused logins are written together, about once a second and at shutdown.
 #[test]
 fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut served = sandbox.serve();
     assert_eq!(guess(&served, "walker", "wrong"), -2);
     trail_until(&sandbox, |trail| trail.len() == 2);
@@ -104,7 +106,7 @@ fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
 /// source of a login).
 #[test]
 fn trusted_proxies_can_be_named_everywhere() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let cert = sandbox.data().join("tls/cert.pem");
     let text = sandbox.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
     let list = sandbox.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
@@ -123,17 +125,17 @@ fn trusted_proxies_can_be_named_everywhere() {
         let served = Served::start(&mut command, &cert);
         let body = r#"{"username":"walker","password":"secret"}"#;
         let header = "x-forwarded-for: 198.51.100.7, 10.1.2.3\r\n";
-        served.caller().call_with(header, TOKEN_PATH, body).data();
+        served.connect().call_with(header, TOKEN_PATH, body).success();
         let logins = trail(&sandbox);
         let last = logins.iter().rfind(|one| one.event == AuditEvent::Login).unwrap();
         assert_eq!(last.source.unwrap().to_string(), source, "{args:?} {value:?}");
     }
     let wrong = sandbox.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
-    let ran = sandbox.run(&["verify", "--config", &wrong]).bad();
+    let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
     let said = "trusted_proxies: \"proxy\" is no address and no CIDR range";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let wrong = sandbox.file("wrong.toml", "trusted_proxies = 10\n");
-    let ran = sandbox.run(&["verify", "--config", &wrong]).bad();
+    let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
     let said = "trusted_proxies: give a string or a list of strings";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
@@ -141,7 +143,7 @@ fn trusted_proxies_can_be_named_everywhere() {
 /// The setting `audit_retention`: a server deletes older entries as soon as it starts.
 #[test]
 fn what_is_older_than_its_retention_is_purged() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let _kept = sandbox.serve();
     assert_eq!(trail(&sandbox).len(), 1);
     let _served = sandbox.serve_with(&["--audit-retention", "1ms"]);
@@ -156,9 +158,9 @@ const NAME: &str = "canary-typed-as-a-name";
 /// in the data, not in the log at debug level, not in the trail.
 #[test]
 fn no_secret_stands_anywhere() {
-    let sandbox = Sandbox::new();
+    let sandbox = KIOSQUE.sandbox();
     let fleet = sandbox.file("fleet.toml", FLEET.replace("\"secret\"", &format!("{RIGHT:?}")));
-    let applied = sandbox.run(&["apply", &fleet, "--log", "debug"]).good();
+    let applied = sandbox.run(&["apply", &fleet, "--log", "debug"]).success();
     let mut served = sandbox.serve_with(&["--log", "debug"]);
     let secrets = tell_secrets(&served);
     trail_until(&sandbox, |trail| trail.iter().any(|one| one.account.is_none()));
@@ -190,13 +192,13 @@ fn no_secret_stands_anywhere() {
 
 /// Sends secrets wherever one can be sent, and returns them.
 fn tell_secrets(served: &Served) -> Vec<String> {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let mut secrets = vec![RIGHT.to_owned(), WRONG.to_owned(), NAME.to_owned()];
     for _ in 0..2 {
         let token = caller.log_in("walker", RIGHT);
         let group = r#"{"groupId":"south"}"#;
         let switched = caller.call(SWITCH_PATH, Some(&token), group);
-        secrets.push(switched.data()["accessToken"].as_str().unwrap().to_owned());
+        secrets.push(switched.success()["accessToken"].as_str().unwrap().to_owned());
         assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
         secrets.push(token);
     }

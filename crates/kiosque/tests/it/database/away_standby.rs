@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use kiosque_testdb::{Durability, Server};
+use kiosque_testkit::{Served, sql, wait_until};
 
 use super::{Node, log_in, order, until_good};
-use crate::program::{Served, wait_until};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
-const BACKENDS: &str = include_str!("../../../../../testkit/sql/backends.sql");
 
 /// Posts that are tried while the standby is away: in each, a lease is renewed more than once.
 const TRIES: usize = 10;
@@ -18,15 +17,15 @@ const TRIES: usize = 10;
 const MORE_AT_MOST: usize = 6;
 
 fn backends(primary: &Server) -> usize {
-    primary.sql(BACKENDS).unwrap().parse().unwrap()
+    primary.sql(sql::BACKENDS).unwrap().parse().unwrap()
 }
 
 /// Posts orders one by one; no answer may say that one is stored.
 fn post_all_the_while(served: &Served, key: &str, tries: &AtomicUsize, stop: &AtomicBool) {
-    let mut caller = served.operator_caller();
+    let mut caller = served.connect_operator();
     while !stop.load(Ordering::Relaxed) {
         let at = tries.load(Ordering::Relaxed);
-        let reply = caller.operate(ORDERS_CALL, key, &order("a", at)).unwrap();
+        let reply = caller.call_operator(ORDERS_CALL, key, &order("a", at)).unwrap();
         assert!([500, 503].contains(&reply.status), "{reply:?}");
         tries.store(at + 1, Ordering::Relaxed);
     }
@@ -40,7 +39,7 @@ fn a_standby_that_is_away_piles_up_nothing_on_its_primary() {
     let key = node.furnish();
     let quick = ["--session-lease", "300ms", "--clock-skew", "100ms", "--store-wait", "500ms"];
     let served = node.serve(&quick);
-    let token = log_in(&mut served.caller(), "guest");
+    let token = log_in(&mut served.connect(), "guest");
     let (before, stop) = (backends(&primary), AtomicBool::new(false));
     let tries = AtomicUsize::new(0);
     standby.freeze().unwrap();
@@ -57,8 +56,8 @@ fn a_standby_that_is_away_piles_up_nothing_on_its_primary() {
         now
     });
     standby.thaw().unwrap();
-    let back = until_good(&mut served.caller(), &token);
-    let again = served.operator_caller().operate(ORDERS_CALL, &key, &order("a", 0)).unwrap();
+    let back = until_good(&mut served.connect(), &token);
+    let again = served.connect_operator().call_operator(ORDERS_CALL, &key, &order("a", 0)).unwrap();
     assert_eq!(again.status, 200, "{again:?}");
     println!("{before} backends, {now} while it was away; {tries:?} posts; back after {back:?}");
 }

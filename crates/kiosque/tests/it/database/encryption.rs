@@ -4,11 +4,11 @@
 use kiosque_testdb::Server;
 
 use super::{FLEET, Node};
-use crate::program::Sandbox;
+use crate::KIOSQUE;
 
 #[test]
 fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(sandbox.serve());
     let [cert, key] = ["cert.pem", "key.pem"].map(|name| sandbox.data().join("tls").join(name));
     let text = |path| std::fs::read_to_string(path).unwrap();
@@ -19,16 +19,16 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
         node.store.push_str(options);
         node.run(&["apply", &fleet])
     };
-    with(&format!("?sslmode=require&sslrootcert={}", cert.display())).good();
+    with(&format!("?sslmode=require&sslrootcert={}", cert.display())).success();
     // The certificate of another server is not this server's.
-    let other = Sandbox::with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
     drop(other.serve());
     let stranger = other.data().join("tls/cert.pem");
-    let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).bad();
+    let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).failure();
     assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
-    let refused = with("?sslmode=require").bad();
+    let refused = with("?sslmode=require").failure();
     assert!(refused.stderr.contains("sslrootcert=FILE"), "{}", refused.stderr);
     // Without encryption the server itself refuses.
-    let refused = with("").bad();
+    let refused = with("").failure();
     assert!(refused.stderr.contains("no encryption"), "{}", refused.stderr);
 }

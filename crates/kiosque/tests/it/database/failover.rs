@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kiosque_testdb::{Durability, Server};
 
 use super::{Node, is_soak, log_in, order, until_good, use_of};
-use crate::caller::Caller;
-use crate::program::{Served, wait_until};
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{Served, wait_until};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 /// The answers to a client that posts orders.
@@ -20,7 +20,7 @@ struct Posted {
 
 /// Posts orders, a few at a time. Those not answered with success are sent again unchanged.
 fn post(
-    mut caller: Caller,
+    mut caller: Client,
     key: &str,
     name: &str,
     (answered, stop): (&AtomicUsize, &AtomicBool),
@@ -28,7 +28,7 @@ fn post(
     let (mut posted, mut at) = (Posted::default(), 0);
     while !stop.load(Ordering::Relaxed) {
         let body: String = (at..at + 20).map(|at| order(name, at)).collect();
-        let reply = caller.operate(ORDERS_CALL, key, &body).unwrap();
+        let reply = caller.call_operator(ORDERS_CALL, key, &body).unwrap();
         if reply.status == 200 {
             assert_eq!(reply.json["rejectedCount"], 0, "{:?}", reply.json);
             posted.answered.push_str(&body);
@@ -44,7 +44,7 @@ fn post(
 }
 
 /// Uses one token throughout: no login replaces it, so any -4 is wrong.
-fn use_all_the_while(mut caller: Caller, token: &str, stop: &AtomicBool) -> (usize, usize) {
+fn use_all_the_while(mut caller: Client, token: &str, stop: &AtomicBool) -> (usize, usize) {
     let (mut good, mut failed) = (0, 0);
     while !stop.load(Ordering::Relaxed) {
         match use_of(&mut caller, token) {
@@ -65,7 +65,7 @@ fn fail_over(
     primary: &mut Server,
     standby: &Server,
 ) -> (String, Duration) {
-    let guest = log_in(&mut nodes[0].caller(), "guest");
+    let guest = log_in(&mut nodes[0].connect(), "guest");
     let stop = AtomicBool::new(false);
     let answered = [(); 2].map(|()| AtomicUsize::new(0));
     let all_answered = |more: usize| {
@@ -76,16 +76,16 @@ fn fail_over(
     };
     thread::scope(|scope| {
         let posters = [0, 1].map(|at| {
-            let (caller, name) = (nodes[at].operator_caller(), format!("r{round}n{at}"));
+            let (caller, name) = (nodes[at].connect_operator(), format!("r{round}n{at}"));
             let shared = (&answered[at], &stop);
             scope.spawn(move || post(caller, key, &name, shared))
         });
         let users = [0, 1].map(|at| {
-            let (caller, token, stop) = (nodes[at].caller(), guest.as_str(), &stop);
+            let (caller, token, stop) = (nodes[at].connect(), guest.as_str(), &stop);
             scope.spawn(move || use_all_the_while(caller, token, stop))
         });
         let logins = scope.spawn(|| {
-            let mut caller = nodes[1].caller();
+            let mut caller = nodes[1].connect();
             while !stop.load(Ordering::Relaxed) {
                 let token = log_in(&mut caller, "walker");
                 assert_ne!(use_of(&mut caller, &token), -4, "its own login was not the last");
@@ -98,7 +98,7 @@ fn fail_over(
         standby.promote().unwrap();
         let promoted = Instant::now();
         for node in nodes {
-            until_good(&mut node.caller(), &guest);
+            until_good(&mut node.connect(), &guest);
         }
         let away = promoted.elapsed();
         all_answered(1);
@@ -132,11 +132,11 @@ fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
         longest = longest.max(away);
         let sent = answered.lines().count();
         assert!(sent > 0);
-        let mut operator = served[0].operator_caller();
-        let again = operator.operate(ORDERS_CALL, &key, &answered).unwrap();
+        let mut operator = served[0].connect_operator();
+        let again = operator.call_operator(ORDERS_CALL, &key, &answered).unwrap();
         assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
         drop(served);
-        let verified = nodes[0].run(&["verify"]).good().stdout;
+        let verified = nodes[0].run(&["verify"]).success().stdout;
         assert!(verified.contains("no difference"), "{verified}");
         total += sent;
         primary = standby;

@@ -6,26 +6,19 @@ use std::process::{Command, Stdio};
 use kiosque_testdb::{Durability, Server};
 use std::collections::BTreeMap;
 
+use kiosque_testkit::{BY_DEVICE_PATH, SUMMARY_PATH, Served, sql, wait_until};
 use serde_json::Value;
 
 use super::{FLEET, Node, is_soak, log_in, order, order_id};
-use crate::caller::{BY_DEVICE_PATH, SUMMARY_PATH};
-use crate::program::{Sandbox, Served, wait_until};
-use crate::walk;
-
-const REFUSE_TO_OPEN: &str = include_str!("../../../../../testkit/sql/refuse_to_open.sql");
-const REFUSE_NO_MORE: &str = include_str!("../../../../../testkit/sql/refuse_no_more.sql");
-const HOLD_MOVE: &str = include_str!("../../../../../testkit/sql/hold_move.sql");
-const HELD: &str = include_str!("../../../../../testkit/sql/held.sql");
-const END_HELD: &str = include_str!("../../../../../testkit/sql/end_held.sql");
-const ORDERS_STORED: &str = include_str!("../../../../../testkit/sql/orders_stored.sql");
+use crate::KIOSQUE;
+use crate::pages;
 
 fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
     let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
-        .map(|path| caller.call(path, Some(token), range).data().clone());
-    (walk::all_orders(&mut caller, token), sums)
+        .map(|path| caller.call(path, Some(token), range).success().clone());
+    (pages::all_orders(&mut caller, token), sums)
 }
 
 /// Starts a move, kills it while the database holds it, and returns how many orders had been copied
@@ -34,13 +27,13 @@ fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
     let mut moving = moving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until("the database holds the move", || {
         assert!(moving.try_wait().unwrap().is_none(), "the move ended");
-        server.sql(HELD).unwrap() == "1"
+        server.sql(sql::HELD).unwrap() == "1"
     });
     moving.kill().unwrap();
     moving.wait().unwrap();
-    server.sql(END_HELD).unwrap();
-    wait_until("its session ends", || server.sql(HELD).unwrap() == "0");
-    server.sql(ORDERS_STORED).unwrap().parse().unwrap()
+    server.sql(sql::END_HELD).unwrap();
+    wait_until("its session ends", || server.sql(sql::HELD).unwrap() == "0");
+    server.sql(sql::ORDERS_STORED).unwrap().parse().unwrap()
 }
 
 /// A move that is killed is resumed by the next one, and its result is verified. Sessions continue
@@ -48,15 +41,15 @@ fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
 #[test]
 fn a_move_that_is_killed_goes_on_where_it_was() {
     let orders = if is_soak() { 1_000_000 } else { 20_000 };
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let mut file = String::new();
     for at in 0..orders {
         write!(file, "{}", order("m", at)).unwrap();
     }
     let file = sandbox.file("orders.ndjson", file);
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
-    let token = log_in(&mut served.caller(), "guest");
+    let token = log_in(&mut served.connect(), "guest");
     let before = (orders <= 20_000).then(|| told(&served, &token));
     drop(served);
 
@@ -66,20 +59,20 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     // Orders are copied device by device: one of the first device's, one of the second's, and
     // neither among the first few thousand.
     let (first, second) = (order_id("m", orders / 4), order_id("m", orders / 4 + 1));
-    let hold = HOLD_MOVE.replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
+    let hold = sql::HOLD_MOVE.replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
     server.sql(&hold).unwrap();
     let copied = [(); 2].map(|()| kill_when_held(&server, &mut move_it()));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
     let half = node.run(&["verify"]);
-    let moved = crate::program::Ran::of(&mut move_it()).good().stdout;
+    let moved = kiosque_testkit::Ran::of(&mut move_it()).success().stdout;
     println!("killed with {copied:?} orders copied; {moved}");
-    assert!(half.bad().stderr.contains("repeat `kiosque move`"));
+    assert!(half.failure().stderr.contains("repeat `kiosque move`"));
     assert!(moved.contains(&format!(": {orders} orders and 1 sessions, ")), "{moved}");
     assert!(!moved.contains("had copied 0:"), "{moved}");
 
-    let refused = sandbox.run(&["verify"]).bad().stderr;
+    let refused = sandbox.run(&["verify"]).failure().stderr;
     assert!(refused.contains("this data was moved to a database"), "{refused}");
-    let verified = node.run(&["verify"]).good().stdout;
+    let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
     // The session continues, and all answers are as before.
     let served = node.serve(&[]);
@@ -92,46 +85,46 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
 /// neither, and repeating it opens the database.
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let file: String = (0..40).map(|at| order("m", at)).collect();
     let file = sandbox.file("orders.ndjson", file);
-    sandbox.run(&["import", "orders", &file]).good();
+    sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
-    let token = log_in(&mut served.caller(), "guest");
+    let token = log_in(&mut served.connect(), "guest");
     let before = told(&served, &token);
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     let move_it = || sandbox.run(&["move", "--store", &node.store]);
-    server.sql(REFUSE_TO_OPEN).unwrap();
-    let stopped = move_it().bad().stderr;
+    server.sql(sql::REFUSE_TO_OPEN).unwrap();
+    let stopped = move_it().failure().stderr;
     assert!(stopped.contains("refused for a test"), "{stopped}");
-    server.sql(REFUSE_NO_MORE).unwrap();
-    let folder = sandbox.run(&["verify"]).bad().stderr;
+    server.sql(sql::REFUSE_NO_MORE).unwrap();
+    let folder = sandbox.run(&["verify"]).failure().stderr;
     assert!(folder.contains("this data was moved to a database"), "{folder}");
-    let database = node.run(&["verify"]).bad().stderr;
+    let database = node.run(&["verify"]).failure().stderr;
     assert!(database.contains("repeat `kiosque move`"), "{database}");
 
-    let moved = move_it().good().stdout;
+    let moved = move_it().success().stdout;
     assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
-    let verified = node.run(&["verify"]).good().stdout;
+    let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
     assert!(told(&node.serve(&[]), &token) == before);
-    let again = move_it().bad().stderr;
+    let again = move_it().failure().stderr;
     assert!(again.contains("this data has been moved already"), "{again}");
-    node.run(&["verify"]).good();
+    node.run(&["verify"]).success();
 }
 
 /// A database that contains other data is left alone.
 #[test]
 fn a_move_goes_into_an_empty_database_only() {
-    let sandbox = Sandbox::with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     node.furnish();
-    let refused = sandbox.run(&["move", "--store", &node.store]).bad().stderr;
+    let refused = sandbox.run(&["move", "--store", &node.store]).failure().stderr;
     assert!(refused.contains("the database holds data already"), "{refused}");
-    sandbox.run(&["verify"]).good();
-    node.run(&["verify"]).good();
+    sandbox.run(&["verify"]).success();
+    node.run(&["verify"]).success();
 }

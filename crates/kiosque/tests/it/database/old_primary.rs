@@ -5,9 +5,9 @@ use std::thread;
 use std::time::Instant;
 
 use kiosque_testdb::{Durability, Server};
+use kiosque_testkit::wait_until;
 
 use super::{Node, log_in, use_of};
-use crate::program::wait_until;
 
 /// Uses of the old token that are answered after it has been replaced.
 const USES_AFTER: usize = 20;
@@ -21,12 +21,12 @@ fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Ins
     let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
     on_old.furnish();
     let old = on_old.serve(of_old);
-    let token = log_in(&mut old.caller(), "guest");
+    let token = log_in(&mut old.connect(), "guest");
     let (stop, uses) = (AtomicBool::new(false), [(); 2].map(|()| AtomicUsize::new(0)));
     let [all_uses, good_uses] = &uses;
     thread::scope(|scope| {
         let stale = scope.spawn(|| {
-            let (mut caller, mut accepted) = (old.caller(), Vec::new());
+            let (mut caller, mut accepted) = (old.connect(), Vec::new());
             while !stop.load(Ordering::Relaxed) {
                 let begun = Instant::now();
                 match use_of(&mut caller, &token) {
@@ -43,7 +43,7 @@ fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Ins
         wait_until("the token is used", || good_uses.load(Ordering::SeqCst) > 0);
         standby.promote().unwrap();
         let new = on_new.serve(of_new);
-        log_in(&mut new.caller(), "guest");
+        log_in(&mut new.connect(), "guest");
         let replaced = Instant::now();
         let before = all_uses.load(Ordering::SeqCst);
         wait_until("uses after that are answered", || {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use kiosque_testdb::{Durability, Server};
 
 use super::{Node, is_soak, log_in, order, until_good, use_of};
-use crate::caller::{Caller, Reply, TOKEN_PATH};
-use crate::program::{Served, wait_until};
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{Reply, Served, TOKEN_PATH, wait_until};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 
@@ -46,7 +46,7 @@ fn wait_for_more(condition: &str, callers: &[&Answers], count: fn(&Answers) -> u
 
 /// Uses a token again and again; every answer is 200 or, while the database is away, 500.
 fn use_under_load(served: &Served, token: &str, answers: &Answers, stop: &AtomicBool) {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     while !stop.load(Ordering::Relaxed) {
         match use_of(&mut caller, token) {
             200 => answers.add(true),
@@ -85,7 +85,7 @@ fn goes_away(away: Away) {
     let node = Node::on(&[&server]);
     node.furnish();
     let served = node.serve(&["--store-wait", "2s"]);
-    let token = log_in(&mut served.caller(), "guest");
+    let token = log_in(&mut served.connect(), "guest");
     let stop = AtomicBool::new(false);
     let answers = [(); 4].map(|()| Answers::default());
     let all = answers.each_ref();
@@ -103,7 +103,7 @@ fn goes_away(away: Away) {
         }
         let after = served.memory_kib();
         away.end(&mut server);
-        let back = until_good(&mut served.caller(), &token);
+        let back = until_good(&mut served.connect(), &token);
         wait_for_more("every caller is served again", &all, Answers::good);
         stop.store(true, Ordering::Relaxed);
         println!("{away:?}: {all:?}, back after {back:?}, {before} KiB before, {after} KiB after");
@@ -125,7 +125,7 @@ fn a_database_that_hangs_is_told_as_500_in_time() {
 }
 
 fn log_in_all_the_while(served: &Served, answers: &Answers, stop: &AtomicBool) {
-    let mut caller = served.caller();
+    let mut caller = served.connect();
     let body = r#"{"username":"walker","password":"secret"}"#;
     while !stop.load(Ordering::Relaxed) {
         let reply = caller.call(TOKEN_PATH, None, body);
@@ -148,43 +148,43 @@ fn is_taken(posted: std::io::Result<Reply>) -> bool {
 
 /// Posts orders one by one, each once, and returns how many there were.
 fn post_all_the_while(
-    mut caller: Caller,
+    mut caller: Client,
     key: &str,
     answers: &Answers,
     stop: &AtomicBool,
 ) -> usize {
     let mut at = 0;
     while !stop.load(Ordering::Relaxed) {
-        answers.add(is_taken(caller.operate(ORDERS_CALL, key, &order("p", at))));
+        answers.add(is_taken(caller.call_operator(ORDERS_CALL, key, &order("p", at))));
         at += 1;
     }
     at
 }
 
 /// Posts one order whose body comes when the database hangs: its key has been checked by then.
-fn post_late(server: &Server, mut caller: Caller, key: &str, answers: &Answers) {
+fn post_late(server: &Server, mut caller: Client, key: &str, answers: &Answers) {
     let freeze = || server.freeze().unwrap();
-    let posted = caller.operate_while(ORDERS_CALL, key, &order("late", 0), freeze);
+    let posted = caller.call_operator_while(ORDERS_CALL, key, &order("late", 0), freeze);
     answers.add(is_taken(posted));
 }
 
 /// The answers to logins, orders and a late order, and how many orders there were without that one.
 fn write_while_it_hangs(server: &Server, served: &Served, key: &str) -> ([Answers; 3], usize) {
-    let guest = log_in(&mut served.caller(), "guest");
+    let guest = log_in(&mut served.connect(), "guest");
     let stop = AtomicBool::new(false);
     let all = [(); 3].map(|()| Answers::default());
     let [logins, posts, late] = &all;
     let count = thread::scope(|scope| {
         scope.spawn(|| log_in_all_the_while(served, logins, &stop));
-        let operator = served.operator_caller();
+        let operator = served.connect_operator();
         let posting = scope.spawn(|| post_all_the_while(operator, key, posts, &stop));
         wait_for_more("logins and orders are taken", &[logins, posts], Answers::good);
-        post_late(server, served.operator_caller(), key, late);
+        post_late(server, served.connect_operator(), key, late);
         // Nothing but the limit can end these requests: the database hangs.
         wait_for_more("all are answered while it hangs", &[logins, posts], Answers::failed);
         server.thaw().unwrap();
-        until_good(&mut served.caller(), &guest);
-        log_in(&mut served.caller(), "walker");
+        until_good(&mut served.connect(), &guest);
+        log_in(&mut served.connect(), "walker");
         wait_for_more("logins and orders are taken again", &[logins, posts], Answers::good);
         stop.store(true, Ordering::Relaxed);
         posting.join().unwrap()
@@ -205,14 +205,14 @@ fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     let [_, posted, late] = answers;
     assert_eq!((late.good(), late.failed()), (0, 1));
     let all: String = (0..count).map(|at| order("p", at)).chain([order("late", 0)]).collect();
-    let mut operator = served.operator_caller();
-    let mut again = || operator.operate(ORDERS_CALL, &key, &all).unwrap().json;
+    let mut operator = served.connect_operator();
+    let mut again = || operator.call_operator(ORDERS_CALL, &key, &all).unwrap().json;
     let first = again();
     let number = |name: &str| usize::try_from(first[name].as_u64().unwrap()).unwrap();
     assert!(number("unchanged") >= posted.good(), "an order that was answered is not there");
     assert_eq!(number("accepted") + number("unchanged"), count + 1, "{first:?}");
     assert_eq!(again()["unchanged"], count + 1);
-    assert!(node.run(&["verify"]).good().stdout.contains("no difference"));
+    assert!(node.run(&["verify"]).success().stdout.contains("no difference"));
 }
 
 /// A server that starts before its database waits for it, with a clear message.
@@ -230,5 +230,5 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     assert!(!served.stderr().contains("/v8"), "it listens: {}", served.stderr());
     server.start_again().unwrap();
     served.wait_for_address();
-    log_in(&mut served.caller(), "guest");
+    log_in(&mut served.connect(), "guest");
 }

@@ -8,12 +8,13 @@ use kiosque_testdb::{Durability, Server};
 use serde_json::{Value, json};
 
 use super::Node;
-use crate::caller::{
-    BEST_PATH, BY_DEVICE_PATH, Caller, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH,
-    TREND_PATH,
+use crate::KIOSQUE;
+use crate::pages;
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{
+    BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Ran, SUMMARY_PATH, Sandbox,
+    Served, TREND_PATH,
 };
-use crate::program::{Ran, Sandbox, Served, kiosque};
-use crate::walk;
 
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
@@ -45,7 +46,7 @@ fn report() -> String {
 
 /// Imports the data as the example's README says; returns a key for the operator's calls.
 fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
-    let run = |args: &[&str]| Ran::of(&mut command(args)).good();
+    let run = |args: &[&str]| Ran::of(&mut command(args)).success();
     let (fleet, mapping) = (example("fleet.toml"), example("mapping.toml"));
     run(&["apply", &fleet, "--timezone", ZONE]);
     // Rejected rows are written next to the report, so this one is a copy.
@@ -60,22 +61,22 @@ struct One {
     served: Served,
     /// Its folder, which must exist for as long as it runs.
     _house: Sandbox,
-    caller: Caller,
+    caller: Client,
     token: String,
     key: String,
 }
 
 impl One {
     fn of(served: Served, sandbox: Sandbox, key: String) -> One {
-        let mut caller = served.caller();
+        let mut caller = served.connect();
         let token = caller.log_in("sales-report", "read-the-report");
         One { served, _house: sandbox, caller, token, key }
     }
 
     fn operate(&self, call: &str, body: &Value) {
         let path = format!("/operator/v1/{call}");
-        let mut caller = self.served.operator_caller();
-        let reply = caller.operate(&path, &self.key, &body.to_string()).unwrap();
+        let mut caller = self.served.connect_operator();
+        let reply = caller.call_operator(&path, &self.key, &body.to_string()).unwrap();
         assert_eq!(reply.status, 200, "{reply:?}");
     }
 }
@@ -109,7 +110,7 @@ impl Both {
     fn hear_of(&mut self, device: &str) {
         let one = &mut self.each[0];
         one.operate("activity", &json!({"deviceCode": device}));
-        let online = one.caller.call(ONLINE_PATH, Some(&one.token), "").data()["list"].clone();
+        let online = one.caller.call(ONLINE_PATH, Some(&one.token), "").success()["list"].clone();
         let heard = online.as_array().unwrap().iter().find(|it| it["deviceCode"] == device);
         let at = &heard.unwrap()["lastActiveTimestamp"];
         self.operate("activity", &json!({"deviceCode": device, "timestamp": at}));
@@ -132,9 +133,9 @@ fn take_out_creation(told: &mut Value) {
 
 /// Serves the report from both engines.
 fn both(server: &Server) -> Both {
-    let (sandbox, node) = (Sandbox::new(), Node::on(&[server]));
+    let (sandbox, node) = (KIOSQUE.sandbox(), Node::on(&[server]));
     let in_node = |args: &[&str]| {
-        let mut command = kiosque();
+        let mut command = KIOSQUE.command();
         command.args(args).args(["--store", &node.store]);
         command
     };
@@ -222,7 +223,7 @@ fn whatever_is_asked_of_the_sales_report_both_engines_answer_the_same() {
     let server = Server::start(Durability::Off).unwrap();
     let mut both = both(&server);
     let one = &mut both.each[0];
-    let devices = walk::devices(&mut one.caller, &one.token);
+    let devices = pages::devices(&mut one.caller, &one.token);
     let devices: Vec<&str> = devices.iter().map(|it| it["deviceCode"].as_str().unwrap()).collect();
     let mut orders = Vec::new();
     for device in &devices {

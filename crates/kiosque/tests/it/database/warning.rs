@@ -3,13 +3,9 @@
 use std::thread;
 
 use kiosque_testdb::{Durability, Server};
+use kiosque_testkit::{TOKEN_PATH, sql, wait_until};
 
 use super::{Node, log_in};
-use crate::caller::TOKEN_PATH;
-use crate::program::wait_until;
-
-/// Cancels the waits for the standby.
-const CANCEL: &str = include_str!("../../../../../testkit/sql/cancel_waits.sql");
 
 /// A commit that returns a warning is not reported as done.
 #[test]
@@ -20,15 +16,15 @@ fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
     node.furnish();
     // A long lease: the test is about the commit.
     let served = node.serve(&["--session-lease", "1h", "--store-wait", "5m"]);
-    log_in(&mut served.caller(), "guest");
+    log_in(&mut served.connect(), "guest");
     standby.freeze().unwrap();
     let reply = thread::scope(|scope| {
         let login = scope.spawn(|| {
             let body = r#"{"username":"guest","password":"secret"}"#;
-            served.caller().call(TOKEN_PATH, None, body)
+            served.connect().call(TOKEN_PATH, None, body)
         });
         wait_until("the login is answered", || {
-            primary.sql(CANCEL).unwrap();
+            primary.sql(sql::CANCEL_WAITS).unwrap();
             login.is_finished()
         });
         login.join().unwrap()

@@ -1,4 +1,4 @@
-//! Runs the real program, to its end or as a server.
+//! Runs the program in processes of its own, to its end or as a server.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::caller::Caller;
+use crate::blocking::Client;
 
-/// How long a test waits for a condition before it fails: far longer than any takes on a busy
-/// machine.
-pub(crate) const WAIT_MAX: Duration = Duration::from_secs(300);
+/// The time after which a test that waits for a condition fails: far longer than any condition takes
+/// on a busy machine.
+pub const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Waits for a condition that another process or thread brings about.
 #[track_caller]
-pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < WAIT_MAX, "{WAIT_MAX:?} were not enough: {condition}");
@@ -26,33 +26,61 @@ pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The program, with a fixed terminal width and without the settings of the environment of the
-/// tests.
-pub(crate) fn kiosque() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kiosque"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("KIOSQUE_") {
-            command.env_remove(name);
+/// The program under test, by the path of its file.
+#[derive(Clone, Copy, Debug)]
+pub struct Program(pub &'static str);
+
+impl Program {
+    /// Returns a command with a fixed terminal width and no input, and without the settings in the
+    /// environment of the tests.
+    #[must_use]
+    pub fn command(self) -> Command {
+        let mut command = Command::new(self.0);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("KIOSQUE_") {
+                command.env_remove(name);
+            }
         }
+        command.env("COLUMNS", "100").stdin(Stdio::null());
+        command
     }
-    command.env("COLUMNS", "100").stdin(Stdio::null());
-    command
+
+    /// Returns an empty sandbox.
+    #[must_use]
+    pub fn sandbox(self) -> Sandbox {
+        Sandbox { folder: TempDir::new().unwrap(), program: self }
+    }
+
+    /// Returns a sandbox with data in a time zone, to which a fleet (TOML) was applied.
+    #[must_use]
+    pub fn sandbox_with(self, fleet: &str, zone: &str) -> Sandbox {
+        let sandbox = self.sandbox();
+        let fleet = sandbox.file("fleet.toml", fleet);
+        sandbox.run(&["apply", &fleet, "--timezone", zone]).success();
+        sandbox
+    }
 }
 
 /// The result of a command that ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) status: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+pub struct Ran {
+    /// The exit status.
+    pub status: i32,
+    /// Everything it printed on stdout.
+    pub stdout: String,
+    /// Everything it printed on stderr.
+    pub stderr: String,
 }
 
 impl Ran {
-    pub(crate) fn of(command: &mut Command) -> Ran {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Ran {
         Ran::from(command.output().unwrap())
     }
 
-    pub(crate) fn from(output: Output) -> Ran {
+    /// Returns the result of a command that was run elsewhere.
+    #[must_use]
+    pub fn from(output: Output) -> Ran {
         Ran {
             status: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -60,78 +88,79 @@ impl Ran {
         }
     }
 
-    /// Returns the output of a command that succeeded.
+    /// Asserts that the command succeeded.
     #[track_caller]
-    pub(crate) fn good(self) -> Ran {
+    pub fn success(self) -> Ran {
         assert_eq!(self.status, 0, "{self:?}");
         self
     }
 
-    /// The numbers of an import's `… accepted, … updated, … unchanged, … rejected`.
+    /// Returns the numbers of an import's `… accepted, … updated, … unchanged, … rejected`.
     #[track_caller]
-    pub(crate) fn counts(&self) -> [usize; 4] {
+    #[must_use]
+    pub fn counts(&self) -> [usize; 4] {
         let mut numbers = self.stdout.split([' ', ',']).filter_map(|word| word.parse().ok());
         [(); 4].map(|()| numbers.next().unwrap())
     }
 
-    /// Returns the error text of a command that failed.
+    /// Asserts that the command failed.
     #[track_caller]
-    pub(crate) fn bad(self) -> Ran {
+    pub fn failure(self) -> Ran {
         assert_eq!(self.status, 1, "{self:?}");
         self
     }
 }
 
 /// A folder of its own for one test: the data in `data`, other files next to it.
-pub(crate) struct Sandbox {
-    pub(crate) folder: TempDir,
+pub struct Sandbox {
+    /// The folder.
+    pub folder: TempDir,
+    program: Program,
 }
 
 impl Sandbox {
-    pub(crate) fn new() -> Sandbox {
-        Sandbox { folder: TempDir::new().unwrap() }
-    }
-
-    /// A folder to which a fleet was applied.
-    pub(crate) fn with(fleet: &str, zone: &str) -> Sandbox {
-        let sandbox = Sandbox::new();
-        let fleet = sandbox.file("fleet.toml", fleet);
-        sandbox.run(&["apply", &fleet, "--timezone", zone]).good();
-        sandbox
-    }
-
-    pub(crate) fn data(&self) -> PathBuf {
+    /// Returns the folder of the data.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    /// Returns the path of a file in the folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Writes a file and returns its path.
-    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    pub(crate) fn read(&self, name: &str) -> String {
+    /// Returns the text of a file.
+    #[must_use]
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Returns the command, not started yet, with this folder's data.
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = kiosque();
+    /// Returns the command with this folder's data, which is not started yet.
+    #[must_use]
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.program.command();
         command.args(args).arg("--data").arg(self.data()).current_dir(self.folder.path());
         command
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+    /// Runs the command with these arguments to its end.
+    #[must_use]
+    pub fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.command(args))
     }
 
-    /// Imports `input` through standard input.
-    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
+    /// Runs the command with `input` on its stdin.
+    #[must_use]
+    pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -139,19 +168,23 @@ impl Sandbox {
         Ran::from(child.wait_with_output().unwrap())
     }
 
-    /// Serves the data on a free port.
-    pub(crate) fn serve(&self) -> Served {
+    /// Serves the data on free ports.
+    #[must_use]
+    pub fn serve(&self) -> Served {
         self.serve_with(&[])
     }
 
-    pub(crate) fn serve_with(&self, more: &[&str]) -> Served {
+    /// Serves the data on free ports, with more arguments.
+    #[must_use]
+    pub fn serve_with(&self, more: &[&str]) -> Served {
         let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
         args.extend_from_slice(more);
         Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
     }
 
-    /// Returns every byte of every file in the folder, by path.
-    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    /// Returns the path and the content of every file in the folder.
+    #[must_use]
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
         while let Some(folder) = folders.pop() {
@@ -168,33 +201,34 @@ impl Sandbox {
     }
 }
 
-/// A program that runs until it is stopped; killed when dropped.
-pub(crate) struct Served {
+/// A server in a process of its own, which is killed when this is dropped.
+pub struct Served {
     child: Child,
-    stdout: Heard,
-    stderr: Heard,
-    cert: PathBuf,
-    pub(crate) base: String,
+    stdout: Printed,
+    stderr: Printed,
+    certificate: PathBuf,
+    /// The base URL, once the server has printed it.
+    pub base: String,
 }
 
 impl Served {
     /// Starts a server and waits until it prints its address.
-    pub(crate) fn start(command: &mut Command, cert: &Path) -> Served {
-        let mut served = Served::spawn(command, cert);
+    pub fn start(command: &mut Command, certificate: &Path) -> Served {
+        let mut served = Served::spawn(command, certificate);
         served.wait_for_address();
         served
     }
 
     /// Starts a server.
-    pub(crate) fn spawn(command: &mut Command, cert: &Path) -> Served {
+    pub fn spawn(command: &mut Command, certificate: &Path) -> Served {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stdout = Heard::from(child.stdout.take().unwrap());
-        let stderr = Heard::from(child.stderr.take().unwrap());
-        Served { child, stdout, stderr, cert: cert.to_owned(), base: String::new() }
+        let stdout = Printed::from(child.stdout.take().unwrap());
+        let stderr = Printed::from(child.stderr.take().unwrap());
+        Served { child, stdout, stderr, certificate: certificate.to_owned(), base: String::new() }
     }
 
     /// Waits until it has printed its address.
-    pub(crate) fn wait_for_address(&mut self) {
+    pub fn wait_for_address(&mut self) {
         wait_until("the server says where it listens", || {
             let said = format!("{}\n{}", self.stdout.text(), self.stderr.text());
             if let Some((_, rest)) = said.split_once("https://")
@@ -207,71 +241,86 @@ impl Served {
         });
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
+    /// Returns the address of the integrators' listener.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         let address = self.base.strip_prefix("https://").unwrap();
         address.strip_suffix("/v8").unwrap().parse().unwrap()
     }
 
     /// Returns the address of the operator's listener, once the server has printed it.
-    pub(crate) fn operator(&self) -> SocketAddr {
+    #[must_use]
+    pub fn operator(&self) -> SocketAddr {
         let said = self.stderr.until("/operator/v1\n");
         let (before, _) = said.split_once("/operator/v1\n").unwrap();
         before.rsplit_once("https://").unwrap().1.parse().unwrap()
     }
 
-    /// Returns a client of the operator's listener.
-    pub(crate) fn operator_caller(&self) -> Caller {
-        Caller::connect(self.operator(), &self.cert)
+    /// Opens a connection to the operator's listener.
+    #[must_use]
+    pub fn connect_operator(&self) -> Client {
+        Client::connect(self.operator(), &self.certificate)
     }
 
-    pub(crate) fn caller(&self) -> Caller {
-        Caller::connect(self.address(), &self.cert)
+    /// Opens a connection to the integrators' listener.
+    #[must_use]
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address(), &self.certificate)
     }
 
-    /// Returns a client that trusts this certificate alone.
-    pub(crate) fn caller_trusting(&self, cert: &Path) -> Caller {
-        Caller::connect(self.address(), cert)
+    /// Opens a connection that trusts this certificate instead of the server's own.
+    #[must_use]
+    pub fn connect_trusting(&self, certificate: &Path) -> Client {
+        Client::connect(self.address(), certificate)
     }
 
-    pub(crate) fn stdout(&self) -> String {
+    /// Returns its output on stdout so far.
+    #[must_use]
+    pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
     /// Returns its output on stdout, once that contains `wanted`.
-    pub(crate) fn stdout_until(&self, wanted: &str) -> String {
+    #[track_caller]
+    pub fn stdout_until(&self, wanted: &str) -> String {
         self.stdout.until(wanted)
     }
 
     /// Returns its output on stderr, once that contains `wanted`.
-    pub(crate) fn stderr_until(&self, wanted: &str) -> String {
+    #[track_caller]
+    pub fn stderr_until(&self, wanted: &str) -> String {
         self.stderr.until(wanted)
     }
 
-    pub(crate) fn stderr(&self) -> String {
+    /// Returns its output on stderr so far.
+    #[must_use]
+    pub fn stderr(&self) -> String {
         self.stderr.text()
     }
 
-    /// Returns the resident memory of the process.
-    pub(crate) fn memory_kib(&self) -> u64 {
+    /// Returns the resident memory of the process, in KiB.
+    #[must_use]
+    pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     /// Sends SIGKILL.
-    pub(crate) fn kill_9(&mut self) {
+    pub fn kill_9(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Sends a signal by name, such as TERM.
-    pub(crate) fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let mut kill = Command::new("kill");
         let sent = kill.arg(format!("-{name}")).arg(self.child.id().to_string()).status();
         assert!(sent.unwrap().success());
     }
 
-    pub(crate) fn wait(&mut self) -> ExitStatus {
+    /// Waits until the process ends.
+    pub fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the server ends", || {
             status = self.child.try_wait().unwrap();
@@ -289,20 +338,20 @@ impl Drop for Served {
     }
 }
 
-/// The output of a program so far.
-struct Heard(Arc<Mutex<String>>);
+/// A stream of a process's output, which a thread reads.
+struct Printed(Arc<Mutex<String>>);
 
-impl Heard {
-    fn from(mut source: impl Read + Send + 'static) -> Heard {
-        let heard = Arc::new(Mutex::new(String::new()));
-        let hears = Arc::clone(&heard);
+impl Printed {
+    fn from(mut source: impl Read + Send + 'static) -> Printed {
+        let printed = Arc::new(Mutex::new(String::new()));
+        let sink = Arc::clone(&printed);
         thread::spawn(move || {
             let mut chunk = [0; 4_096];
             while let Ok(size @ 1..) = source.read(&mut chunk) {
-                hears.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..size]));
+                sink.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..size]));
             }
         });
-        Heard(heard)
+        Printed(printed)
     }
 
     fn text(&self) -> String {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::caller::{Caller, DEVICES_PATH, ORDERS_PATH};
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH};
 
 /// Returns every record of a paged call, and checks that the pages agree with their totals.
 pub(crate) fn pages(
-    caller: &mut Caller,
+    caller: &mut Client,
     path: &str,
     token: &str,
     body: &Value,
@@ -18,7 +19,7 @@ pub(crate) fn pages(
     for current in 1.. {
         let path = format!("{path}?current={current}&size={size}");
         let reply = caller.call(&path, Some(token), &body.to_string());
-        let page = reply.data();
+        let page = reply.success();
         let records = page["records"].as_array().unwrap();
         if records.is_empty() {
             assert_eq!(page["total"], all.len(), "{path} {body}");
@@ -30,23 +31,23 @@ pub(crate) fn pages(
 }
 
 /// The devices of the selected group.
-pub(crate) fn devices(caller: &mut Caller, token: &str) -> Vec<Value> {
+pub(crate) fn devices(caller: &mut Client, token: &str) -> Vec<Value> {
     pages(caller, DEVICES_PATH, token, &json!({}), 1_000)
 }
 
 /// All orders of a device, newest first.
-pub(crate) fn orders(caller: &mut Caller, token: &str, device: &str) -> Vec<Value> {
+pub(crate) fn orders(caller: &mut Client, token: &str, device: &str) -> Vec<Value> {
     let body = json!({"deviceCode": device, "includeHistory": true});
     pages(caller, ORDERS_PATH, token, &body, 1_000)
 }
 
 /// The orders of a device that are not archived, newest first.
-pub(crate) fn current_orders(caller: &mut Caller, token: &str, device: &str) -> Vec<Value> {
+pub(crate) fn current_orders(caller: &mut Client, token: &str, device: &str) -> Vec<Value> {
     pages(caller, ORDERS_PATH, token, &json!({"deviceCode": device}), 1_000)
 }
 
 /// Every order of every device of the selected group, by device.
-pub(crate) fn all_orders(caller: &mut Caller, token: &str) -> BTreeMap<String, Vec<Value>> {
+pub(crate) fn all_orders(caller: &mut Client, token: &str) -> BTreeMap<String, Vec<Value>> {
     let devices = devices(caller, token);
     let codes = devices.iter().map(|device| device["deviceCode"].as_str().unwrap().to_owned());
     codes
