@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use crate::blocking::Client;
 
-/// The time after which a test that waits for a condition fails: far longer than any condition takes
-/// on a busy machine.
+/// The time after which a test that waits for a condition fails: far longer than any takes on a
+/// busy machine.
 pub const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Waits for a condition that another process or thread brings about.
