@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use kiosque_locks::lock_ignoring_poison;
 use tokio::runtime::{self, Runtime};
 use tokio::task::JoinSet;
 
@@ -116,7 +117,7 @@ async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Resu
         senders.spawn(async move {
             let mut outcome = Outcome::default();
             loop {
-                let call = calls.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let call = lock_ignoring_poison(&calls).next();
                 let Some(call) = call else { return Ok::<_, anyhow::Error>(outcome) };
                 let asked = Instant::now();
                 connection.post(&call).await?;

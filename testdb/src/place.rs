@@ -3,9 +3,10 @@
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result};
+use kiosque_locks::lock_ignoring_poison;
 
 use crate::programs::psql;
 use crate::server::{Durability, Server};
@@ -59,8 +60,7 @@ impl Place {
 
     fn take() -> Result<Place> {
         static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
-        // A panic of another test leaves it whole.
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = lock_ignoring_poison(&SHARED);
         let shared = match &mut *shared {
             Some(shared) => shared,
             none => none.insert(Shared::find()?),

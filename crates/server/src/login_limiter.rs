@@ -1,9 +1,10 @@
 //! The gate before password hashes: strangers pass as long as few enough of their logins failed.
 //! See [`crate::attempts`] for what is few enough.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Limits, Place, Refusal};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -80,9 +81,8 @@ impl LoginLimiter {
         }
     }
 
-    /// A panic under this lock has left at most one attempt uncounted.
     fn attempts(&self) -> MutexGuard<'_, FailureBuckets> {
-        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.attempts)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Slots for password hashing: a few at a time, off the threads that serve requests. An unknown
 //! login name costs the same work as a known one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::Limits;
 use kiosque_password::{UNMATCHABLE, WorkingMemory, verify_in};
 use tokio::sync::Semaphore;
@@ -53,14 +54,14 @@ impl HashSlots {
         let compared = tokio::task::spawn_blocking(move || {
             // The task owns the slot: it goes on when the caller disconnects.
             let _slot = slot;
-            let mut memory = lock(&free).pop().unwrap_or_default();
+            let mut memory = lock_ignoring_poison(&free).pop().unwrap_or_default();
             let stored = hash.as_deref().unwrap_or(UNMATCHABLE);
             let matches = verify_in(&mut memory, stored, &password);
             // Working memory is reused while logins wait, and freed once none does.
             if capacity.saturating_sub(queue.available_permits()) > 1 {
-                lock(&free).push(memory);
+                lock_ignoring_poison(&free).push(memory);
             } else {
-                lock(&free).clear();
+                lock_ignoring_poison(&free).clear();
             }
             matches && hash.is_some()
         });
@@ -82,9 +83,4 @@ impl HashSlots {
         });
         done.await.map_err(|error| Failure::internal(&error))
     }
-}
-
-/// Ignores poisoning: no code that can panic runs under this lock.
-fn lock(free: &Mutex<Vec<WorkingMemory>>) -> MutexGuard<'_, Vec<WorkingMemory>> {
-    free.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,9 +3,10 @@
 //! place in a minute one by one, and what follows within it as one entry.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::{AuditEvent, Happened, LoginFault};
 use kiosque_model::{LoginName, Origin, Place, Source, UnixMs};
 
@@ -130,9 +131,8 @@ impl Refusals {
 pub(crate) struct RefusedLogins(Mutex<Refusals>);
 
 impl RefusedLogins {
-    /// What panicked under the lock has left at most one refusal untold.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Refusals> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.0)
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Length, Read, Write};
@@ -83,12 +84,12 @@ impl Activity {
         if !self.has_any.load(Ordering::Acquire) {
             return None;
         }
-        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        let latest = read_ignoring_poison(&self.latest);
         latest.get(&key).map(|beat| beat.at)
     }
 
     fn record(&self, beats: &[(LedgerKey, UnixMs)]) {
-        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = write_ignoring_poison(&self.latest);
         for (key, at) in beats {
             let new = LatestHeartbeat { at: *at, unwritten: true };
             let known = latest.entry(*key).or_insert(new);
@@ -101,7 +102,7 @@ impl Activity {
 
     /// Returns the heartbeats to write, almost in the order of the ledger's key, for page locality.
     fn unwritten(&self) -> OwnedHeartbeats {
-        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        let latest = read_ignoring_poison(&self.latest);
         let unwritten = latest.iter().filter(|(_, beat)| beat.unwritten);
         let mut unwritten: OwnedHeartbeats = unwritten.map(|(key, beat)| (*key, beat.at)).collect();
         drop(latest);
@@ -111,7 +112,7 @@ impl Activity {
 
     /// Marks heartbeats as written, unless a later one was recorded meanwhile.
     fn mark_written(&self, written: &[(LedgerKey, UnixMs)]) {
-        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = write_ignoring_poison(&self.latest);
         for (key, at) in written {
             if let Some(beat) = latest.get_mut(key).filter(|beat| beat.at == *at) {
                 beat.unwritten = false;
@@ -163,7 +164,7 @@ impl Store {
     /// Returns how many devices have a heartbeat that is not written yet.
     #[must_use]
     pub fn unwritten_activity(&self) -> usize {
-        let latest = self.activity.latest.read().unwrap_or_else(PoisonError::into_inner);
+        let latest = read_ignoring_poison(&self.activity.latest);
         latest.values().filter(|beat| beat.unwritten).count()
     }
 }

@@ -3,8 +3,9 @@
 //! session says whether that is true.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
+use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::scope::GroupStanding;
 use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Refusal, Scope, Session, UnixMs};
 
@@ -68,11 +69,11 @@ pub(crate) struct GroupHints(RwLock<HashMap<GroupId, GroupNo>>);
 
 impl GroupHints {
     fn of(&self, group: &GroupId) -> Option<GroupNo> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(group).copied()
+        read_ignoring_poison(&self.0).get(group).copied()
     }
 
     fn learn(&self, group: &GroupId, number: GroupNo) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write_ignoring_poison(&self.0);
         known.insert(group.clone(), number);
     }
 }

@@ -5,7 +5,7 @@ use super::Fault;
 
 /// The crates that each crate may depend on. Dependencies of its tests alone are free: they are the
 /// only ones on `kiosque-testkit`.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     (
         "crates/kiosque",
         &[
@@ -28,6 +28,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
             "kiosque-contract",
             "kiosque-clock",
             "kiosque-password",
+            "kiosque-locks",
         ],
     ),
     (
@@ -38,15 +39,17 @@ const ALLOWED: [(&str, &[&str]); 12] = [
             "kiosque-contract",
             "kiosque-clock",
             "kiosque-password",
+            "kiosque-locks",
         ],
     ),
-    ("crates/store", &["kiosque-model", "kiosque-contract"]),
-    ("crates/password", &["kiosque-clock"]),
+    ("crates/store", &["kiosque-model", "kiosque-contract", "kiosque-locks"]),
+    ("crates/password", &["kiosque-clock", "kiosque-locks"]),
     ("crates/clock", &["kiosque-model"]),
     ("crates/model", &[]),
     ("crates/contract", &[]),
-    ("bench", &["kiosque-testdb", "kiosque-contract"]),
-    ("testdb", &[]),
+    ("crates/locks", &[]),
+    ("bench", &["kiosque-testdb", "kiosque-contract", "kiosque-locks"]),
+    ("testdb", &["kiosque-locks"]),
     (
         "testkit",
         &[

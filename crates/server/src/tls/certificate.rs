@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
+use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -60,7 +61,7 @@ impl Certificate {
 
     /// The server's side of TLS for the next connection.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read_ignoring_poison(&self.config))
     }
 
     /// Reads the certificate again whenever a look at its files, once in a while, finds them
@@ -85,7 +86,7 @@ impl Certificate {
         *self.files() = stamps;
         match server_config(&self.identity) {
             Ok(config) => {
-                *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+                *write_ignoring_poison(&self.config) = config;
                 let path = self.identity.cert.display();
                 tracing::info!(%path, "the certificate was reloaded");
             }
@@ -96,7 +97,7 @@ impl Certificate {
     }
 
     fn files(&self) -> std::sync::MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.files)
     }
 }
 

@@ -3,8 +3,9 @@
 //! so is all that was read beside them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, GroupNo, UnixMs};
 
@@ -143,9 +144,8 @@ impl DashboardCache {
         drop((before, forgotten));
     }
 
-    /// What panicked under this lock has left something whole, or at most forgotten a group.
     fn groups(&self) -> MutexGuard<'_, Groups> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.0)
     }
 }
 

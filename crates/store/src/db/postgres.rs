@@ -9,9 +9,10 @@ mod params;
 pub(super) mod transaction;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
+use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -276,7 +277,7 @@ impl Postgres {
 
     async fn alone(&self) -> Result<Connection, Error> {
         loop {
-            let kept = lock(&self.idle).pop();
+            let kept = lock_ignoring_poison(&self.idle).pop();
             match kept {
                 Some(kept) if kept.is_open() && self.lease.is_of_today(&kept) => {
                     kept.plan_anew().await?;
@@ -297,7 +298,7 @@ impl Postgres {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut idle = lock(&self.idle);
+        let mut idle = lock_ignoring_poison(&self.idle);
         if idle.len() < ALONE_MAX {
             idle.push(connection);
         }
@@ -346,19 +347,19 @@ impl Slot {
             return Ok(open);
         }
         let new = Arc::new(postgres.connect().await?);
-        let mut kept = self.connection.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = write_ignoring_poison(&self.connection);
         *kept = Some(Arc::clone(&new));
         Ok(new)
     }
 
     fn open_one(&self, postgres: &Postgres) -> Option<Arc<Connection>> {
-        let kept = self.connection.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = read_ignoring_poison(&self.connection);
         let kept = kept.as_ref().filter(|kept| kept.is_open());
         kept.filter(|kept| postgres.lease.is_of_today(kept)).cloned()
     }
 
     fn forget(&self) {
-        *self.connection.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *write_ignoring_poison(&self.connection) = None;
     }
 }
 
@@ -373,9 +374,4 @@ async fn commit(connection: &Connection, ends: Instant) -> Result<(), Error> {
         Err(Error::Postgres(error)) if error.code().is_some() => Err(error.into()),
         Err(error) => Err(Error::Unknown(format!("the commit was not answered: {error}"))),
     }
-}
-
-/// What panicked under a lock has left nothing half done: these hold whole connections.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

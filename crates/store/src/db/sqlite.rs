@@ -6,9 +6,10 @@ mod copy;
 mod rows;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use kiosque_locks::lock_ignoring_poison;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
@@ -129,7 +130,7 @@ impl Sqlite {
         let answer = ask(&connection);
         // A reader whose snapshot was not given back is closed, which gives it back.
         if connection.is_autocommit() {
-            let mut idle = lock(&readers.idle);
+            let mut idle = lock_ignoring_poison(&readers.idle);
             if idle.len() < IDLE_READERS_MAX {
                 idle.push(connection);
             }
@@ -200,7 +201,7 @@ impl Sqlite {
         patience_ends: Instant,
         change: impl FnOnce(&Write<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let connection = lock(&self.writer);
+        let connection = lock_ignoring_poison(&self.writer);
         if !connection.is_autocommit() {
             // An earlier change panicked in the middle; nobody may go on with what it began.
             run_alone(&connection, &ROLLBACK).map_err(E::from)?;
@@ -238,7 +239,7 @@ impl Sqlite {
     }
 
     fn reader(&self, readers: &Readers) -> Result<Connection, Error> {
-        if let Some(reader) = lock(&readers.idle).pop() {
+        if let Some(reader) = lock_ignoring_poison(&readers.idle).pop() {
             return Ok(reader);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -266,12 +267,6 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, 
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-}
-
-/// What panicked under a lock has left nothing that is not mended: a pool is whole between two
-/// calls, and a transaction that was left open is rolled back before the next one.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs a batch: its first statement decides whether the others are run. `None`: it is longer than

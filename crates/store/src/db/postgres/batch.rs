@@ -1,10 +1,10 @@
 //! A batch on PostgreSQL: everything is sent before the first row is awaited.
 
 use std::pin::{Pin, pin};
-use std::sync::PoisonError;
 
 use futures_util::TryStreamExt;
 use futures_util::future::{MaybeDone, maybe_done};
+use kiosque_locks::lock_ignoring_poison;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{RowStream, Statement};
 
@@ -135,7 +135,7 @@ fn send<'a>(
 /// A query is sent when it is first polled.
 async fn send_all(connection: &Connection, sent: &mut [Sent<'_>]) {
     std::future::poll_fn(|context| {
-        let _together = connection.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let _together = lock_ignoring_poison(&connection.sending);
         for one in sent.iter_mut() {
             // It is not done before it is answered; whoever waits for it is woken by then.
             let _ = one.as_mut().poll(context);

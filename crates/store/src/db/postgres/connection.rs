@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use kiosque_locks::lock_ignoring_poison;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Statement};
@@ -198,7 +199,7 @@ impl Connection {
         text: &str,
     ) -> Result<Statement, Error> {
         let key = (std::ptr::from_ref(sql).addr(), form);
-        let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock_ignoring_poison(&self.statements);
         if let Some(known) = known().get(&key) {
             return Ok(known.clone());
         }
@@ -244,8 +245,7 @@ impl Connection {
         let mut work = pin!(work);
         let mut is_sent = false;
         poll_fn(|context| {
-            let _alone =
-                (!is_sent).then(|| self.sending.lock().unwrap_or_else(PoisonError::into_inner));
+            let _alone = (!is_sent).then(|| lock_ignoring_poison(&self.sending));
             is_sent = true;
             work.as_mut().poll(context)
         })

@@ -3,12 +3,13 @@
 //! nobody, so that whoever still reads from it loses the lease; and whoever reads from the new one
 //! waits that long before its first answer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::connection::{Connection, until};
 use crate::Error;
+use kiosque_locks::lock_ignoring_poison;
 
 /// How often a lease is renewed while it lasts.
 const BEATS_IN_A_LEASE: u32 = 5;
@@ -159,8 +160,7 @@ impl Lease {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // It is whole between two statements.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.state)
     }
 }
 
