@@ -10,9 +10,8 @@ use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
 use kiosque_server::ingest::line;
 use kiosque_server::ingest::ndjson::{LineSize, RawLines};
-use kiosque_server::ingest::record::{self, ProductNames, Records};
 use kiosque_server::ingest::rejected::{Content, Rejected};
-use kiosque_store::{Incoming, Kept, Record, RecordShape};
+use kiosque_store::{Incoming, ProductNames};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -37,14 +36,14 @@ fuzz_target!(|file: &[u8]| {
     assert!(last <= lines as u64);
 });
 
-fn rendered(order: Order) -> Record {
-    let rendered = record::incoming(order, &Zone::utc(), &ProductNames::new());
-    rendered.expect("a checked order renders").record
+fn rendered(order: Order) -> Incoming {
+    let rendered = Incoming::of(order, &Zone::utc(), &ProductNames::new());
+    rendered.expect("a checked order renders")
 }
 
 fn listed(incoming: &Incoming) -> String {
     let mut json = Vec::new();
-    record::put_list_record(&mut json, incoming.ready());
+    incoming.put_list_record(&mut json).expect("an order that was rendered");
     String::from_utf8(json).expect("UTF-8")
 }
 
@@ -52,7 +51,7 @@ fn taken(order: Order) {
     for secret in [&order.card_number, &order.phone].into_iter().flatten() {
         assert_eq!(&masked(secret), secret, "masked twice is masked once");
     }
-    let incoming = record::incoming(order, &Zone::utc(), &ProductNames::new()).expect("renders");
+    let incoming = rendered(order);
     let text = listed(&incoming);
     let read: OrderRecord = serde_json::from_str(&text).expect("the contract's order record");
     assert_eq!(serde_json::to_string(&read).expect("renders"), text);
@@ -63,9 +62,8 @@ fn taken(order: Order) {
     // What is sent out can be taken in again, and is the same order.
     let again = line::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
-    assert_eq!(again, incoming.record);
-    let kept = Kept { trade_no_in: None, record: again };
-    assert_eq!(Records.settle(&incoming, &kept).expect("settles"), incoming.record);
+    assert_eq!(again.record, incoming.record);
+    assert_eq!(*incoming.record_after(&again.record).expect("readable"), incoming.record);
 }
 
 fn refused(rejected: &Rejected) {

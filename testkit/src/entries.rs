@@ -1,9 +1,13 @@
 //! Entries of fleets and orders as the store takes them.
 
+use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, ProductEntry};
+use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
-use kiosque_model::{Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo, UnixMs};
-use kiosque_store::{Incoming, Record};
+use kiosque_model::{
+    Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo, UnixMs, Zone,
+};
+use kiosque_store::{Incoming, ProductNames, Record};
 
 /// Returns a group's id.
 #[must_use]
@@ -88,25 +92,70 @@ pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     }
 }
 
-/// Returns an order whose head is its id, and which is no sale.
+/// Returns an unpaid order whose title is its id.
 #[must_use]
 pub fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
-    Incoming {
-        device_code: DeviceCode::parse(device).unwrap(),
+    rendered(bare_order(id, device, trade_start))
+}
+
+/// Returns the order that [`order`] renders.
+#[must_use]
+pub fn bare_order(id: &str, device: &str, trade_start: i64) -> Order {
+    Order {
         order_id: OrderId::parse(id).unwrap(),
-        trade_start: UnixMs(trade_start),
+        device_code: DeviceCode::parse(device).unwrap(),
         trade_no: None,
         trade_no_in: None,
-        nameless_lines: Vec::new(),
-        sale: None,
-        record: record(id),
+        currency: Currency::parse("EUR").unwrap(),
+        total_amount: Minor(0),
+        pay_amount: Minor(0),
+        refund_amount: Minor(0),
+        pay_status: PayStatus::Unpaid,
+        shipment_status: ShipmentStatus::None,
+        pay_channel_name: Some(id.to_owned()),
+        trade_start: UnixMs(trade_start),
+        pay_end: None,
+        shipment: None,
+        card_number: None,
+        phone: None,
+        lines: Vec::new(),
     }
 }
 
-/// Returns a record with a head and no lines.
+/// Returns a line of an order.
 #[must_use]
-pub fn record(head: &str) -> Record {
-    Record { shape: 1, head: head.to_owned(), lines: "[]".to_owned(), errors: None }
+pub fn line(goods_id: &str, name: Option<&str>, count: i64, paid: Minor) -> Line {
+    Line {
+        goods_id: goods_id.to_owned(),
+        goods_name: name.map(str::to_owned),
+        aisle_code: String::new(),
+        count,
+        goods_price: paid,
+        sale_price: paid,
+        pay_amount: paid,
+        shipment_status: ShipmentStatus::None,
+        shipment_err_code: 0,
+        shipment_fail_desc: None,
+    }
+}
+
+/// Returns an order as the store takes it, in UTC and without product names.
+#[must_use]
+pub fn rendered(order: Order) -> Incoming {
+    Incoming::of(order, &Zone::utc(), &ProductNames::new()).unwrap()
+}
+
+/// Returns the stored text of an order with this title.
+#[must_use]
+pub fn record(title: &str) -> Record {
+    let order = bare_order("o", "d", 0);
+    rendered(Order { pay_channel_name: Some(title.to_owned()), ..order }).record
+}
+
+/// Returns the title of an order: its `payChannelName`, by which tests distinguish texts.
+#[must_use]
+pub fn title(record: &OrderRecord) -> String {
+    record.head.pay_channel_name.clone().unwrap()
 }
 
 /// Returns a trade number.
@@ -115,16 +164,38 @@ pub fn trade_no(text: &str) -> Option<TradeNo> {
     Some(TradeNo::parse(text).unwrap())
 }
 
-/// Returns the order as a sale, with a record that [`crate::TestShape`] reads.
+/// Returns the order as a sale.
 #[must_use]
 pub fn sold(order: Incoming, sale: Sale) -> Incoming {
-    let (at, amount, refund) = (sale.at.0, sale.amount.0, sale.refund.0);
-    let head = format!("{at}|{}|{amount}|{refund}|{}", sale.currency, sale.shipment.number());
-    let lines = sale
-        .goods
-        .iter()
-        .map(|sold| format!("|{}:{}:{}", sold.goods_id, sold.items, sold.amount.0));
-    let lines = head + &lines.collect::<String>();
-    let record = Record { lines, ..order.record };
-    Incoming { sale: Some(sale), record, ..order }
+    with_sale(order, sale, PayStatus::Paid)
+}
+
+/// Returns the order as cancelled after it was paid.
+#[must_use]
+pub fn cancelled(order: Incoming, sale: Sale) -> Incoming {
+    with_sale(order, sale, PayStatus::Cancelled)
+}
+
+fn with_sale(order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
+    let mut json = Vec::new();
+    order.put_list_record(&mut json).unwrap();
+    let title = title(&serde_json::from_slice(&json).unwrap());
+    let lines = sale.goods.iter();
+    let lines =
+        lines.map(|sold| line(&sold.goods_id, sold.name.as_deref(), sold.items, sold.amount));
+    let bare = bare_order(order.order_id.as_str(), order.device_code.as_str(), order.trade_start.0);
+    rendered(Order {
+        trade_no: order.trade_no,
+        trade_no_in: order.trade_no_in,
+        currency: sale.currency,
+        total_amount: sale.amount,
+        pay_amount: sale.amount,
+        refund_amount: sale.refund,
+        pay_status,
+        shipment_status: sale.shipment,
+        pay_channel_name: Some(title),
+        pay_end: Some(sale.at),
+        lines: lines.collect(),
+        ..bare
+    })
 }

@@ -65,7 +65,7 @@ pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
-pub use store::{NOW, TestShape, TestStore, no_owners, open, open_options, origin};
+pub use store::{NOW, TestStore, no_owners, open, open_options, origin};
 #[cfg(feature = "client")]
 pub use tls::client_config;
 #[cfg(feature = "server")]

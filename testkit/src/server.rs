@@ -14,13 +14,12 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
-use kiosque_server::ingest::record::Records;
 use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
 use kiosque_server::{App, Audience, Listener, Settings, Stop};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, RecordShape, SessionLease,
-    Store, WhenAbsent,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease, Store,
+    WhenAbsent,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -42,18 +41,11 @@ pub struct ServerOptions {
     pub zone: Zone,
     /// The settings.
     pub settings: Settings,
-    /// The reader of stored records.
-    pub shape: Arc<dyn RecordShape>,
 }
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
-        ServerOptions {
-            data: TestData::new(),
-            zone: Zone::utc(),
-            settings: Settings::for_cores(2),
-            shape: Arc::new(Records),
-        }
+        ServerOptions { data: TestData::new(), zone: Zone::utc(), settings: Settings::for_cores(2) }
     }
 }
 
@@ -76,7 +68,6 @@ pub struct TestServer {
     /// The application. Refused logins are written to the audit trail when a test calls
     /// [`App::tell_refusals`].
     pub app: Arc<App>,
-    shape: Arc<dyn RecordShape>,
     zone: Zone,
     clock: ManualClock,
     stop: Stop,
@@ -120,7 +111,6 @@ impl TestServer {
             data: self.data.clone(),
             zone: self.zone.clone(),
             settings: self.settings.clone(),
-            shape: Arc::clone(&self.shape),
         };
         TestServer::open_at(options, self.clock.clone()).await
     }
@@ -131,7 +121,7 @@ impl TestServer {
             TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
         };
         let serving = serve(&folder, &options, &clock).await;
-        let ServerOptions { data, zone, settings, shape } = options;
+        let ServerOptions { data, zone, settings } = options;
         TestServer {
             folder,
             data,
@@ -141,7 +131,6 @@ impl TestServer {
             settings,
             certificate: serving.certificate,
             app: serving.app,
-            shape,
             zone,
             clock,
             stop: serving.stop,
@@ -156,7 +145,6 @@ impl TestServer {
             data: self.data.clone(),
             zone: self.zone.clone(),
             settings: self.settings.clone(),
-            shape: Arc::clone(&self.shape),
         };
         let again = serve(&self.folder, &options, &self.clock).await;
         self.store = again.store;
@@ -353,7 +341,6 @@ async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -
         place: options.data.location(),
         when_absent: WhenAbsent::Create,
         zone: Some(&options.zone),
-        shape: Arc::clone(&options.shape),
         wait: options.settings.limits.store_wait,
         lease: SessionLease::default(),
         now: clock.now(),

@@ -41,6 +41,8 @@ files! {
     REFUSE_TO_OPEN = "refuse_to_open.sql",
     /// The time at which each order became a sale.
     SALE_TIMES = "sale_times.sql",
+    /// Replaces the stored lines of `ORDER` by the text `LINES`.
+    SET_LINES = "set_lines.sql",
     /// The totals that are not zero.
     SUMS = "sums.sql",
     /// PostgreSQL: drops the schema and all that is in it.

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::Fleet;
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Origin};
-use kiosque_model::{PageRequest, PresentedToken, UnixMs, Zone};
+use kiosque_model::{
+    ActedBy, DeviceCode, GroupId, LoginName, Origin, PageRequest, PresentedToken, UnixMs, Zone,
+};
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, Kept, NewHashes, OpenOptions, OrderQuery,
-    Outcome, Owners, Ready, Record, RecordShape, Refused, SessionLease, Store, WhenAbsent,
+    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderQuery, Outcome,
+    Owners, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
 
 use crate::data::TestData;
-use crate::entries::{account, device, group, product};
+use crate::entries::{account, device, group, product, title};
 
 /// The time of whatever a [`TestStore`] does unless a test gives another.
 pub const NOW: UnixMs = UnixMs(1_000_000);
@@ -129,8 +129,8 @@ impl TestStore {
         PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
 
-    /// Returns the heads of a device's orders in a group, newest first; `None` if the device is not
-    /// in the group's scope.
+    /// Returns the titles of a device's orders in a group, newest first; `None` if the device is
+    /// not in the group's scope.
     pub async fn list(
         &self,
         group: &str,
@@ -138,20 +138,29 @@ impl TestStore {
         history: History,
         now: UnixMs,
     ) -> Option<Vec<String>> {
+        let records = self.records(group, device, history, now).await?;
+        Some(records.iter().map(title).collect())
+    }
+
+    /// Returns a device's orders in a group, newest first; `None` if the device is not in the
+    /// group's scope.
+    pub async fn records(
+        &self,
+        group: &str,
+        device: &str,
+        history: History,
+        now: UnixMs,
+    ) -> Option<Vec<OrderRecord>> {
         let session = self.log_in("ops").await.unwrap();
         let session = self.switch(session, group).await;
         let page = PageRequest::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
         let query = OrderQuery { device, history, span: None, page };
-        let heads = |heads: &mut Vec<String>, ready: Ready<'_>| {
-            heads.push(String::from_utf8(ready.head.to_vec()).unwrap());
-            Ok(())
-        };
-        let (total, mut heads) = self.store.order_page(&session, now, query, heads).await.ok()?;
-        // The store reads a page oldest first.
-        heads.reverse();
-        assert_eq!(usize::try_from(total).unwrap(), heads.len());
-        Some(heads)
+        let page = self.store.order_page(&session, now, query).await.ok()?;
+        let records = page.newest_first().map(|json| serde_json::from_slice(json).unwrap());
+        let records: Vec<OrderRecord> = records.collect();
+        assert_eq!(usize::try_from(page.total).unwrap(), records.len());
+        Some(records)
     }
 
     /// Changes rows; see [`TestData::tamper`].
@@ -199,56 +208,8 @@ pub fn open_options(data: &TestData) -> OpenOptions<'_> {
         place: data.location(),
         when_absent: WhenAbsent::Create,
         zone: None,
-        shape: Arc::new(TestShape::default()),
         wait: LONG,
         lease: SessionLease { length: LONG, clock_skew: LONG },
         now: NOW,
-    }
-}
-
-/// The shape of the records that [`crate::entries`] makes: the lines are the sale.
-#[derive(Debug)]
-pub struct TestShape {
-    /// Returns the record to store for an order that is received again.
-    pub settle: fn(&Incoming, &Kept) -> Result<Record, Error>,
-}
-
-impl Default for TestShape {
-    fn default() -> Self {
-        TestShape { settle: |order, _| Ok(order.record.clone()) }
-    }
-}
-
-impl RecordShape for TestShape {
-    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
-        (self.settle)(incoming, kept)
-    }
-
-    fn sale(&self, _: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
-        let text = std::str::from_utf8(lines).unwrap();
-        let mut parts = text.split('|');
-        let mut next = || parts.next().unwrap();
-        next();
-        let currency = Currency::parse(next()).unwrap();
-        let mut number = || next().parse::<i64>().unwrap();
-        let (amount, refund) = (Minor(number()), Minor(number()));
-        let shipment = ShipmentStatus::of(number()).unwrap();
-        let goods = parts.map(|line| {
-            let mut parts = line.split(':');
-            let goods_id = parts.next().unwrap().to_owned();
-            let mut number = || parts.next().unwrap().parse::<i64>().unwrap();
-            Sold { items: number(), amount: Minor(number()), goods_id, name: None }
-        });
-        Ok(Sale { at, currency, amount, refund, shipment, goods: goods.collect() })
-    }
-
-    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error> {
-        Ok((1, String::from_utf8(first_head.to_vec()).unwrap()))
-    }
-
-    fn sale_time(&self, _: &[u8], lines: &[u8]) -> Result<Option<String>, Error> {
-        let text = std::str::from_utf8(lines).unwrap();
-        let paid = text.split('|').next().unwrap().parse().ok();
-        Ok(paid.map(|ms| Zone::utc().text(UnixMs(ms))))
     }
 }

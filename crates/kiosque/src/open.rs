@@ -1,13 +1,11 @@
 //! Opens the data for a command.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_model::Zone;
-use kiosque_server::ingest::record::Records;
 use kiosque_store::{Error, OpenOptions, Store, StoreLocation, WhenAbsent};
 
 use crate::settings::Settings;
@@ -58,8 +56,8 @@ pub(crate) async fn end_of_move(
     when_absent: WhenAbsent,
 ) -> anyhow::Result<Store> {
     let (now, lease) = (Clock::System.now(), settings.lease());
-    let (shape, wait) = (Arc::new(Records), COMMAND_WAIT);
-    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
+    let wait = COMMAND_WAIT;
+    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), wait, lease, now };
     Ok(Store::open_unsettled(&opening).await?)
 }
 
@@ -122,7 +120,6 @@ async fn open(
     let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
     let zone = zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))?;
     let (now, lease) = (Clock::System.now(), settings.lease());
-    let shape = Arc::new(Records);
-    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), shape, wait, lease, now };
+    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), wait, lease, now };
     Ok(Store::open(&opening).await)
 }

@@ -11,12 +11,11 @@ use kiosque_contract::{
 };
 use kiosque_model::refusal::Fault;
 use kiosque_model::{DeviceCode, GroupId};
-use kiosque_store::{DashboardQuery, Device};
+use kiosque_store::{DashboardQuery, Device, JsonRecords};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, Caller, Validate};
 use crate::devices;
-use crate::records::Records;
 use crate::request::Violations;
 
 /// The length of `rankList` (DASH-17).
@@ -132,11 +131,11 @@ pub(crate) async fn device_profile(
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
     let Caller { call, token } = caller;
     let (query, online) = (query(&call, filter), call.app.online_since(call.now));
-    let collect = move |records: &mut Records, device: Device<'_>| {
-        records.put(|json| serde_json::to_writer(json, &devices::record(device, online)))
+    let collect = move |records: &mut JsonRecords, device: Device<'_>| {
+        records.push(&devices::record(device, online))
     };
     let records = call.app.store.device_profile(&token, call.now, query, collect).await?;
-    Ok(Data::profile(records.in_order()))
+    Ok(Data::profile(records.iter()))
 }
 
 /// `POST …/kioskDashboard/onlineDevices`

@@ -2,11 +2,10 @@
 
 use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
 use kiosque_model::{DeviceCode, GroupId, PageRequest};
-use kiosque_store::{Device, DeviceQuery, OnlineSince};
+use kiosque_store::{Device, DeviceQuery, JsonRecords, OnlineSince};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Caller, Validate};
-use crate::records::Records;
 
 impl Validate for DeviceFilter {}
 
@@ -25,12 +24,11 @@ pub(crate) async fn device_page(
         page,
     };
     let online = call.app.online_since(call.now);
-    let collect = move |records: &mut Records, device: Device<'_>| {
-        records.put(|json| serde_json::to_writer(json, &record(device, online)))
-    };
+    let collect =
+        move |records: &mut JsonRecords, device: Device<'_>| records.push(&record(device, online));
     let (total, records) =
         call.app.store.device_page(&token, call.now, online, query, collect).await?;
-    Ok(Data::page(total, page, records.in_order()))
+    Ok(Data::page(total, page, records.iter()))
 }
 
 pub(crate) fn record(device: Device<'_>, online: OnlineSince) -> DeviceRecord<'_> {

@@ -8,6 +8,5 @@ pub(crate) mod heartbeats;
 pub mod import;
 pub mod line;
 pub mod ndjson;
-pub mod record;
 pub mod rejected;
 pub(crate) mod stream;

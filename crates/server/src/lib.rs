@@ -26,7 +26,6 @@ mod operator;
 mod orders;
 mod password;
 mod query;
-mod records;
 mod refused_logins;
 mod request;
 mod router;

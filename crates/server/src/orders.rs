@@ -3,12 +3,10 @@
 use kiosque_contract::{OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page};
 use kiosque_model::refusal::Fault;
 use kiosque_model::{DeviceCode, PageRequest, UnixMs};
-use kiosque_store::{History, OrderQuery, Ready, Span, TradeNumbers};
+use kiosque_store::{History, OrderQuery, Span, TradeNumbers};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, Caller, Validate};
-use crate::ingest::record;
-use crate::records::Records;
 use crate::request::Violations;
 
 impl Validate for OrderFilter {
@@ -47,15 +45,8 @@ pub(crate) async fn query_order_list(
         },
         page,
     };
-    let collect = |records: &mut Records, ready: Ready<'_>| {
-        records.put(|json| {
-            record::put_list_record(json, ready);
-            Ok(())
-        })
-    };
-    let (total, records) = call.app.store.order_page(&token, call.now, query, collect).await?;
-    // The store reads from the earliest arrival on; the page begins with the latest (`ORD-3`).
-    Ok(Data::page(total, page, records.in_order().rev()))
+    let orders = call.app.store.order_page(&token, call.now, query).await?;
+    Ok(Data::page(orders.total, page, orders.newest_first()))
 }
 
 impl Validate for OrderDetailRequest {
@@ -81,11 +72,6 @@ pub(crate) async fn order_detail(
     let given = |number: Option<String>| number.filter(|number| !number.trim().is_empty());
     let numbers =
         TradeNumbers { out: given(request.trade_no_out), inner: given(request.trade_no_in) };
-    let show = |ready: Ready<'_>| {
-        let mut detail = Vec::new();
-        record::put_detail(&mut detail, ready);
-        detail
-    };
-    let detail = call.app.store.order_detail(&token, call.now, numbers, show).await?;
+    let detail = call.app.store.order_detail(&token, call.now, numbers).await?;
     Ok(Data::of_json(detail))
 }

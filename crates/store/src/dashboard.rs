@@ -18,7 +18,6 @@ use kiosque_model::{Day, DeviceNo, GroupNo, PresentedToken, Refusal, Scope, Unix
 use crate::activity::Activity;
 use crate::db::{Ask, Due, Length};
 use crate::devices::{CodeFilter, GroupFilter};
-use crate::record::RecordShape;
 use crate::scoped_query::ScopedQuery;
 use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
@@ -63,7 +62,6 @@ struct ReportQuery {
     ask: DashboardQuery,
     now: UnixMs,
     zone: Zone,
-    shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
     memory: Arc<DashboardCache>,
 }
@@ -318,9 +316,9 @@ impl Store {
         ask: DashboardQuery,
         figures: F,
     ) -> Result<F::Answer, Refused> {
-        let (shape, activity) = (Arc::clone(&self.shape), Arc::clone(&self.activity));
+        let activity = Arc::clone(&self.activity);
         let (zone, memory) = (self.zone.clone(), Arc::clone(&self.memory));
-        let view = ReportQuery { ask, now, zone, shape, activity, memory };
+        let view = ReportQuery { ask, now, zone, activity, memory };
         let plan = Plan::of(&view, F::GRAIN);
         self.ask(presented, now, Dashboard { view, plan, figures }).await
     }

@@ -16,6 +16,7 @@ mod dashboard;
 mod db;
 mod devices;
 mod fleet;
+mod json_records;
 mod keys;
 mod known_sources;
 mod metadata;
@@ -24,7 +25,6 @@ mod orders;
 mod owners;
 mod rates;
 mod receive;
-mod record;
 mod scoped_query;
 mod sessions;
 mod sql;
@@ -51,12 +51,13 @@ pub use dashboard::{Aisle, DashboardQuery, DeviceLine, DeviceSales, ProductSales
 pub use db::{ClockCheck, Copied, FileSizes, SessionLease};
 pub use devices::{CodeFilter, Device, DeviceQuery, GroupFilter, OnlineSince};
 pub use fleet::{Applied, ApplyError, ChangeCounts, FleetSnapshot, NewHashes};
+pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::SourceStatus;
-pub use orders::{History, OrderQuery, Span, TradeNumbers};
+pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
+pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use rates::DatedRate;
-pub use receive::{Outcome, Owners, derived_trade_no_in};
-pub use record::{Incoming, Kept, Ready, Record, RecordShape};
+pub use receive::{Outcome, Owners};
 pub use sessions::OpenedSession;
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
@@ -185,8 +186,6 @@ pub struct OpenOptions<'a> {
     pub when_absent: WhenAbsent,
     /// The platform's time zone; `None`: the recorded one, UTC for new data.
     pub zone: Option<&'a Zone>,
-    /// Knows what is inside a record.
-    pub shape: Arc<dyn RecordShape>,
     /// How long a request waits for its turn.
     pub wait: Duration,
     /// How long answers about sessions may be relied on; of no matter for a folder.
@@ -200,7 +199,6 @@ pub struct OpenOptions<'a> {
 pub struct Store {
     db: Db,
     zone: Zone,
-    shape: Arc<dyn RecordShape>,
     activity: Arc<Activity>,
     memory: Arc<DashboardCache>,
     group_hints: Arc<GroupHints>,
@@ -227,13 +225,13 @@ impl Store {
     pub async fn open_unsettled(opening: &OpenOptions<'_>) -> Result<Store, Error> {
         let db = Db::open(opening)?;
         let (when_absent, now) = (opening.when_absent, opening.now);
-        let (wanted, shape) = (opening.zone.cloned(), Arc::clone(&opening.shape));
+        let wanted = opening.zone.cloned();
         let zone = db
             .write(Length::Long, async move |write| {
                 let done = migrate::up(write, when_absent, now).await?;
                 let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
                 if done.contains(&migrate::SUMS) {
-                    upgrade::orders(write, &zone, &*shape).await?;
+                    upgrade::orders(write, &zone).await?;
                 }
                 Ok::<_, Error>(zone)
             })
@@ -241,7 +239,6 @@ impl Store {
         Ok(Store {
             db,
             zone,
-            shape: Arc::clone(&opening.shape),
             activity: Arc::default(),
             memory: Arc::default(),
             group_hints: Arc::default(),

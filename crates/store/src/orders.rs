@@ -1,15 +1,17 @@
 //! Order pages and details. Pages cost the same at any depth: the ledger gives the total and turns
 //! a page into a range of sequence numbers.
 
-use std::marker::PhantomData;
+pub(crate) mod record;
 
 use kiosque_model::{DeviceCode, GroupNo, PageRequest, PresentedToken, Refusal, Scope, UnixMs};
 
 use crate::db::{Ask, Length};
-use crate::record::Ready;
+use crate::json_records::JsonRecords;
 use crate::scoped_query::ScopedQuery;
 use crate::sql::{Row, Value, has_no_nul, statements};
-use crate::{Error, Refused, Store, receive};
+use crate::{Error, Refused, Store};
+use record::order_id_of;
+use record::render::StoredOrder;
 
 statements! {
     /// The ledger's row and the orders of a page beside it; without an order on the page, the
@@ -102,69 +104,70 @@ pub struct TradeNumbers {
 }
 
 impl Store {
-    /// Visits the orders of a page, the oldest of them first, and returns the total. Rows that were
-    /// stored one after the other are found without a search for each in that direction alone.
+    /// Returns a page of a device's orders.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn order_page<A, V>(
+    pub async fn order_page(
         &self,
         presented: &PresentedToken,
         now: UnixMs,
         ask: OrderQuery,
-        visit: V,
-    ) -> Result<(i64, A), Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
-    {
-        let orders = PhantomData;
+    ) -> Result<OrderPage, Refused> {
         match ask.span {
-            None => self.ask(presented, now, Page { ask, now, visit, orders }).await,
-            Some(span) => {
-                self.ask(presented, now, PageInSpan { ask, span, now, visit, orders }).await
-            }
+            None => self.ask(presented, now, Page { ask, now }).await,
+            Some(span) => self.ask(presented, now, PageInSpan { ask, span, now }).await,
         }
     }
 
-    /// The order of a trade number.
+    /// Returns the order with a trade number, as the JSON of an order detail.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OrderUnknown`, or the store failed.
-    pub async fn order_detail<A: Send + 'static>(
+    pub async fn order_detail(
         &self,
         presented: &PresentedToken,
         now: UnixMs,
         numbers: TradeNumbers,
-        show: impl Fn(Ready<'_>) -> A + Send + Sync + 'static,
-    ) -> Result<A, Refused> {
-        self.ask(presented, now, Detail { numbers, show, shown: PhantomData }).await
+    ) -> Result<Vec<u8>, Refused> {
+        self.ask(presented, now, Detail { numbers }).await
+    }
+}
+
+/// A page of orders as the JSON of list records.
+#[derive(Debug)]
+pub struct OrderPage {
+    /// How many orders are in scope, on all pages together.
+    pub total: i64,
+    /// Oldest first. Rows that are stored one after the other are read without a search for each
+    /// in that direction alone.
+    oldest_first: JsonRecords,
+}
+
+impl OrderPage {
+    /// Returns the records of the page, the latest arrival first (`ORD-3`).
+    pub fn newest_first(&self) -> impl Iterator<Item = &[u8]> {
+        self.oldest_first.iter().rev()
     }
 }
 
 /// A page of a device's orders: a key range, and a total that follows from the ledger.
-struct Page<A, V> {
+struct Page {
     ask: OrderQuery,
     now: UnixMs,
-    visit: V,
-    orders: PhantomData<fn() -> A>,
 }
 
 #[derive(Default)]
-struct FoundPage<A> {
+struct FoundPage {
     /// The sequence numbers in scope: above the first, up to the second.
     in_scope: Option<(i64, i64)>,
     rows: i64,
-    orders: A,
+    records: JsonRecords,
 }
 
-impl<A, V> ScopedQuery for Page<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Found = FoundPage<A>;
-    type Answer = (i64, A);
+impl ScopedQuery for Page {
+    type Found = FoundPage;
+    type Answer = OrderPage;
 
     fn length(&self) -> Length {
         Length::Short
@@ -193,7 +196,8 @@ where
         }
         if row.maybe_int(2)?.is_some() {
             found.rows += 1;
-            (self.visit)(&mut found.orders, Ready::of(row, 2)?)?;
+            let order = StoredOrder::read(row, 2)?;
+            found.records.push_with(|json| order.put_list_record(json))?;
         }
         Ok(())
     }
@@ -211,26 +215,20 @@ where
             ))
             .into());
         }
-        Ok((high - low, found.orders))
+        Ok(OrderPage { total: high - low, oldest_first: found.records })
     }
 }
 
 /// A page of those orders whose trades started in a span; they are counted.
-struct PageInSpan<A, V> {
+struct PageInSpan {
     ask: OrderQuery,
     span: Span,
     now: UnixMs,
-    visit: V,
-    orders: PhantomData<fn() -> A>,
 }
 
-impl<A, V> ScopedQuery for PageInSpan<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, Ready<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Found = (Option<i64>, A);
-    type Answer = (i64, A);
+impl ScopedQuery for PageInSpan {
+    type Found = (Option<i64>, JsonRecords);
+    type Answer = OrderPage;
 
     fn length(&self) -> Length {
         Length::Long
@@ -254,29 +252,26 @@ where
     fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
         match ask {
             0 => found.0 = Some(row.int(0)?),
-            _ => (self.visit)(&mut found.1, Ready::of(row, 0)?)?,
+            _ => {
+                let order = StoredOrder::read(row, 0)?;
+                found.1.push_with(|json| order.put_list_record(json))?;
+            }
         }
         Ok(())
     }
 
-    fn answer(self, (total, orders): Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
-        Ok((total.ok_or(Refusal::OutOfScope)?, orders))
+    fn answer(self, (total, records): Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
+        Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first: records })
     }
 }
 
-struct Detail<A, S> {
+struct Detail {
     numbers: TradeNumbers,
-    show: S,
-    shown: PhantomData<fn() -> A>,
 }
 
-impl<A, S> ScopedQuery for Detail<A, S>
-where
-    A: Send + 'static,
-    S: Fn(Ready<'_>) -> A + Send + Sync + 'static,
-{
-    type Found = Option<A>;
-    type Answer = A;
+impl ScopedQuery for Detail {
+    type Found = Option<Vec<u8>>;
+    type Answer = Vec<u8>;
 
     fn length(&self) -> Length {
         Length::Short
@@ -288,7 +283,7 @@ where
             return Vec::new();
         }
         let (sql, number) = match (out, inner) {
-            (_, Some(inner)) => match receive::order_id_of(inner) {
+            (_, Some(inner)) => match order_id_of(inner) {
                 Some(order_id) => (&BY_ORDER_ID, order_id),
                 None => (&BY_TRADE_NO_IN, inner),
             },
@@ -299,9 +294,11 @@ where
     }
 
     fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
-        let ready = Ready::of(row, 0)?;
-        let named = self.numbers.out.as_deref().is_none_or(|out| ready.trade_no == Some(out));
-        *found = named.then(|| (self.show)(ready));
+        let order = StoredOrder::read(row, 0)?;
+        *found = None;
+        if self.numbers.out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
+            order.put_detail(found.insert(Vec::new()))?;
+        }
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use kiosque_model::{GroupNo, UnixMs, Zone};
 
 use crate::cooperative::yield_if_due;
 use crate::db::{Length, Write};
-use crate::record::{Incoming, RecordShape};
+use crate::orders::record::Incoming;
 use crate::sql::Sql;
 use crate::{Error, Store, owners};
 
@@ -28,20 +28,6 @@ use group_writer::GroupWriter;
 /// Every statement of this module's parts.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [group_writer::ALL, order_row::ALL].into_iter().flatten().copied()
-}
-
-/// The prefix of derived internal trade numbers. No other number has it.
-const DERIVED_PREFIX: &str = "oid:";
-
-/// Returns the internal trade number of an order that was sent without one.
-#[must_use]
-pub fn derived_trade_no_in(order_id: &str) -> String {
-    format!("{DERIVED_PREFIX}{order_id}")
-}
-
-/// Returns the id of the order that a derived internal trade number belongs to.
-pub(crate) fn order_id_of(trade_no_in: &str) -> Option<&str> {
-    trade_no_in.strip_prefix(DERIVED_PREFIX)
 }
 
 /// The outcome of an order of a batch.
@@ -70,11 +56,11 @@ impl Store {
         owners: Arc<tokio::sync::Mutex<Owners>>,
         now: UnixMs,
     ) -> Result<Vec<Outcome>, Error> {
-        let (zone, shape) = (self.zone.clone(), Arc::clone(&self.shape));
+        let zone = self.zone.clone();
         self.db
             .write(Length::Short, async move |write| {
                 let mut owners = owners.lock().await;
-                let writer = BatchWriter { write, now, zone: &zone, shape: &*shape };
+                let writer = BatchWriter { write, now, zone: &zone };
                 writer.write((*batch).as_ref(), &mut owners).await
             })
             .await
@@ -89,7 +75,6 @@ struct BatchWriter<'a> {
     write: &'a Write<'a>,
     now: UnixMs,
     zone: &'a Zone,
-    shape: &'a dyn RecordShape,
 }
 
 impl BatchWriter<'_> {

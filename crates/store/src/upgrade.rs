@@ -7,7 +7,7 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::Error;
 use crate::db::Write;
-use crate::record::RecordShape;
+use crate::orders::record::sale::{sale_of, sale_time, upgraded_head};
 use crate::sql::{Row, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
@@ -42,18 +42,13 @@ struct UpgradedOrder {
 /// The context in which orders are upgraded.
 struct OrderUpgrade<'a> {
     zone: &'a Zone,
-    shape: &'a dyn RecordShape,
     products: HashSet<String>,
 }
 
 /// Upgrades every order, all or nothing.
-pub(crate) async fn orders(
-    write: &Write<'_>,
-    zone: &Zone,
-    shape: &dyn RecordShape,
-) -> Result<(), Error> {
+pub(crate) async fn orders(write: &Write<'_>, zone: &Zone) -> Result<(), Error> {
     let products = write.all(&PRODUCT_IDS, &[], |row| row.read()).await?;
-    let upgrade = OrderUpgrade { zone, shape, products: products.into_iter().collect() };
+    let upgrade = OrderUpgrade { zone, products: products.into_iter().collect() };
     let minimum = i64::MIN;
     let mut last =
         OrderKey { group_no: GroupNo(minimum), device_no: DeviceNo(minimum), seq: minimum };
@@ -85,12 +80,12 @@ impl OrderKey {
 impl OrderUpgrade<'_> {
     fn order(&self, row: &Row<'_>, sums: &mut Sums) -> Result<UpgradedOrder, Error> {
         let OldOrder { key, head, lines } = row.read()?;
-        let (shape, head) = self.shape.renewed(head)?;
+        let (shape, head) = upgraded_head(head)?;
         let mut upgraded = UpgradedOrder { key, shape, head, sale_at: None };
         let head = upgraded.head.as_bytes();
-        let Some(time) = self.shape.sale_time(head, lines)? else { return Ok(upgraded) };
+        let Some(time) = sale_time(head)? else { return Ok(upgraded) };
         let paid = self.zone.parse_first(&time).map_err(|error| Error::Data(error.to_string()))?;
-        let mut sale = self.shape.sale(head, lines, paid)?;
+        let mut sale = sale_of(head, lines, paid)?;
         for sold in &mut sale.goods {
             // Products have a name of their own; only other goods use the name in the order.
             sold.name = sold.name.take().filter(|_| !self.products.contains(&sold.goods_id));

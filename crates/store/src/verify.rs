@@ -6,7 +6,6 @@ mod sums;
 use kiosque_model::{DeviceNo, GroupNo, Zone};
 
 use crate::db::{Length, Read};
-use crate::record::RecordShape;
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Store};
 
@@ -69,10 +68,8 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn verify(&self) -> Result<Verified, Error> {
-        let (zone, shape) = (self.zone.clone(), std::sync::Arc::clone(&self.shape));
-        self.db
-            .read(Length::Long, async move |read: &Read<'_>| verify(read, &zone, &*shape).await)
-            .await
+        let zone = self.zone.clone();
+        self.db.read(Length::Long, async move |read: &Read<'_>| verify(read, &zone).await).await
     }
 }
 
@@ -81,7 +78,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, sums::ALL].into_iter().flatten().copied()
 }
 
-async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result<Verified, Error> {
+async fn verify(read: &Read<'_>, zone: &Zone) -> Result<Verified, Error> {
     let mut verified = Verified::default();
     let in_ledgers = ledgers(read, &mut verified).await?;
     verified.orders = read.one(&ORDERS, &[], |row| row.read()).await?.unwrap_or(0);
@@ -108,7 +105,7 @@ async fn verify(read: &Read<'_>, zone: &Zone, shape: &dyn RecordShape) -> Result
         Ok(())
     })
     .await?;
-    sums::Recount { read, zone, shape }.run(&mut verified).await?;
+    sums::Recount { read, zone }.run(&mut verified).await?;
     Ok(verified)
 }
 

@@ -7,25 +7,25 @@ use super::Fault;
 /// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
 /// tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
-    (&["told", "tell", "tells", "telling", "untold"], 611),
-    (&["whoever", "whomever", "whom"], 51),
-    (&["nobody", "somebody"], 82),
-    (&["stand", "stands", "standing"], 250),
-    (&["beside"], 53),
-    (&["becomes", "became"], 46),
+    (&["told", "tell", "tells", "telling", "untold"], 536),
+    (&["whoever", "whomever", "whom"], 46),
+    (&["nobody", "somebody"], 76),
+    (&["stand", "stands", "standing"], 241),
+    (&["beside"], 48),
+    (&["becomes", "became"], 42),
     (&["lets"], 18),
-    (&["house"], 22),
+    (&["house"], 19),
     (&["courtesy"], 1),
-    (&["crowded"], 7),
+    (&["crowded"], 3),
     (&["desk"], 44),
     (&["door", "doors"], 110),
-    (&["furnish", "furnished", "furnishes"], 59),
-    (&["gate", "gates"], 18),
+    (&["furnish", "furnished", "furnishes"], 9),
+    (&["gate", "gates"], 15),
     (&["hand", "hands", "handed"], 29),
     (&["parcel", "parcels"], 56),
-    (&["patience", "patient"], 79),
+    (&["patience", "patient"], 68),
     (&["pulse", "felt"], 18),
-    (&["question", "questions"], 31),
+    (&["question", "questions"], 30),
 ];
 
 /// This file.

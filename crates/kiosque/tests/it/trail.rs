@@ -1,10 +1,7 @@
 //! The audit trail of the real program; and that neither it nor anything else contains a secret.
 
-use std::sync::Arc;
-
 use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, Happened};
-use kiosque_server::ingest::record::Records;
 use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 use kiosque_testkit::{
     DEVICES_PATH, SWITCH_PATH, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until,
@@ -20,7 +17,6 @@ fn trail(sandbox: &Sandbox) -> Vec<Happened> {
         place: StoreLocation::Folder(&data),
         when_absent: WhenAbsent::Refuse,
         zone: None,
-        shape: Arc::new(Records),
         wait: WAIT_MAX,
         lease: SessionLease::default(),
         now: UnixMs(0),

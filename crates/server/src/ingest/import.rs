@@ -13,9 +13,8 @@ use kiosque_model::ActedBy;
 use kiosque_model::audit::Act;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
-use kiosque_store::{ApplyError, Error, Incoming, Store};
+use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
-use super::record::{self, ProductNames};
 use super::rejected::Rejected;
 use kiosque_clock::Clock;
 
@@ -155,7 +154,7 @@ pub async fn import_orders(
     let mut import = Import::start(store, clock, watch).await?;
     let mut chunk = Chunk::default();
     for (line, order) in (1..).zip(orders) {
-        let incoming = record::incoming(order, store.zone(), &import.names)?;
+        let incoming = Incoming::of(order, store.zone(), &import.names)?;
         chunk.prepared.push(Prepared { line, incoming });
     }
     import.store_chunk(chunk).await?;

@@ -6,7 +6,6 @@ use kiosque_store::Incoming;
 use serde_json::{Map, Value};
 
 use super::ndjson::RawLine;
-use super::record::put_list_record;
 
 /// The fields that never leave unmasked.
 pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
@@ -66,7 +65,8 @@ impl Rejected {
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {
         let mut json = Vec::new();
-        put_list_record(&mut json, incoming.ready());
+        // An order that was just rendered is well-formed.
+        let _ = incoming.put_list_record(&mut json);
         let unread = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
         let content = serde_json::from_slice(&json).map_or_else(unread, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());

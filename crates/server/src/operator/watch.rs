@@ -50,7 +50,6 @@ mod tests {
     use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
-    use crate::ingest::record::Records;
     use crate::tls::{self, Certificate};
     use crate::{Audience, Listener, Settings, Stop};
     use kiosque_clock::{Clock, Entropy};
@@ -64,7 +63,6 @@ mod tests {
             place: StoreLocation::Folder(folder.path()),
             when_absent: WhenAbsent::Create,
             zone: None,
-            shape: Arc::new(Records),
             wait: Duration::from_secs(5),
             lease: SessionLease::default(),
             now,

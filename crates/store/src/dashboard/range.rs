@@ -8,6 +8,7 @@ use super::cache::DaySum;
 use super::{Grain, ReportQuery};
 use crate::Error;
 use crate::db::{Ask, Due, Length};
+use crate::orders::record::sale::sale_of;
 use crate::sql::{Row, Value, statements};
 
 statements! {
@@ -251,7 +252,7 @@ impl Part {
                 if !shows(device) {
                     return Ok(());
                 }
-                let sale = view.shape.sale(row.bytes(2)?, row.bytes(3)?, UnixMs(row.int(1)?))?;
+                let sale = sale_of(row.bytes(2)?, row.bytes(3)?, UnixMs(row.int(1)?))?;
                 let (day, currency) = (cut.day, sale.currency);
                 if grain != Grain::Product {
                     let totals = sale.totals();

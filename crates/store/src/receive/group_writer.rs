@@ -10,10 +10,10 @@ use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{OrderState, WriteKind};
-use super::{BatchWriter, GroupOrders, Outcome, order_id_of, reject};
+use super::{BatchWriter, GroupOrders, Outcome, reject};
 use crate::Error;
+use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::owners::Ownership;
-use crate::record::{Incoming, Kept};
 use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
@@ -195,18 +195,16 @@ impl<'a> GroupWriter<'a> {
         if let Some(rejected) = self.reject_taken_number(order) {
             return Ok((stored, rejected));
         }
-        let trade_no_in = stored.trade_no_in.as_deref().map(str::to_owned);
-        let kept = Kept { trade_no_in, record: stored.record.clone().into_owned() };
-        let record = self.batch.shape.settle(order, &kept)?;
+        let record = order.record_after(&stored.record)?;
         let new = stored.updated(order, record);
         if new.is_stored_as(&stored) {
             return Ok((new, Outcome::Unchanged));
         }
-        self.update_holders(order.order_id.as_str(), kept.trade_no_in.as_deref(), &new);
+        self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
         self.ledger_of(ownership.device, order)?;
         if let Some(at) = stored.sale_at {
-            let (head, lines) = (kept.record.head.as_bytes(), kept.record.lines.as_bytes());
-            let old = self.batch.shape.sale(head, lines, at)?;
+            let (head, lines) = (stored.record.head.as_bytes(), stored.record.lines.as_bytes());
+            let old = sale::sale_of(head, lines, at)?;
             let key = (self.group, ownership.device);
             self.sums.count(self.batch.zone, key, &old, SaleChange::Removed);
         }

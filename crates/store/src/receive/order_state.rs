@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use kiosque_model::{DeviceNo, TradeNo, UnixMs};
 
 use super::order_row::OrderRow;
-use crate::record::{Incoming, Record};
+use crate::orders::record::{Incoming, Record};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {
@@ -88,14 +88,14 @@ impl<'a> OrderState<'a> {
 
     /// Returns the state after an update, with the record that it leads to. An update without an
     /// internal trade number leaves the stored one.
-    pub(super) fn updated(&self, order: &'a Incoming, record: Record) -> OrderState<'a> {
+    pub(super) fn updated(&self, order: &'a Incoming, record: Cow<'a, Record>) -> OrderState<'a> {
         let given = order.trade_no_in.as_ref().map(text);
         OrderState {
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: given.or_else(|| self.trade_no_in.clone()),
             sale_at: order.sale.as_ref().map(|sale| sale.at),
-            record: Cow::Owned(record),
+            record,
             ..*self
         }
     }

@@ -8,7 +8,7 @@ use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
 use super::Verified;
 use crate::Error;
 use crate::db::Read;
-use crate::record::RecordShape;
+use crate::orders::record::sale::{sale_of, sale_time};
 use crate::sql::{Row, row, statements};
 use crate::sums::{SaleChange, SumKey, SumTable, Sums};
 
@@ -25,7 +25,6 @@ row! {
         group_id: &'r str,
         order_id: &'r str,
         head: &'r [u8],
-        lines: &'r [u8],
     }
     struct SumRow {
         device_no: Option<DeviceNo>,
@@ -64,7 +63,7 @@ statements! {
             order_id
         from orders
         where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms";
-    UNSOLD_ORDERS() -> UnsoldOrder<'_> = "select g.group_id, o.order_id, o.head, o.lines
+    UNSOLD_ORDERS() -> UnsoldOrder<'_> = "select g.group_id, o.order_id, o.head
         from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
     SUMS_BY_DAY(group_no, day) -> SumRow = "select cast(null as bigint) as device_no, currency,
             orders, items, amount, refund, shipped, failed
@@ -87,7 +86,6 @@ type DeviceCodes = BTreeMap<DeviceNo, String>;
 pub(super) struct Recount<'a> {
     pub(super) read: &'a Read<'a>,
     pub(super) zone: &'a Zone,
-    pub(super) shape: &'a dyn RecordShape,
 }
 
 impl Recount<'_> {
@@ -117,8 +115,8 @@ impl Recount<'_> {
     async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
         self.read
             .each(&UNSOLD_ORDERS, &[], |row| {
-                let UnsoldOrder { group_id, order_id, head, lines } = row.read()?;
-                if let Some(time) = self.shape.sale_time(head, lines)? {
+                let UnsoldOrder { group_id, order_id, head } = row.read()?;
+                if let Some(time) = sale_time(head)? {
                     verified.differences.push(format!(
                         "group {group_id}, order {order_id}: was paid at {time} and counts as no \
                          sale"
@@ -191,7 +189,7 @@ impl Recount<'_> {
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
                 let SaleRow { device_no, sale_at_ms: at, head, lines, order_id } = row.read()?;
-                let recorded = self.shape.sale_time(head, lines)?;
+                let recorded = sale_time(head)?;
                 if recorded.as_deref() != Some(self.zone.text(at).as_str()) {
                     verified.differences.push(format!(
                         "group {group_id}, order {order_id}: counts as a sale at {}, its record \
@@ -200,7 +198,7 @@ impl Recount<'_> {
                         recorded.as_deref().unwrap_or("none"),
                     ));
                 }
-                let sale = self.shape.sale(head, lines, at)?;
+                let sale = sale_of(head, lines, at)?;
                 sums.count(self.zone, (group, device_no), &sale, SaleChange::Added);
                 Ok(())
             })

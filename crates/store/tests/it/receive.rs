@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_store::{Error, History, Incoming, Kept, OpenOptions, Outcome, Record, Store};
+use kiosque_model::order::Order;
+use kiosque_model::{Minor, UnixMs};
+use kiosque_store::{History, Incoming, Outcome};
 
-use kiosque_testkit::entries::{bare_device, group_id, order, record, trade_no};
-use kiosque_testkit::{NOW, TestShape, TestStore, no_owners, open_options};
+use kiosque_testkit::entries::{
+    bare_device, bare_order, group_id, line, order, record, rendered, title, trade_no,
+};
+use kiosque_testkit::{NOW, TestStore, no_owners};
 
 fn rejected(reason: &str) -> Outcome {
     Outcome::Rejected(reason.to_owned())
@@ -181,32 +184,28 @@ async fn a_move_during_an_import_counts() {
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
-/// Names and numbers that an update leaves out stay: the stored record is made from the new one and
-/// the old one. A failure to make it rolls back the whole batch.
+/// Names and numbers that an update leaves out keep their stored values. A stored order that cannot
+/// be read fails the whole batch.
 #[tokio::test]
-async fn settling_sees_what_is_kept() {
+async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     let fixture = TestStore::with_fleet().await;
-    let first = Incoming { trade_no_in: trade_no("I"), ..order("o1", "d1", 10) };
-    fixture.receive_new(vec![first]).await;
-    let joined = |order: &Incoming, kept: &Kept| {
-        let number = kept.trade_no_in.as_deref().unwrap_or("none");
-        let head = format!("{} after {} ({number})", order.record.head, kept.record.head);
-        Ok::<_, Error>(Record { head, ..order.record.clone() })
+    let with_line = |title: &str, name| {
+        let lines = vec![line("p", name, 1, Minor(5))];
+        let title = Some(title.to_owned());
+        rendered(Order { lines, pay_channel_name: title, ..bare_order("o1", "d1", 10) })
     };
-    let again = Arc::new(vec![Incoming { record: record("new"), ..order("o1", "d1", 10) }]);
-    let shape = Arc::new(TestShape { settle: joined });
-    let store = Store::open(&OpenOptions { shape, ..open_options(&fixture.data) }).await.unwrap();
-    let taken = store.receive(again, no_owners(), NOW).await.unwrap();
-    assert_eq!(taken, [Outcome::Updated]);
-    let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
-    assert_eq!(heads, ["new after o1 (I)"]);
+    let first = Incoming { trade_no_in: trade_no("I"), ..with_line("first", Some("Name then")) };
+    fixture.receive_new(vec![first]).await;
+    assert_eq!(fixture.receive(vec![with_line("new", None)]).await, [Outcome::Updated]);
+    let records = fixture.records("a", "d1", History::Left, NOW).await.unwrap();
+    assert_eq!(title(&records[0]), "new");
+    assert_eq!(records[0].head.trade_no_in, "I");
+    assert_eq!(records[0].detail_vo_list[0].goods_name, "Name then");
 
+    fixture.tamper("update orders set lines = 'unreadable' where order_id = 'o1'");
     let rows = kept(&fixture);
-    let fails = |_: &Incoming, _: &Kept| Err::<Record, _>(Error::Data("unreadable".to_owned()));
-    let batch = Arc::new(vec![order("o2", "d1", 11), order("o1", "d1", 12)]);
-    let shape = Arc::new(TestShape { settle: fails });
-    let store = Store::open(&OpenOptions { shape, ..open_options(&fixture.data) }).await.unwrap();
-    assert!(store.receive(batch, no_owners(), NOW).await.is_err());
+    let batch = Arc::new(vec![order("o2", "d1", 11), with_line("newer", None)]);
+    assert!(fixture.store.receive(batch, no_owners(), NOW).await.is_err());
     assert_eq!(kept(&fixture), rows);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }

@@ -13,7 +13,7 @@ use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
-    OrderQuery, Ready, SessionLease, Span, Store, StoreLocation, TradeNumbers,
+    OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 
 use kiosque_testkit::entries::{order, sold};
@@ -128,10 +128,6 @@ fn devices(group: Option<&str>) -> DeviceQuery {
 
 type Nothing = ();
 
-fn no_order(_: &mut Nothing, _: Ready<'_>) -> Result<(), Error> {
-    Ok(())
-}
-
 fn no_device(_: &mut Nothing, _: Device<'_>) -> Result<(), Error> {
     Ok(())
 }
@@ -151,13 +147,13 @@ async fn ask(counted: &Counted, name: &str) {
     let inner = Some("oid:o3".to_owned());
     let done = match name {
         "session" => store.session(session, NOW).await,
-        "order page" => store.order_page(session, NOW, orders(None), no_order).await.map(|_| ()),
+        "order page" => store.order_page(session, NOW, orders(None)).await.map(|_| ()),
         "order page in a span" => {
-            store.order_page(session, NOW, orders(Some(span)), no_order).await.map(|_| ())
+            store.order_page(session, NOW, orders(Some(span))).await.map(|_| ())
         }
         "order detail" => {
             let numbers = TradeNumbers { out: None, inner };
-            store.order_detail(session, NOW, numbers, |_| ()).await
+            store.order_detail(session, NOW, numbers).await.map(|_| ())
         }
         "device page" => {
             store.device_page(session, NOW, online, devices(None), no_device).await.map(|_| ())

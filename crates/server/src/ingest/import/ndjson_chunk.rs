@@ -6,12 +6,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use kiosque_model::Zone;
-use kiosque_store::yield_if_due;
+use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
 use crate::ingest::line;
 use crate::ingest::ndjson::{RawLine, RawLines};
-use crate::ingest::record::{self, ProductNames};
 use crate::ingest::rejected::Rejected;
 
 /// Lines that a thread takes at a time.
@@ -106,6 +105,6 @@ fn check(
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<Prepared, String> {
     let order = line::parse(raw.whole()?, zone, unknown_keys)?;
-    let incoming = record::incoming(order, zone, names).map_err(|error| error.to_string())?;
+    let incoming = Incoming::of(order, zone, names).map_err(|error| error.to_string())?;
     Ok(Prepared { line: raw.number, incoming })
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 
 use kiosque_model::fleet::Fleet;
-use kiosque_store::Store;
+use kiosque_store::{Incoming, Store};
 
 use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
 use crate::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
+use crate::ingest::line;
 use crate::ingest::rejected::{Content, Rejected};
-use crate::ingest::{line, record};
 use kiosque_clock::Clock;
 
 /// Imports a CSV report through a mapping.
@@ -92,7 +92,7 @@ fn check(mapped: MappedOrder, import: &Import<'_>, chunk: &mut Chunk) {
     let zone = import.store.zone();
     let order = line::parse(text.as_bytes(), zone, &mut BTreeSet::new());
     let incoming = order.and_then(|order| {
-        record::incoming(order, zone, &import.names).map_err(|error| error.to_string())
+        Incoming::of(order, zone, &import.names).map_err(|error| error.to_string())
     });
     match incoming {
         Ok(incoming) => chunk.prepared.push(Prepared { line: mapped.first_line, incoming }),

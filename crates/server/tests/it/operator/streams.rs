@@ -1,13 +1,8 @@
 //! Streams of orders: when they are durable, how they affect one another, and how they end.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kiosque_model::UnixMs;
-use kiosque_model::sales::Sale;
-use kiosque_server::ingest::record::Records;
-use kiosque_store::{Error, Incoming, Kept, Record, RecordShape};
-use kiosque_testkit::{Reply, ServerOptions, TestServer};
+use kiosque_testkit::{Reply, TestServer, sql};
 use tokio::task::JoinHandle;
 
 use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
@@ -83,40 +78,15 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// Reads records as the server does, except for one order.
-#[derive(Debug)]
-struct Failing;
-
-impl RecordShape for Failing {
-    fn settle(&self, incoming: &Incoming, kept: &Kept) -> Result<Record, Error> {
-        match incoming.order_id.as_str() {
-            "bad" => Err(Error::Data("unreadable".to_owned())),
-            _ => Records.settle(incoming, kept),
-        }
-    }
-
-    fn sale(&self, head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
-        Records.sale(head, lines, at)
-    }
-
-    fn sale_time(&self, head: &[u8], lines: &[u8]) -> Result<Option<String>, Error> {
-        Records.sale_time(head, lines)
-    }
-
-    fn renewed(&self, first_head: &[u8]) -> Result<(i64, String), Error> {
-        Records.renewed(first_head)
-    }
-}
-
 /// An order on which the store fails fails its own request, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_of_one_request_is_not_held_against_another() {
-    let mut options = ServerOptions { shape: Arc::new(Failing), ..ServerOptions::default() };
-    options.settings.limits.store_wait = FAR;
-    options.settings.limits.ingest_threads = 4;
-    let server = TestServer::start_on(FLEET, options).await;
+    let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
+    // The stored sale, which an update takes out of the sums, cannot be read.
+    let set_lines = sql::SET_LINES.replace("ORDER", "bad");
+    server.data.tamper(&set_lines.replace("LINES", "unreadable"));
     let held = server.block_writes().await;
     let first = begin(&server, &key, line("a", 1)).await;
     let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat()).await;
@@ -127,6 +97,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
     assert_eq!(second.json["detail"], "the store is not available");
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
+    server.data.tamper(&set_lines.replace("LINES", "[]"));
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kiosque_model::{DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
     ApplyError, AuditQuery, Device, DeviceQuery, Error, History, OnlineSince, OpenedSession,
-    OrderQuery, Owners, Ready, Refused, Span,
+    OrderQuery, Owners, Refused, Span,
 };
 use kiosque_testkit::{TestStore, no_owners, origin};
 
@@ -105,11 +105,11 @@ impl Player {
             let history = if odd { History::Left } else { History::Included };
             let span = Some(Span { start: at.plus_ms(-400), end: at }).filter(|_| odd);
             let ask = OrderQuery { device, history, span, page };
-            let line = |lines: &mut Vec<String>, ready: Ready<'_>| {
-                lines.push(format!("{ready:?}"));
-                Ok(())
-            };
-            seen.push(answered(store.order_page(token, at, ask, line).await));
+            let page = store.order_page(token, at, ask).await;
+            seen.push(answered(page.map(|page| {
+                let records = page.newest_first().map(String::from_utf8_lossy);
+                (page.total, records.map(String::from).collect::<Vec<_>>())
+            })));
         }
         seen.join("\n")
     }

@@ -6,7 +6,7 @@ use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::Incoming;
 
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{order, sold};
+use kiosque_testkit::entries::{cancelled, order, sold};
 
 /// When the sale of `d1` was paid: on 1970-01-01; that of `d2` a day later.
 const PAID: i64 = 5_000;
@@ -37,9 +37,8 @@ fn sale(id: &str, device: &str, at: i64, currency: &str) -> Incoming {
 async fn fixture() -> TestStore {
     let fixture = TestStore::with_fleet().await;
     let sales = [sale("o1", "d1", PAID, "EUR"), sale("o2", "d2", PAID + DAY_MS, "USD")];
-    let mut unpaid = sale("unpaid", "d1", PAID, "EUR");
-    unpaid.sale = None;
-    unpaid.record.lines = unpaid.record.lines.replacen("5000", "none", 1);
+    let unpaid = sale("unpaid", "d1", PAID, "EUR").sale.unwrap();
+    let unpaid = cancelled(order("unpaid", "d1", 10), unpaid);
     fixture.receive_new(sales.into_iter().chain([unpaid]).collect()).await;
     fixture
 }

@@ -1,0 +1,49 @@
+//! The JSON of a page's records, in one buffer.
+
+use serde::Serialize;
+
+use crate::Error;
+
+/// The usual size of a page of ten orders.
+const USUAL_BYTES: usize = 12 << 10;
+
+/// JSON values in one buffer, each to be read back as a slice.
+#[derive(Clone, Debug, Default)]
+pub struct JsonRecords {
+    json: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl JsonRecords {
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// It does not serialize; the buffer is not usable any more.
+    pub fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        self.push_with(|json| {
+            serde_json::to_writer(json, value)
+                .map_err(|error| Error::Data(format!("rendering: {error}")))
+        })
+    }
+
+    /// Adds the value that `render` appends.
+    pub(crate) fn push_with(
+        &mut self,
+        render: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.json.is_empty() {
+            self.json.reserve(USUAL_BYTES);
+        }
+        render(&mut self.json)?;
+        self.ends.push(self.json.len());
+        Ok(())
+    }
+
+    /// Returns each value, in the order in which they were added.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        (0..self.ends.len()).filter_map(|at| {
+            let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+            self.json.get(start.unwrap_or(0)..*self.ends.get(at)?)
+        })
+    }
+}

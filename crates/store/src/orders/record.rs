@@ -1,0 +1,219 @@
+//! The stored text of an order. It is rendered once, when the order is written, as JSON fragments
+//! that [`render`] joins into the records of the interface without parsing them. [`sale`] reads
+//! back from the fragments what the sums need.
+//!
+//! The fragments are: the *head*, the fields that list and detail share, without braces and without
+//! the order's numbers, which have columns of their own; the *lines*, an array; and the *errors*,
+//! an array or nothing.
+
+pub(crate) mod render;
+pub(crate) mod sale;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use kiosque_contract::{LineItem, ShipmentError};
+use kiosque_model::order::{Line, Order};
+use kiosque_model::sales::Sale;
+use kiosque_model::{DeviceCode, OrderId, TradeNo, UnixMs, Zone};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The version of the stored text that is written. Version 1 had the numbers and `payEndDate` in
+/// its head; opening a store rewrites it.
+const SHAPE: i64 = 2;
+
+/// The prefix of derived internal trade numbers; given numbers never have it.
+const DERIVED_PREFIX: &str = "oid:";
+
+/// Returns the internal trade number of an order that was given without one.
+#[must_use]
+pub fn derived_trade_no_in(order_id: &str) -> String {
+    format!("{DERIVED_PREFIX}{order_id}")
+}
+
+/// Returns the id of the order whose derived internal trade number this is.
+pub(crate) fn order_id_of(trade_no_in: &str) -> Option<&str> {
+    trade_no_in.strip_prefix(DERIVED_PREFIX)
+}
+
+/// Product names by `goodsId`.
+pub type ProductNames = HashMap<String, String>;
+
+/// The stored text of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The version of the text.
+    pub(crate) shape: i64,
+    /// The fields that list and detail share, without braces.
+    pub(crate) head: String,
+    /// The lines, an array.
+    pub(crate) lines: String,
+    /// The shipment errors, an array.
+    pub(crate) errors: Option<String>,
+}
+
+/// An order to be stored.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// The device that sold.
+    pub device_code: DeviceCode,
+    /// Identifies the order within its group.
+    pub order_id: OrderId,
+    /// Determines, with the device, the group that owns the order.
+    pub trade_start: UnixMs,
+    /// External trade number.
+    pub trade_no: Option<TradeNo>,
+    /// Internal trade number, if one was given.
+    pub trade_no_in: Option<TradeNo>,
+    /// The lines without a product name of their own, by position. An update keeps their stored
+    /// names.
+    pub nameless_lines: Vec<usize>,
+    /// The sale that the order counts as.
+    pub sale: Option<Sale>,
+    /// The text to store if the order is new.
+    pub record: Record,
+}
+
+impl Incoming {
+    /// Renders an order. A line without a name takes its product's from `names`.
+    ///
+    /// # Errors
+    /// The text cannot be rendered, which does not happen for an [`Order`].
+    pub fn of(order: Order, zone: &Zone, names: &ProductNames) -> Result<Incoming, Error> {
+        let nameless_lines = order
+            .lines
+            .iter()
+            .enumerate()
+            .filter_map(|(at, line)| line.goods_name.is_none().then_some(at))
+            .collect();
+        let lines: Vec<LineItem> = order.lines.iter().map(|line| item(line, names)).collect();
+        let record = record_of(head_json(&head(&order, zone))?, &lines)?;
+        let mut sale = Sale::of(&order);
+        for sold in sale.iter_mut().flat_map(|sale| &mut sale.goods) {
+            // A product is counted under its own name; other goods under the name on the order.
+            sold.name = sold.name.take().filter(|_| !names.contains_key(&sold.goods_id));
+        }
+        Ok(Incoming {
+            device_code: order.device_code,
+            order_id: order.order_id,
+            trade_start: order.trade_start,
+            trade_no: order.trade_no,
+            trade_no_in: order.trade_no_in,
+            nameless_lines,
+            sale,
+            record,
+        })
+    }
+
+    /// Returns the text to store in place of `stored`: a line that was given without a name keeps
+    /// the one that is stored, since names are as of the sale.
+    ///
+    /// # Errors
+    /// The stored text cannot be read.
+    pub fn record_after(&self, stored: &Record) -> Result<Cow<'_, Record>, Error> {
+        if self.nameless_lines.is_empty() {
+            return Ok(Cow::Borrowed(&self.record));
+        }
+        let mut lines: Vec<LineItem> = parsed(self.record.lines.as_bytes())?;
+        let stored_lines: Vec<LineItem> = parsed(stored.lines.as_bytes())?;
+        for at in &self.nameless_lines {
+            let Some(line) = lines.get_mut(*at) else { continue };
+            // The same position first: a product may have two lines with different names.
+            let same_position = stored_lines.get(*at).filter(|was| was.goods_id == line.goods_id);
+            let same_product = || stored_lines.iter().find(|was| was.goods_id == line.goods_id);
+            if let Some(was) = same_position.or_else(same_product) {
+                line.goods_name.clone_from(&was.goods_name);
+            }
+        }
+        record_of(self.record.head.clone(), &lines).map(Cow::Owned)
+    }
+}
+
+/// The head as it is serialized. [`render::pay_end_date`] reads its last two fields by name.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    device_code: &'a str,
+    currency: &'a str,
+    total_amount: i64,
+    pay_amount: i64,
+    refund_amount: i64,
+    pay_status: i64,
+    shipment_status: i64,
+    pay_channel_name: Option<&'a str>,
+    shipment_time: Option<String>,
+    card_number: Option<&'a str>,
+    phone: Option<&'a str>,
+    trade_start_time: String,
+    pay_end_time: Option<String>,
+}
+
+fn head<'a>(order: &'a Order, zone: &Zone) -> Head<'a> {
+    Head {
+        device_code: order.device_code.as_str(),
+        currency: order.currency.code(),
+        total_amount: order.total_amount.0,
+        pay_amount: order.pay_amount.0,
+        refund_amount: order.refund_amount.0,
+        pay_status: order.pay_status.number(),
+        shipment_status: order.shipment_status.number(),
+        pay_channel_name: order.pay_channel_name.as_deref(),
+        shipment_time: order.shipment.map(|at| zone.text(at)),
+        card_number: order.card_number.as_deref(),
+        phone: order.phone.as_deref(),
+        trade_start_time: zone.text(order.trade_start),
+        pay_end_time: order.pay_end.map(|at| zone.text(at)),
+    }
+}
+
+fn item(line: &Line, names: &ProductNames) -> LineItem {
+    let name = line.goods_name.as_ref().or_else(|| names.get(&line.goods_id));
+    LineItem {
+        goods_id: line.goods_id.clone(),
+        goods_name: name.cloned().unwrap_or_default(),
+        aisle_code: line.aisle_code.clone(),
+        count: line.count,
+        goods_price: line.goods_price.0,
+        sale_price: line.sale_price.0,
+        pay_amount: line.pay_amount.0,
+        shipment_status: line.shipment_status.number(),
+        shipment_err_code: line.shipment_err_code,
+        shipment_fail_desc: line.shipment_fail_desc.clone(),
+    }
+}
+
+fn head_json(head: &Head<'_>) -> Result<String, Error> {
+    let text = json(head)?;
+    let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    Ok(bare.unwrap_or_default().to_owned())
+}
+
+fn record_of(head: String, lines: &[LineItem]) -> Result<Record, Error> {
+    Ok(Record { shape: SHAPE, head, lines: json(&lines)?, errors: errors(lines)? })
+}
+
+/// Renders `shipmentErrorList`: the lines that have a fault, or nothing.
+fn errors(lines: &[LineItem]) -> Result<Option<String>, Error> {
+    let errors: Vec<ShipmentError> = lines
+        .iter()
+        .filter(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some())
+        .map(|line| ShipmentError {
+            goods_id: line.goods_id.clone(),
+            aisle_code: line.aisle_code.clone(),
+            shipment_err_code: line.shipment_err_code,
+            shipment_fail_desc: line.shipment_fail_desc.clone(),
+        })
+        .collect();
+    if errors.is_empty() { Ok(None) } else { json(&errors).map(Some) }
+}
+
+fn json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
+}
+
+fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
+    serde_json::from_slice(text)
+        .map_err(|error| Error::Data(format!("the stored text of an order: {error}")))
+}

@@ -1,0 +1,109 @@
+//! Reads sales back from stored orders, for sums that are recounted, and rewrites heads of the
+//! first layout.
+
+use std::borrow::Cow;
+
+use kiosque_contract::OrderHead;
+use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::sales::{Sale, Sold, sale_at};
+use kiosque_model::{Currency, Minor, UnixMs};
+use serde::Deserialize;
+
+use super::{Head, SHAPE, head_json, parsed};
+use crate::Error;
+
+/// Returns the sale of a stored order that was paid at `at`.
+///
+/// # Errors
+/// The stored text cannot be read.
+pub(crate) fn sale_of(head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
+    let head = in_braces(head);
+    let head: StoredHead<'_> = parsed(&head)?;
+    let lines: Vec<StoredLine<'_>> = parsed(lines)?;
+    let unknown =
+        |field: &str| Error::Data(format!("the stored text of an order: unknown {field}"));
+    let currency = Currency::parse(&head.currency).map_err(|_| unknown("currency"))?;
+    let shipment = ShipmentStatus::of(head.shipment_status);
+    let goods = lines.into_iter().map(|line| Sold {
+        goods_id: line.goods_id.into_owned(),
+        items: line.count,
+        amount: Minor(line.pay_amount),
+        name: Some(line.goods_name.into_owned()),
+    });
+    Ok(Sale {
+        at,
+        currency,
+        amount: Minor(head.pay_amount),
+        refund: Minor(head.refund_amount),
+        shipment: shipment.ok_or_else(|| unknown("shipmentStatus"))?,
+        goods: goods.collect(),
+    })
+}
+
+/// Returns the `payEndTime` of a stored order that is a sale, `None` of any other.
+///
+/// # Errors
+/// The stored text cannot be read.
+pub(crate) fn sale_time(head: &[u8]) -> Result<Option<String>, Error> {
+    let head = in_braces(head);
+    let head: StoredHead<'_> = parsed(&head)?;
+    let status = PayStatus::of(head.pay_status);
+    let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
+    Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
+}
+
+/// Returns the shape and the head of today for a head of shape 1, which was the whole list record
+/// up to its lines, with its opening brace.
+///
+/// # Errors
+/// The stored text cannot be read.
+pub(crate) fn upgraded_head(first_head: &[u8]) -> Result<(i64, String), Error> {
+    let first: OrderHead = parsed(&[first_head, b"}"].concat())?;
+    let head = head_json(&Head {
+        device_code: &first.device_code,
+        currency: &first.currency,
+        total_amount: first.total_amount,
+        pay_amount: first.pay_amount,
+        refund_amount: first.refund_amount,
+        pay_status: first.pay_status,
+        shipment_status: first.shipment_status,
+        pay_channel_name: first.pay_channel_name.as_deref(),
+        shipment_time: first.shipment_time,
+        card_number: first.card_number.as_deref(),
+        phone: first.phone.as_deref(),
+        trade_start_time: first.trade_start_time,
+        pay_end_time: first.pay_end_time,
+    })?;
+    Ok((SHAPE, head))
+}
+
+/// The fields of a stored head that sums need.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredHead<'a> {
+    #[serde(borrow)]
+    currency: Cow<'a, str>,
+    pay_amount: i64,
+    refund_amount: i64,
+    pay_status: i64,
+    shipment_status: i64,
+    #[serde(borrow)]
+    pay_end_time: Option<Cow<'a, str>>,
+}
+
+/// The fields of a stored line that sums need.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredLine<'a> {
+    #[serde(borrow)]
+    goods_id: Cow<'a, str>,
+    #[serde(borrow)]
+    goods_name: Cow<'a, str>,
+    count: i64,
+    pay_amount: i64,
+}
+
+/// A head is stored without braces.
+fn in_braces(head: &[u8]) -> Vec<u8> {
+    [b"{", head, b"}"].concat()
+}
