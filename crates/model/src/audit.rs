@@ -1,4 +1,5 @@
-//! The audit trail: who did what, from where and when. It is only ever added to.
+//! The audit trail: logins, sessions and changes by the operator, with time and source. It is
+//! append-only.
 
 use std::fmt;
 
@@ -7,23 +8,23 @@ use crate::operator::Rights;
 use crate::source::Source;
 use crate::time::UnixMs;
 
-/// Where an integrator's request came from, for the trail.
+/// The origin of an integrator's request.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The address.
+    /// Address.
     pub source: Source,
-    /// Names the request in its answer and in the log.
+    /// Request ID, as in the response and in the log.
     pub request_id: String,
-    /// When it came.
+    /// Time of arrival.
     pub at: UnixMs,
 }
 
-/// What happened.
+/// A kind of entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AuditEvent {
     /// An account logged in.
     Login,
-    /// A login was refused; or several, told together.
+    /// One or more logins were refused.
     LoginRefused,
     /// An account selected another group.
     SwitchGroup,
@@ -31,24 +32,24 @@ pub enum AuditEvent {
     Logout,
     /// A login ended a session of its account that was still live.
     SessionReplaced,
-    /// An apply ended a session that was still live.
+    /// Applying a fleet ended a session that was still live.
     SessionEnded,
     /// The operator applied a fleet.
     FleetApplied,
-    /// The operator made a key for the operator's listener.
+    /// The operator created a key for the operator's listener.
     KeyCreated,
     /// The operator revoked such a key.
     KeyRevoked,
-    /// Old orders became history.
+    /// Old orders were archived.
     Archived,
-    /// An order import came to its end.
+    /// An import of orders ended.
     OrdersImported,
-    /// An import of exchange rates came to its end.
+    /// An import of exchange rates ended.
     RatesImported,
 }
 
 impl AuditEvent {
-    /// Every event.
+    /// All events.
     pub const ALL: [AuditEvent; 12] = [
         AuditEvent::Login,
         AuditEvent::LoginRefused,
@@ -64,7 +65,7 @@ impl AuditEvent {
         AuditEvent::RatesImported,
     ];
 
-    /// What it is called, on the wire and where it is kept.
+    /// Returns the event's name in JSON and in the database.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,7 +84,7 @@ impl AuditEvent {
         }
     }
 
-    /// The event of a name.
+    /// Returns the event with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<AuditEvent> {
         AuditEvent::ALL.into_iter().find(|event| event.name() == name)
@@ -99,12 +100,12 @@ pub enum LoginFault {
     ApiNotEnabled,
     /// The account has no active group.
     NoGroup,
-    /// Too many failures before it; the password was not looked at.
+    /// Too many failed logins; the password was not checked.
     Limited,
 }
 
 impl LoginFault {
-    /// What it is called in the trail.
+    /// Returns the name in the trail.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,19 +117,19 @@ impl LoginFault {
     }
 }
 
-/// What an apply took away, so that a session ended.
+/// The change of an account that ended its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakenAway {
-    /// The password is another.
+    /// The password was changed.
     Password,
-    /// The account is disabled.
+    /// The account was disabled.
     Account,
-    /// The account's API access is off.
+    /// The account's API access was turned off.
     ApiAccess,
 }
 
 impl TakenAway {
-    /// What it is called in the trail.
+    /// Returns the name in the trail.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -139,12 +140,12 @@ impl TakenAway {
     }
 }
 
-/// Who acts for the operator.
+/// An actor on behalf of the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// Whoever may run commands on the data.
+    /// A command on the data.
     Command,
-    /// The server itself, because a setting says so.
+    /// The server, as a setting demands.
     Server,
     /// The holder of a key of the operator's listener, by the key's name.
     Key(KeyName),
@@ -153,7 +154,7 @@ pub enum Actor {
 impl Actor {
     const KEY: &str = "key ";
 
-    /// The actor that a trail tells of.
+    /// Returns the actor with this name in the trail.
     #[must_use]
     pub fn named(text: &str) -> Option<Actor> {
         match text {
@@ -177,31 +178,31 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who acts for the operator, when, and by which request if by one.
+/// The actor, time and request of a change by the operator.
 #[derive(Clone, Debug)]
 pub struct ActedBy {
-    /// Who.
+    /// Actor.
     pub actor: Actor,
-    /// When.
+    /// Time.
     pub at: UnixMs,
-    /// The address and the id of the request, of a call.
+    /// Source and request ID, if a call of the operator's made the change.
     pub request: Option<(Source, String)>,
 }
 
 impl ActedBy {
-    /// A command.
+    /// Returns the origin of a change by a command.
     #[must_use]
     pub fn command(at: UnixMs) -> ActedBy {
         ActedBy { actor: Actor::Command, at, request: None }
     }
 
-    /// The server itself.
+    /// Returns the origin of a change by the server.
     #[must_use]
     pub fn server(at: UnixMs) -> ActedBy {
         ActedBy { actor: Actor::Server, at, request: None }
     }
 
-    /// A call with the key of this name.
+    /// Returns the origin of a change by a call with this key.
     #[must_use]
     pub fn key(name: KeyName, origin: Origin) -> ActedBy {
         let request = Some((origin.source, origin.request_id));
@@ -209,48 +210,48 @@ impl ActedBy {
     }
 }
 
-/// What the operator did. An apply is told by the apply itself.
+/// A change by the operator, except for applied fleets, which have entries of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// A key was made.
+    /// A key was created.
     KeyCreated {
-        /// The key's name.
+        /// Name of the key.
         name: KeyName,
-        /// What it may do.
+        /// Its rights.
         rights: Rights,
     },
     /// A key was revoked.
     KeyRevoked {
-        /// The key's name.
+        /// Name of the key.
         name: KeyName,
     },
-    /// Orders became history.
+    /// Orders were archived.
     Archived {
-        /// How many.
+        /// Number of orders.
         orders: i64,
-        /// Of how many devices.
+        /// Number of devices.
         devices: usize,
     },
-    /// An order import came to its end.
+    /// An import of orders ended.
     OrdersImported {
-        /// New ones.
+        /// New orders.
         accepted: u64,
-        /// Those that changed.
+        /// Changed orders.
         updated: u64,
-        /// Those that were there already.
+        /// Orders that were stored already.
         unchanged: u64,
-        /// Lines that were not taken.
+        /// Rejected lines.
         rejected: u64,
     },
-    /// An import of exchange rates came to its end.
+    /// An import of exchange rates ended.
     RatesImported {
-        /// Days and currencies that it named; a file with a bad line brings none.
+        /// Number of rates in the file; a file with an invalid line is not imported.
         rates: usize,
     },
 }
 
 impl Act {
-    /// The event that it is.
+    /// Returns the kind of entry.
     #[must_use]
     pub const fn event(&self) -> AuditEvent {
         match self {
@@ -262,7 +263,7 @@ impl Act {
         }
     }
 
-    /// The rest of it, in words.
+    /// Returns the details as text.
     #[must_use]
     pub fn detail(&self) -> String {
         match self {
@@ -277,44 +278,44 @@ impl Act {
     }
 }
 
-/// From where a session was opened that ended; nothing is known of one of an older program.
+/// The origin of the login of an ended session. Sessions of older versions have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierSession {
-    /// The address.
+    /// Address.
     pub source: Option<Source>,
-    /// The request that opened it.
+    /// Request ID of the login.
     pub request_id: Option<String>,
-    /// When.
+    /// Time of the login.
     pub at: Option<UnixMs>,
 }
 
-/// An entry of the trail before it has its number.
+/// An entry of the trail, without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// When; the last time, of several told together.
+    /// Time; the latest of several occurrences.
     pub at: UnixMs,
-    /// What.
+    /// Kind of entry.
     pub event: AuditEvent,
-    /// Whose account. Never a name that does not exist: people type passwords there.
+    /// Login name. Never one without an account: users type passwords into that field.
     pub account: Option<String>,
-    /// Who acted for the operator.
+    /// Actor, of a change by the operator.
     pub actor: Option<Actor>,
-    /// From where; nothing when several sources are told together.
+    /// Source; `None` for several occurrences from different sources.
     pub source: Option<Source>,
-    /// By which request; the last, of several told together.
+    /// Request ID; the latest of several occurrences.
     pub request_id: Option<String>,
     /// The group that the session selects, or selected until it ended.
     pub group_id: Option<String>,
-    /// How often; above 1 for refusals that are told together.
+    /// Number of occurrences; above 1 for combined refusals of logins.
     pub count: i64,
-    /// More, in words: why a login was refused, what was taken away, what an act did.
+    /// Reason of a refused login, change that ended a session, or result of an act.
     pub detail: Option<String>,
-    /// The session that this ended.
+    /// The session that this event ended.
     pub earlier: Option<EarlierSession>,
 }
 
 impl Happened {
-    /// Something that an integrator did.
+    /// Returns an entry about an integrator's request.
     #[must_use]
     pub fn to_account(event: AuditEvent, account: Option<String>, origin: &Origin) -> Happened {
         Happened {
@@ -325,7 +326,7 @@ impl Happened {
         }
     }
 
-    /// Something that the operator did.
+    /// Returns an entry about a change by the operator.
     #[must_use]
     pub fn by_operator(event: AuditEvent, by: &ActedBy) -> Happened {
         Happened {
@@ -355,9 +356,9 @@ impl Happened {
 /// An entry of the trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Grows with each entry, and is given once.
+    /// Number of the entry: unique, and increasing.
     pub entry_no: i64,
-    /// What happened.
+    /// The entry's contents.
     pub happened: Happened,
 }
 

@@ -1,6 +1,6 @@
-//! Days of the statistics time zone. A day begins with the first instant that its date has on the
-//! clocks of the zone and ends where the next one begins, so that days follow clock changes (23 and
-//! 25 hours) and no instant belongs to two of them or to none.
+//! Days of the statistics time zone. A day starts at the first instant that has its date in the
+//! zone, and ends at the start of the next day. Days thus follow clock changes (23 and 25 hours),
+//! and each instant belongs to exactly one day.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use jiff::civil::Date;
 use crate::time::{UnixMs, Zone};
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
-/// Days before [`UnixMs::MIN`] and after 9999 are not told apart.
+/// Days before [`UnixMs::MIN`] and after 9999 are clamped to these.
 const DAY_MIN: i64 = -717_594;
 const DAY_MAX: i64 = 2_932_896;
-/// Of UTC, which has no clock changes, these are told without the calendar, which says the same.
+/// Days of UTC that are computed by division; the calendar yields the same.
 const KNOWN_DAYS: std::ops::Range<i64> = DAY_MIN + 2..DAY_MAX - 2;
 const DAY_MS: i64 = 86_400_000;
 
@@ -21,20 +21,20 @@ const DAY_MS: i64 = 86_400_000;
 pub struct Day(pub i64);
 
 impl Day {
-    /// The day of a date.
+    /// Returns the day of a date.
     #[must_use]
     pub fn of(date: Date) -> Day {
         Day(i64::from(EPOCH.until(date).map_or(0, |span| span.get_days())))
     }
 
-    /// Its date.
+    /// Returns the date of the day.
     #[must_use]
     pub fn date(self) -> Date {
         let days = i32::try_from(self.0.clamp(DAY_MIN, DAY_MAX)).unwrap_or(0);
         EPOCH.saturating_add(jiff::Span::new().days(days))
     }
 
-    /// The next day.
+    /// Returns the next day.
     #[must_use]
     pub const fn next(self) -> Day {
         Day(self.0 + 1)
@@ -50,7 +50,7 @@ impl fmt::Display for Day {
 }
 
 impl Zone {
-    /// The first instant of a day.
+    /// Returns the first instant of a day.
     #[must_use]
     pub fn start_of(&self, day: Day) -> UnixMs {
         if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
@@ -59,7 +59,7 @@ impl Zone {
         self.first_instant(day.date())
     }
 
-    /// The day that an instant belongs to.
+    /// Returns the day that an instant belongs to.
     #[must_use]
     pub fn day_of(&self, at: UnixMs) -> Day {
         let day = Day(at.0.div_euclid(DAY_MS));
@@ -67,11 +67,11 @@ impl Zone {
             return day;
         }
         let day = Day::of(self.civil(at).date());
-        // Where clocks are set back over midnight, the day that has begun goes on.
+        // When clocks are set back over midnight, the day that has started continues.
         if at >= self.start_of(day.next()) { day.next() } else { day }
     }
 
-    /// The first instant of the month that `at` belongs to.
+    /// Returns the first instant of the month that `at` belongs to.
     #[must_use]
     pub fn start_of_month(&self, at: UnixMs) -> UnixMs {
         self.first_instant(self.day_of(at).date().first_of_month())
@@ -94,7 +94,6 @@ mod tests {
         Day::of(text.parse().expect("a date"))
     }
 
-    /// Zones, a day, the instant at which it begins, and its number of hours.
     #[test]
     fn days_follow_clock_changes() {
         for (name, text, begins, hours) in [

@@ -1,11 +1,11 @@
-//! A fleet as an operator tells it: groups, accounts, products, devices and their aisles.
-//! `None` means "not named": it stays as it is, or takes its default when the entry is new.
+//! The fleet as the operator describes it: groups, accounts, products, devices and their aisles.
+//! A field that is `None` keeps its value; in a new entry it takes its default.
 
 use crate::ids::{DeviceCode, GroupId, LoginName};
 use crate::money::{Currency, Minor};
 use crate::time::UnixMs;
 
-/// What is to be created or changed; what is not named stays.
+/// Entries to create or change. Entries that it does not contain stay as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
     /// Groups.
@@ -23,35 +23,35 @@ pub struct Fleet {
 pub struct GroupEntry {
     /// The `groupId`.
     pub id: GroupId,
-    /// Its name; needed when the group is new.
+    /// Name; required when the group is new.
     pub name: Option<String>,
-    /// An inactive group cannot be selected; active unless told otherwise.
+    /// An inactive group cannot be selected; the default is active.
     pub active: Option<bool>,
 }
 
 /// An API account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccountEntry {
-    /// What it logs in with.
+    /// Login name.
     pub login_name: LoginName,
-    /// Its name for people; the login name unless told otherwise.
+    /// Display name; the default is the login name.
     pub display_name: Option<String>,
-    /// Its password; needed when the account is new.
+    /// Password; required when the account is new.
     pub password: Option<Password>,
-    /// Third-party API access (AUTH-9); off unless given.
+    /// Third-party API access (AUTH-9); the default is off.
     pub third_party_api: Option<bool>,
-    /// On unless told otherwise.
+    /// Whether it may log in; the default is true.
     pub enabled: Option<bool>,
-    /// Its groups; the first active one is the default.
+    /// Groups; the first active one is the default.
     pub groups: Option<Vec<GroupId>>,
 }
 
 /// A password as a fleet file gives it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
-    /// In clear; hashed before it is kept.
+    /// Plain text, which is hashed before it is stored.
     Clear(String),
-    /// An argon2id hash in PHC form.
+    /// An argon2id hash in PHC string format.
     Hash(String),
 }
 
@@ -66,13 +66,13 @@ impl std::fmt::Debug for Password {
 pub struct ProductEntry {
     /// The `goodsId`.
     pub id: String,
-    /// Its name; needed when the product is new, and may be empty.
+    /// Name; required when the product is new, and may be empty.
     pub name: Option<String>,
-    /// Its category; empty unless told otherwise.
+    /// Category; the default is empty.
     pub category: Option<String>,
-    /// Needed when the product is new.
+    /// Currency; required when the product is new.
     pub currency: Option<Currency>,
-    /// Its list price; 0 unless told otherwise.
+    /// List price; the default is 0.
     pub default_price: Option<Minor>,
 }
 
@@ -81,42 +81,42 @@ pub struct ProductEntry {
 pub struct DeviceEntry {
     /// The `deviceCode`.
     pub code: DeviceCode,
-    /// Its name; needed when the device is new.
+    /// Name; required when the device is new.
     pub name: Option<String>,
-    /// The group that owns it; needed when the device is new. Another one moves it.
+    /// Owning group; required when the device is new. Another group moves the device.
     pub group: Option<GroupId>,
-    /// When a move takes effect; when it is applied unless told otherwise.
+    /// Time at which a move takes effect; the default is the time of the apply.
     pub since: Option<UnixMs>,
-    /// Its model; empty unless told otherwise.
+    /// Model; the default is empty.
     pub model: Option<String>,
-    /// Where it stands; empty unless told otherwise.
+    /// Address; the default is empty.
     pub address: Option<String>,
-    /// A device that is not enabled leaves device pages; on unless told otherwise.
+    /// Device pages leave out disabled devices; the default is true.
     pub enabled: Option<bool>,
-    /// Its aisles; when given, they replace all that were there.
+    /// Aisles; they replace all aisles of the device.
     pub aisles: Option<Vec<Aisle>>,
 }
 
-/// One aisle of a device.
+/// An aisle of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aisle {
-    /// Its code, unique in the device.
+    /// Code, unique in the device.
     pub code: String,
     /// The product in it.
     pub goods_id: String,
-    /// The price, in the product's currency.
+    /// Price, in the product's currency.
     pub price: Minor,
-    /// The price shown, in the product's currency.
+    /// Displayed price, in the product's currency.
     pub show_price: Minor,
-    /// Items in it, as last told.
+    /// Number of items, as last reported.
     pub stock: i64,
-    /// Items that fit.
+    /// Largest number of items.
     pub capacity: i64,
-    /// The cabinet it is in.
+    /// Cabinet.
     pub cabinet: String,
-    /// The layer it is in.
+    /// Layer.
     pub layer: i64,
-    /// Whether it sells.
+    /// Whether it is in use.
     pub enabled: bool,
     /// Whether it is broken.
     pub broken: bool,

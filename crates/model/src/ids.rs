@@ -1,25 +1,25 @@
-//! The ids that people see, and the numbers that stand for them inside.
+//! Public IDs, and the internal numbers that replace them in keys.
 
 use std::fmt;
 
-/// The longest id, in characters.
+/// Length of the longest ID, in characters.
 pub const ID_CHARS_MAX: usize = 64;
 
-/// Why a text is no id.
+/// Why a text is not an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdFault {
-    /// Nothing but white space.
+    /// Empty, or white space only.
     #[error("must not be blank")]
     Blank,
     /// More than [`ID_CHARS_MAX`] characters.
     #[error("is longer than {ID_CHARS_MAX} characters")]
     TooLong,
-    /// U+0000 stands in it; no engine keeps that.
+    /// Contains U+0000, which PostgreSQL does not store.
     #[error("must not contain a NUL character")]
     Nul,
 }
 
-/// What is wrong with `text` as an id, if anything.
+/// Checks that `text` is an ID.
 ///
 /// # Errors
 /// The first fault found.
@@ -42,17 +42,17 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes a text that can be an id: 1 to 64 characters, no NUL, not blank.
+            /// Parses an ID: 1 to 64 characters, no NUL, not blank.
             ///
             /// # Errors
-            /// What is wrong with the text. A text that can be no id names nothing that exists.
+            /// The fault of the text. Nothing has such an ID.
             pub fn parse(text: impl Into<String>) -> Result<Self, IdFault> {
                 let text = text.into();
                 check_id(&text)?;
                 Ok(Self(text))
             }
 
-            /// The id as people see it.
+            /// Returns the ID as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -88,7 +88,7 @@ text_id!(
     TradeNo
 );
 text_id!(
-    /// What an operator's key is called.
+    /// The name of an operator's key.
     KeyName
 );
 

@@ -1,5 +1,23 @@
-//! What is true on the platform: who may see what, what an order is, what money and time are, and
-//! how a request can be refused. Nothing here waits, reads a clock, speaks SQL or renders JSON.
+//! The domain model: identifiers, orders, money, time, sessions, permission scopes, refusals and
+//! limits. Nothing here does I/O, reads a clock, contains SQL or renders JSON.
+//!
+//! # Glossary
+//!
+//! - **Group**: the tenant. Each device belongs to one group at a time; each query sees one group.
+//! - **Account**: a login of an integrator, with access to one or more groups. It has at most one
+//!   session, which selects one of them.
+//! - **Scope**: the group that a request may see, obtained from a live session.
+//! - **Device**, **aisle**, **product**: a kiosk, a slot of it, and the article sold from the slot.
+//! - **Order**, **line**: a purchase at a device, and one product of it. A **sale** is an order
+//!   that was paid.
+//! - **Minor unit**: the smallest unit of a currency. All amounts are integers of minor units.
+//! - **Rate**: US dollars for a unit of a currency, from a date on.
+//! - **Source**: the address that a request comes from.
+//! - **Refusal**: the answer to an integrator's request that is well-formed but cannot be granted.
+//!   A **violation** is one invalid field of a refused request. A **rejection** concerns an input
+//!   order or heartbeat that cannot be stored; the others of the same input are stored.
+//! - **Fault**: the reason why a text or a field is invalid.
+//! - **Audit trail**: the append-only list of logins and of changes by the operator.
 
 pub mod audit;
 pub mod day;

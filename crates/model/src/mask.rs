@@ -1,10 +1,11 @@
-//! Card and phone numbers are masked before they are kept, and in logs and rejected files.
+//! Masking of card and phone numbers, before they are stored or logged.
 
-/// How many letters or digits stay readable.
+/// Number of letters and digits that stay readable.
 const SHOWN: usize = 4;
 
-/// Masks every letter or digit but the last four; separators stay; four or fewer are all masked.
-/// A star counts as a character that is masked already, so that masking twice changes nothing.
+/// Returns the text with all letters and digits but the last four replaced by `*`; if there are
+/// four or fewer, all are replaced. Separators stay. The function is idempotent: a `*` counts as a
+/// masked character.
 #[must_use]
 pub fn masked(text: &str) -> String {
     let counts = |c: char| c.is_alphanumeric() || c == '*';

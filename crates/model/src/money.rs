@@ -1,9 +1,9 @@
-//! Amounts are integers in minor units of a currency; how many minor units make a major one is
-//! ISO 4217's to say (ISK has none, KWD has a thousand).
+//! Currencies and amounts. Amounts are integers of minor units; ISO 4217 defines the number of
+//! decimals of each currency (0 for ISK, 3 for KWD).
 
 use std::fmt;
 
-/// The largest amount that is believed: sums over nine million such orders still fit.
+/// Largest accepted amount; the sum of nine million such amounts fits `i64`.
 pub const MINOR_MAX: i64 = 1_000_000_000_000;
 
 /// An amount in minor units of its currency.
@@ -17,17 +17,17 @@ pub struct Currency {
     exponent: u32,
 }
 
-/// Why a text is no amount or no currency.
+/// Why a text is not an amount or not a currency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyFault {
-    /// Not in the list.
-    #[error("{0} is no ISO 4217 code")]
+    /// Not an ISO 4217 code.
+    #[error("{0} is not an ISO 4217 code")]
     UnknownCurrency(String),
     /// Precious metals, test codes and the like.
     #[error("{0} has no minor unit")]
     NoMinorUnit(String),
     /// Not a plain decimal number.
-    #[error("{0:?} is no decimal number")]
+    #[error("{0:?} is not a decimal number")]
     NotADecimal(String),
     /// More decimals than the currency has.
     #[error("{0} is a fraction of a minor unit of {1}")]
@@ -44,10 +44,10 @@ impl fmt::Display for Currency {
 }
 
 impl Currency {
-    /// The US dollar, which dashboards are in.
+    /// The US dollar, the currency of dashboards.
     pub const USD: Currency = Currency { code: "USD", exponent: 2 };
 
-    /// The currency of a three-letter code, in capitals as ISO writes it.
+    /// Returns the currency of a three-letter code in capitals.
     ///
     /// # Errors
     /// An unknown code, or one that has no minor unit.
@@ -59,22 +59,22 @@ impl Currency {
         Ok(Currency { code: known.code(), exponent: u32::from(exponent) })
     }
 
-    /// The three letters.
+    /// Returns the three-letter code.
     #[must_use]
     pub const fn code(self) -> &'static str {
         self.code
     }
 
-    /// How many decimals the major unit has.
+    /// Returns the number of decimals of a major unit.
     #[must_use]
     pub const fn exponent(self) -> u32 {
         self.exponent
     }
 
-    /// Reads a decimal number of major units, such as `1.50`, without ever rounding.
+    /// Parses a decimal number of major units, such as `1.50`. Never rounds.
     ///
     /// # Errors
-    /// No decimal number, a fraction of a minor unit, or an amount that is too large.
+    /// Not a decimal number, a fraction of a minor unit, or an amount that is too large.
     pub fn minor_of_major(self, text: &str) -> Result<Minor, MoneyFault> {
         let not_a_decimal = || MoneyFault::NotADecimal(text.to_owned());
         let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -137,8 +137,14 @@ mod tests {
 
     #[test]
     fn only_iso_codes_with_minor_units_are_currencies() {
-        assert_eq!(Currency::parse("ZZZ").expect_err("no").to_string(), "ZZZ is no ISO 4217 code");
-        assert_eq!(Currency::parse("usd").expect_err("no").to_string(), "usd is no ISO 4217 code");
+        assert_eq!(
+            Currency::parse("ZZZ").expect_err("no").to_string(),
+            "ZZZ is not an ISO 4217 code"
+        );
+        assert_eq!(
+            Currency::parse("usd").expect_err("no").to_string(),
+            "usd is not an ISO 4217 code"
+        );
         assert_eq!(Currency::parse("USD"), Ok(Currency::USD));
         assert_eq!(Currency::parse("XAU").expect_err("no").to_string(), "XAU has no minor unit");
     }

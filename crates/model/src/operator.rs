@@ -1,4 +1,4 @@
-//! Keys of the operator's calls: what one looks like, and what it may do.
+//! Keys of the operator's calls, and their rights.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 /// Random bytes of a key.
 pub const KEY_RANDOM_BYTES: usize = 32;
-/// What every key begins with, so that scanners for leaked secrets find one.
+/// Prefix of every key, for scanners that look for leaked secrets.
 const PREFIX: &str = "kqo_";
 
-/// A key as it travels: its prefix, and base64url of 256 random bits.
+/// A key in clear: its prefix, and 256 random bits in base64url.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OperatorKey(String);
 
@@ -23,26 +23,26 @@ impl fmt::Debug for OperatorKey {
 }
 
 impl OperatorKey {
-    /// Makes a new key.
+    /// Returns a new key of these random bytes.
     #[must_use]
     pub fn mint(random: [u8; KEY_RANDOM_BYTES]) -> OperatorKey {
         OperatorKey(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
 
-    /// The text for whoever asked for the key, and for nobody else.
+    /// Returns the key in clear, to be printed once to the operator who creates it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
+    /// Returns the digest to store.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {
         KeyDigest::of(self.0.as_bytes())
     }
 }
 
-/// The digest of a key's exact characters; only this is kept.
+/// The SHA-256 digest of a key; only the digest is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDigest(String);
 
@@ -51,8 +51,8 @@ impl KeyDigest {
         KeyDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
     }
 
-    /// The digest of a key that a request brought, which is not believed yet; `None` when it can be
-    /// no key.
+    /// Returns the digest of a key that a request presents, to be looked up; `None` if the text is
+    /// not a key.
     #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<KeyDigest> {
         let random = characters.strip_prefix(PREFIX.as_bytes())?;
@@ -60,19 +60,19 @@ impl KeyDigest {
         (random.len() == KEY_RANDOM_BYTES).then(|| KeyDigest::of(characters))
     }
 
-    /// The digest as a store keeps it.
+    /// Returns the digest as it is stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What a key may be allowed to do; each call of the operator asks for one.
+/// A right of a key; each call of the operator's requires one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
-    /// Stream orders in.
+    /// Send orders.
     Orders,
-    /// Tell of activity of devices.
+    /// Send heartbeats.
     Activity,
     /// Apply a fleet.
     Fleet,
@@ -81,10 +81,10 @@ pub enum Right {
 }
 
 impl Right {
-    /// Every right, in the order in which they are told.
+    /// All rights, in the order in which they are printed.
     pub const ALL: [Right; 4] = [Right::Orders, Right::Activity, Right::Fleet, Right::Audit];
 
-    /// What it is called.
+    /// Returns the name of the right.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,29 +102,29 @@ impl fmt::Display for Right {
     }
 }
 
-/// A text that names a right that does not exist.
+/// The name of an unknown right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no right; orders, activity, fleet and audit are")]
+#[error("{0:?} is not a right; orders, activity, fleet and audit are")]
 pub struct NoRight(String);
 
-/// What a key may do: at least one right.
+/// The rights of a key, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights(Vec<Right>);
 
 impl Rights {
-    /// All of them.
+    /// Returns all rights.
     #[must_use]
     pub fn all() -> Rights {
         Rights(Right::ALL.to_vec())
     }
 
-    /// Whether this one is among them.
+    /// Whether the right is among them.
     #[must_use]
     pub fn contain(&self, right: Right) -> bool {
         self.0.contains(&right)
     }
 
-    /// Each of them.
+    /// Returns an iterator over the rights.
     pub fn iter(&self) -> impl Iterator<Item = Right> {
         self.0.iter().copied()
     }
@@ -140,7 +140,7 @@ impl fmt::Display for Rights {
 impl FromStr for Rights {
     type Err = NoRight;
 
-    /// Reads names with commas between them.
+    /// Parses names separated by commas.
     fn from_str(text: &str) -> Result<Rights, NoRight> {
         let named = |name: &str| Right::ALL.into_iter().find(|right| right.name() == name);
         let rights = text.split(',').map(str::trim).map(|name| {
@@ -185,7 +185,10 @@ mod tests {
         assert_eq!(read(&Rights::all().to_string()).as_deref(), Ok("orders,activity,fleet,audit"));
         for (text, named) in [("", "\"\""), ("orders,", "\"\""), ("orders,Fleet", "\"Fleet\"")] {
             let said = read(text).expect_err(text).to_string();
-            assert_eq!(said, format!("{named} is no right; orders, activity, fleet and audit are"));
+            assert_eq!(
+                said,
+                format!("{named} is not a right; orders, activity, fleet and audit are")
+            );
         }
         let some: Rights = "fleet".parse().expect("a right");
         assert_eq!(Right::ALL.map(|right| some.contain(right)), [false, false, true, false]);

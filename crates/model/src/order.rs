@@ -1,74 +1,74 @@
-//! What an order is, and what follows when a report leaves a field out.
+//! Orders, and the defaults of fields that a report omits.
 
 use crate::ids::{DeviceCode, OrderId, TradeNo};
 use crate::money::{Currency, MINOR_MAX, Minor};
 use crate::time::UnixMs;
 
-/// The largest count of one line that is believed.
+/// Largest accepted count of a line.
 pub const COUNT_MAX: i64 = 1_000_000;
 
-/// An order as told by a report: checked, with every default filled in that does not depend on
-/// what is stored.
+/// An order of a report: validated, with every default filled in that does not depend on stored
+/// data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// Identity within the group.
     pub order_id: OrderId,
-    /// The device that sold; decides, with the trade's start, whose order it is.
+    /// Device; with the start of the trade, it determines the owning group.
     pub device_code: DeviceCode,
     /// External trade number; `None` is the empty string in JSON (ORD-10).
     pub trade_no: Option<TradeNo>,
-    /// Internal trade number; `None`: made from the order's id, or stays what it was.
+    /// Internal trade number; `None` keeps the stored one, or derives it from the order ID.
     pub trade_no_in: Option<TradeNo>,
-    /// Of every amount of the order, its lines included.
+    /// Currency of all amounts, those of the lines included.
     pub currency: Currency,
-    /// What the order costs.
+    /// Price of the order.
     pub total_amount: Minor,
-    /// What was paid.
+    /// Amount paid.
     pub pay_amount: Minor,
-    /// What was given back.
+    /// Amount refunded.
     pub refund_amount: Minor,
-    /// Payment's state.
+    /// Payment state.
     pub pay_status: PayStatus,
-    /// Shipment's state.
+    /// Shipment state.
     pub shipment_status: ShipmentStatus,
-    /// How it was paid.
+    /// Name of the payment channel.
     pub pay_channel_name: Option<String>,
-    /// When the trade started.
+    /// Start of the trade.
     pub trade_start: UnixMs,
-    /// When it was paid.
+    /// Time of the payment.
     pub pay_end: Option<UnixMs>,
-    /// When it was shipped.
+    /// Time of the shipment.
     pub shipment: Option<UnixMs>,
-    /// Masked.
+    /// Card number, masked.
     pub card_number: Option<String>,
-    /// Masked.
+    /// Phone number, masked.
     pub phone: Option<String>,
-    /// What was sold.
+    /// Lines.
     pub lines: Vec<Line>,
 }
 
-/// One line of an order.
+/// A line of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The product; may be one that nobody told us of, or empty for an aisle that nobody filled in.
+    /// Product; may be unknown, or empty for an aisle without a product.
     pub goods_id: String,
-    /// Its name as of the sale; `None`: the product's name, or what is stored already.
+    /// Product name at the sale; `None` keeps the stored one, or takes the product's name.
     pub goods_name: Option<String>,
-    /// The aisle it came from.
+    /// Aisle.
     pub aisle_code: String,
-    /// How many.
+    /// Number of items.
     pub count: i64,
-    /// List price of one.
+    /// List price of an item.
     pub goods_price: Minor,
-    /// Price of one as sold.
+    /// Price of an item as sold.
     pub sale_price: Minor,
-    /// What was paid for the line.
+    /// Amount paid for the line.
     pub pay_amount: Minor,
-    /// Shipment's state.
+    /// Shipment state.
     pub shipment_status: ShipmentStatus,
-    /// 0: no fault.
+    /// Fault code; 0 without a fault.
     pub shipment_err_code: i64,
-    /// The fault in words.
+    /// Description of the fault.
     pub shipment_fail_desc: Option<String>,
 }
 
@@ -81,13 +81,13 @@ macro_rules! status {
         pub enum $name { $($(#[$variant_doc])* $variant = $number,)* }
 
         impl $name {
-            /// The status of a number that travels.
+            /// Returns the status with this number in JSON.
             #[must_use]
             pub const fn of(number: i64) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
 
-            /// The number that travels.
+            /// Returns the number in JSON.
             #[must_use]
             pub const fn number(self) -> i64 {
                 self as i64
@@ -97,39 +97,39 @@ macro_rules! status {
 }
 
 status!(
-    /// Payment's state.
+    /// Payment state.
     PayStatus {
         /// Not paid yet.
         Unpaid = 0,
         /// Paid.
         Paid = 1,
-        /// Given up before payment.
+        /// Cancelled before payment.
         Cancelled = 2,
-        /// Money is on its way back.
+        /// Refund pending.
         Refunding = 3,
-        /// Money is back.
+        /// Refunded.
         Refunded = 4,
     }
 );
 
 status!(
-    /// Shipment's state.
+    /// Shipment state.
     ShipmentStatus {
         /// Nothing shipped yet.
         None = 0,
-        /// All shipped.
+        /// All items shipped.
         Success = 1,
-        /// Under way.
+        /// In progress.
         InProgress = 2,
-        /// Nothing came out.
+        /// No item shipped.
         Failed = 3,
-        /// Some of it came out.
+        /// Some items shipped.
         Partial = 4,
     }
 );
 
 impl PayStatus {
-    /// The state when a report does not tell: paid once there is a payment time.
+    /// Returns the default of a report that omits the state: paid if there is a payment time.
     #[must_use]
     pub const fn following(pay_end: Option<UnixMs>) -> PayStatus {
         if pay_end.is_some() { PayStatus::Paid } else { PayStatus::Unpaid }
@@ -137,20 +137,22 @@ impl PayStatus {
 }
 
 impl ShipmentStatus {
-    /// The state when a report does not tell: shipped once there is a shipment time.
+    /// Returns the default of a report that omits the state: shipped if there is a shipment time.
     #[must_use]
     pub const fn following(shipment: Option<UnixMs>) -> ShipmentStatus {
         if shipment.is_some() { ShipmentStatus::Success } else { ShipmentStatus::None }
     }
 }
 
-/// What was paid when a report does not tell: the whole once there is a payment time, else nothing.
+/// Returns the default of a report that omits the amount paid: the total if there is a payment
+/// time, else 0.
 #[must_use]
 pub const fn pay_amount_following(pay_end: Option<UnixMs>, total: Minor) -> Minor {
     if pay_end.is_some() { total } else { Minor(0) }
 }
 
-/// What was paid for a line when a report does not tell; `None` when that is beyond belief.
+/// Returns the default of a report that omits the amount paid for a line; `None` if it is larger
+/// than [`MINOR_MAX`].
 #[must_use]
 pub fn line_pay_amount_following(sale_price: Minor, count: i64) -> Option<Minor> {
     let amount = sale_price.0.checked_mul(count)?;

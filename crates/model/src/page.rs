@@ -1,6 +1,6 @@
-//! Which rows a page shows.
+//! Paging.
 
-/// A page that may be asked for: both numbers are positive.
+/// A valid request for a page: number and size are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     current: i64,
@@ -8,29 +8,30 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// The size of a page unless the request names one (PAGE-1).
+    /// Default page size (PAGE-1).
     pub const SIZE_DEFAULT: i64 = 10;
 
-    /// A page of `size` rows, the `current`-th from 1; `None` when either is not positive.
+    /// Returns the request for page `current`, counted from 1, of pages of `size` rows; `None` if
+    /// either is not positive.
     #[must_use]
     pub const fn new(current: i64, size: i64) -> Option<PageRequest> {
         if current >= 1 && size >= 1 { Some(PageRequest { current, size }) } else { None }
     }
 
-    /// The page's number, from 1.
+    /// Returns the page number, from 1.
     #[must_use]
     pub const fn current(self) -> i64 {
         self.current
     }
 
-    /// How many rows a page has at most.
+    /// Returns the largest number of rows of the page.
     #[must_use]
     pub const fn size(self) -> i64 {
         self.size
     }
 
-    /// How many rows stand before the page. Held so far below the largest number that a statement
-    /// can add to it; no device has so many orders.
+    /// Returns the number of rows before the page. It is capped at 2^53, so that statements can add
+    /// to it; no device has as many orders.
     #[must_use]
     pub const fn skip(self) -> i64 {
         const FAR: i64 = 1 << 53;

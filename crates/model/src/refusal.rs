@@ -1,6 +1,7 @@
 //! Every way in which a request can be refused, with the rule in `docs/interface.md`.
 
-/// A refusal. The server says it in the caller's language; see its `locale` for the words.
+/// The refusal of a request. The server's `locale` module has its text in each language. Rejected
+/// input lines are not refusals: see the `ingest` code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// AUTH-9: the account has no third-party API access.
@@ -14,35 +15,35 @@ pub enum Refusal {
     OutOfScope,
     /// ORD-20: no order of the group has this trade number.
     OrderUnknown,
-    /// Fields are missing or wrong: all of them at once, in the order of the fields.
+    /// Fields are missing or invalid; all violations, in the order of the fields.
     Invalid(Vec<Violation>),
     /// AUTH-8: login name or password wrong, or account disabled.
     Credentials,
     /// LIM-7: too many failed logins; the password was not compared.
     TooManyFailures {
-        /// When another attempt may be made.
+        /// Seconds until another attempt may be made.
         retry_after_s: u32,
     },
     /// AUTH-15: no token on an authentication path.
     TokenMissing,
     /// AUTH-16: any other fault of the token.
     TokenInvalid,
-    /// The body could not be read; the text says what is wrong and where, and no internals.
+    /// The body could not be parsed; the text names the error and its position, without internals.
     Unreadable(String),
     /// There is no such path, or the method is not POST.
     NotFound,
 }
 
-/// One thing that is wrong with one field.
+/// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The name of the field or query key.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The fault of its value.
     pub fault: Fault,
 }
 
-/// What can be wrong with a field.
+/// The fault of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Required, but missing, null or blank.
@@ -57,7 +58,7 @@ pub enum Fault {
     NotZeroOrOne,
     /// Not a positive integer in ASCII digits.
     NotPositive,
-    /// Over the largest page size, which is told.
+    /// Over the largest page size, which is this.
     OverMaximum(i64),
     /// Given more than once in the query string.
     Repeated,
@@ -67,8 +68,8 @@ pub enum Fault {
     NoTradeNumber,
     /// Not a list of strings.
     NotTexts,
-    /// More entries than are taken, which is told.
+    /// More entries than the maximum, which is this.
     TooMany(usize),
-    /// A range of more days than are summed, which is told.
+    /// A range of more days than the maximum, which is this.
     RangeTooLong(i64),
 }

@@ -8,7 +8,7 @@ use crate::money::{Currency, Minor, MoneyFault};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
 
-/// When an order became a sale; `None` while it is none.
+/// Returns the time at which an order became a sale; `None` if it is not one.
 #[must_use]
 pub fn sale_at(pay_end: Option<UnixMs>, pay_status: PayStatus) -> Option<UnixMs> {
     match pay_status {
@@ -17,38 +17,38 @@ pub fn sale_at(pay_end: Option<UnixMs>, pay_status: PayStatus) -> Option<UnixMs>
     }
 }
 
-/// A sale, as far as it is counted.
+/// The figures of a sale that are counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sale {
-    /// When it was paid.
+    /// Time of the payment.
     pub at: UnixMs,
-    /// Of its amounts.
+    /// Currency of its amounts.
     pub currency: Currency,
-    /// What was paid, refunded or not.
+    /// Amount paid, before refunds.
     pub amount: Minor,
-    /// What was given back.
+    /// Amount refunded.
     pub refund: Minor,
-    /// Decides the shipment success rate.
+    /// Shipment state, for the success rate.
     pub shipment: ShipmentStatus,
-    /// What was sold, a line each.
+    /// Products sold, by line.
     pub goods: Vec<Sold>,
 }
 
-/// One line of a sale, as far as it is counted.
+/// The figures of a line that are counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sold {
-    /// The product.
+    /// Product.
     pub goods_id: String,
-    /// How many.
+    /// Number of items.
     pub items: i64,
-    /// What was paid for the line.
+    /// Amount paid for the line.
     pub amount: Minor,
-    /// The name it came with.
+    /// Product name in the order.
     pub name: Option<String>,
 }
 
 impl Sale {
-    /// The sale that an order is, if it is one.
+    /// Returns the sale of an order; `None` if the order is not a sale.
     #[must_use]
     pub fn of(order: &Order) -> Option<Sale> {
         Some(Sale {
@@ -61,7 +61,7 @@ impl Sale {
         })
     }
 
-    /// What it adds to the sums of its day.
+    /// Returns the sale's contribution to the sums of its day.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let failed = matches!(self.shipment, ShipmentStatus::Failed | ShipmentStatus::Partial);
@@ -87,16 +87,16 @@ impl Sold {
     }
 }
 
-/// Sales of one currency together; amounts in its minor units. A difference when below zero.
+/// Sums over sales in one currency, or differences of such sums. Amounts are in minor units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many.
+    /// Number of sales.
     pub orders: i64,
-    /// Items of all their lines.
+    /// Number of items of all lines.
     pub items: i64,
-    /// What was paid.
+    /// Amount paid.
     pub amount: i64,
-    /// What was given back.
+    /// Amount refunded.
     pub refund: i64,
     /// Orders that were shipped.
     pub shipped: i64,
@@ -105,7 +105,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds `other` so many times: 1, or -1 to take it away.
+    /// Adds `times` times `other`: 1 to add it, -1 to subtract it.
     pub fn add(&mut self, other: Totals, times: i64) {
         self.orders += times * other.orders;
         self.items += times * other.items;
@@ -115,48 +115,48 @@ impl Totals {
         self.failed += times * other.failed;
     }
 
-    /// Whether there is nothing to count.
+    /// Whether all sums are zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Totals::default()
     }
 }
 
-/// Decimals of a rate that are kept.
+/// Number of stored decimals of a rate.
 const RATE_DECIMALS: usize = 12;
-/// The largest rate that is believed: no currency's unit is worth so many dollars.
+/// Largest accepted rate: a million dollars for a unit.
 const RATE_MAX: i64 = 1_000_000 * 10_i64.pow(12);
-/// Decimals of a currency at most, and so of what is added up beyond those of its rate.
+/// Largest number of decimals of a currency; products with a rate have as many more.
 const EXPONENT_MAX: u32 = 4;
-/// Parts of a dollar that are added up: 16 decimals, of which none is lost before the end.
+/// Parts of a dollar in sums: 16 decimals, so that sums are exact.
 const USD_PARTS: i128 = 10_i128.pow(12 + EXPONENT_MAX);
 
-/// What one unit of a currency is worth in US dollars, in millionths of a millionth.
+/// US dollars for a unit of a currency, in units of 10^-12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(i64);
 
-/// Why a text is no rate.
+/// Why a text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateFault {
     /// Not a plain decimal number above zero.
-    #[error("{0:?} is no decimal number above zero")]
+    #[error("{0:?} is not a decimal number above zero")]
     NotADecimal(String),
-    /// More decimals than are kept.
+    /// More than [`RATE_DECIMALS`] decimals.
     #[error("{0:?} has more than {RATE_DECIMALS} decimals")]
     TooFine(String),
-    /// Over what is believed.
+    /// More than [`RATE_MAX`].
     #[error("{0:?} is more than a million dollars for one unit")]
     TooLarge(String),
 }
 
 impl Rate {
-    /// A dollar's own.
+    /// The rate of the US dollar.
     pub const ONE: Rate = Rate(10_i64.pow(12));
 
-    /// Reads a decimal number such as `1.0837`, without ever rounding.
+    /// Parses a decimal number such as `1.0837`. Never rounds.
     ///
     /// # Errors
-    /// No plain decimal number above zero, too many decimals, or too large.
+    /// Not a decimal number above zero, too many decimals, or too large.
     pub fn parse(text: &str) -> Result<Rate, RateFault> {
         let not_a_decimal = || RateFault::NotADecimal(text.to_owned());
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -174,30 +174,30 @@ impl Rate {
         if parts == 0 { Err(not_a_decimal()) } else { Ok(Rate(parts)) }
     }
 
-    /// The rate of a number as it is kept; `None` for one that [`Rate::parts`] never gave.
+    /// Returns the rate of a stored number; `None` if [`Rate::parts`] cannot have returned it.
     #[must_use]
     pub fn from_parts(parts: i64) -> Option<Rate> {
         (1..=RATE_MAX).contains(&parts).then_some(Rate(parts))
     }
 
-    /// The number to keep: millionths of a millionth of a dollar.
+    /// Returns the number to store: units of 10^-12 dollars.
     #[must_use]
     pub const fn parts(self) -> i64 {
         self.0
     }
 }
 
-/// Dated rates: the latest on or before a day counts.
+/// Dated rates; on each day the latest one applies.
 #[derive(Clone, Debug, Default)]
 pub struct Rates(HashMap<&'static str, Vec<(Day, Rate)>>);
 
 impl Rates {
-    /// Adds a rate. Those of one currency come by day.
+    /// Adds a rate. The rates of a currency must be added by day.
     pub fn add(&mut self, currency: Currency, day: Day, rate: Rate) {
         self.0.entry(currency.code()).or_default().push((day, rate));
     }
 
-    /// The rate of a currency on a day, if there is one.
+    /// Returns the rate of a currency on a day.
     #[must_use]
     pub fn on(&self, currency: Currency, day: Day) -> Option<Rate> {
         if currency == Currency::USD {
@@ -209,15 +209,15 @@ impl Rates {
     }
 }
 
-/// US dollars, exact while they are added up.
+/// An amount in US dollars, in units of 10^-16, so that sums are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usd(i128);
 
 impl Usd {
-    /// What an amount of a currency is worth.
+    /// Converts an amount.
     ///
     /// # Errors
-    /// More than can be counted.
+    /// The sum is too large.
     pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Result<Usd, MoneyFault> {
         let shift = 10_i128.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
         let worth = i128::from(amount.0).checked_mul(i128::from(rate.0));
@@ -225,20 +225,19 @@ impl Usd {
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }
 
-    /// Both together.
+    /// Returns the sum, saturating.
     #[must_use]
     pub fn plus(self, other: Usd) -> Usd {
         Usd(self.0.saturating_add(other.0))
     }
 
-    /// Whole cents, rounded half-even: the one rounding that there is.
+    /// Returns the amount in cents, rounded half-even. Sums are rounded only here.
     #[must_use]
     pub fn cents(self) -> i64 {
         half_even(self.0, USD_PARTS / 100)
     }
 
-    /// The share of each of `count`, in cents, rounded half-even from the exact sum; nothing for
-    /// none.
+    /// Returns the amount divided by `count`, in cents, rounded half-even; 0 if `count` is 0.
     #[must_use]
     pub fn cents_each(self, count: i64) -> i64 {
         let parts = (USD_PARTS / 100).checked_mul(i128::from(count)).filter(|parts| *parts > 0);
@@ -246,16 +245,16 @@ impl Usd {
     }
 }
 
-/// `part` of `whole` in tenths of a percent, rounded half-even; nothing of nothing.
+/// Returns `part / whole` in tenths of a percent, rounded half-even; 0 if `whole` is 0.
 #[must_use]
 pub fn permille(part: i64, whole: i64) -> i64 {
     if whole > 0 { half_even(i128::from(part) * 1_000, i128::from(whole)) } else { 0 }
 }
 
-/// The nearest whole number of `parts`; half way, the even one.
+/// Returns `value / parts`, rounded to the nearest integer, halves to the even one.
 fn half_even(value: i128, parts: i128) -> i64 {
     let (whole, rest) = (value.div_euclid(parts), value.rem_euclid(parts));
-    // Never twice the rest: it might not fit.
+    // Doubling the remainder could overflow.
     let up = match rest.cmp(&(parts - rest)) {
         std::cmp::Ordering::Less => false,
         std::cmp::Ordering::Greater => true,
@@ -264,20 +263,20 @@ fn half_even(value: i128, parts: i128) -> i64 {
     i64::try_from(whole + i128::from(up)).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Sales of all currencies together, in dollars as far as there are rates.
+/// Sums over sales in all currencies, in dollars where there are rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turnover {
-    /// Every sale.
+    /// Number of sales.
     pub orders: i64,
-    /// Items of every sale.
+    /// Number of items of all sales.
     pub items: i64,
-    /// What was paid in the sales that have a rate.
+    /// Amount paid, of sales with a rate.
     pub amount: Usd,
-    /// What was given back of them.
+    /// Amount refunded, of sales with a rate.
     pub refund: Usd,
-    /// Sales without a rate, which are in no sum of dollars (DASH-12).
+    /// Number of sales without a rate, which no sum of dollars includes (DASH-12).
     pub unconverted_orders: i64,
-    /// Items of the sales that have a rate.
+    /// Number of items of sales with a rate.
     pub converted_items: i64,
     /// Orders that were shipped.
     pub shipped: i64,
@@ -289,7 +288,7 @@ impl Turnover {
     /// Adds the sales of a day in one currency.
     ///
     /// # Errors
-    /// More than can be counted.
+    /// The sum is too large.
     pub fn add(
         &mut self,
         rates: &Rates,
@@ -324,7 +323,7 @@ impl Turnover {
         self.failed += other.failed;
     }
 
-    /// What an order that has a rate came to on average, in cents.
+    /// Returns the average amount of an order with a rate, in cents.
     #[must_use]
     pub fn average_order_cents(&self) -> i64 {
         self.amount.cents_each(self.orders - self.unconverted_orders)

@@ -1,19 +1,19 @@
-//! What a request may see.
+//! The permission scope of a request.
 
 use crate::ids::{AccountNo, GroupNo};
 use crate::session::Session;
 
-/// Whether a group may be looked into: it is active and assigned to the account.
+/// Whether an account may access a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupStanding {
+pub enum GroupAccess {
     /// Active, and assigned to the account.
     Open,
     /// Unknown, deactivated, or not (any more) assigned to the account.
     Closed,
 }
 
-/// The one group that a request may see, proven by a live session. Every scoped query asks for a
-/// scope, and there is no way to make one without a [`Session`].
+/// The group that a request may see. Every scoped query requires a scope, and only a [`Session`]
+/// yields one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     account: AccountNo,
@@ -21,26 +21,27 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The selected group of a live session, unless it has been closed meanwhile.
+    /// Returns the scope of a session's selected group, unless the group has been closed.
     #[must_use]
-    pub fn selected(session: &Session, standing: GroupStanding) -> Option<Scope> {
+    pub fn selected(session: &Session, access: GroupAccess) -> Option<Scope> {
         let scope = Scope { account: session.account(), group: session.selected_group() };
-        (standing == GroupStanding::Open).then_some(scope)
+        (access == GroupAccess::Open).then_some(scope)
     }
 
-    /// The same account's view of another of its groups, for a `groupId` filter. Does not switch.
+    /// Returns the scope of another group of the account, for a `groupId` filter. The session's
+    /// selected group stays the same.
     #[must_use]
-    pub fn narrowed(self, group: GroupNo, standing: GroupStanding) -> Option<Scope> {
-        (standing == GroupStanding::Open).then_some(Scope { group, ..self })
+    pub fn narrowed(self, group: GroupNo, access: GroupAccess) -> Option<Scope> {
+        (access == GroupAccess::Open).then_some(Scope { group, ..self })
     }
 
-    /// Whose scope it is.
+    /// Returns the account.
     #[must_use]
     pub fn account(self) -> AccountNo {
         self.account
     }
 
-    /// The group whose devices and orders may be seen.
+    /// Returns the group whose devices and orders are visible.
     #[must_use]
     pub fn group(self) -> GroupNo {
         self.group

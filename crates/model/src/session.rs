@@ -1,5 +1,5 @@
-//! The session promise: one row per account is the session. Once the answer to a login, switch or
-//! log out is sent, no request that starts later is accepted with an older token.
+//! Sessions and their tokens. Each account has at most one session, which is a row in the store.
+//! Once a login, a switch or a logout is answered, requests with an older token are refused.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use crate::time::UnixMs;
 pub const TOKEN_RANDOM_BYTES: usize = 32;
 const TOKEN_BYTES: usize = 8 + 8 + TOKEN_RANDOM_BYTES;
 
-/// An access token as it travels: base64url of the account's and the group's number, which are
-/// hints that the session row confirms or not, and of 256 random bits.
+/// An access token in clear: the numbers of account and group, and 256 random bits, in base64url.
+/// The numbers are hints, which the session row must confirm.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -26,7 +26,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Makes the token of a new session.
+    /// Returns the token of a new session.
     #[must_use]
     pub fn mint(account: AccountNo, group: GroupNo, random: [u8; TOKEN_RANDOM_BYTES]) -> Token {
         let mut bytes = [0; TOKEN_BYTES];
@@ -36,20 +36,20 @@ impl Token {
         Token(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The text for the integrator, and for nobody else.
+    /// Returns the token in clear, for the response to its owner.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
+    /// Returns the digest to store.
     #[must_use]
     pub fn digest(&self) -> TokenDigest {
         TokenDigest::of(self.0.as_bytes())
     }
 }
 
-/// The digest of a token's exact characters; only this is kept.
+/// The SHA-256 digest of a token; only the digest is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenDigest(String);
 
@@ -58,14 +58,14 @@ impl TokenDigest {
         TokenDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
     }
 
-    /// The digest as a store keeps it.
+    /// Returns the digest as it is stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A token that a request brought: well formed, and not yet believed.
+/// A well-formed token of a request, which is not verified yet.
 #[derive(Clone, Debug)]
 pub struct PresentedToken {
     account_hint: AccountNo,
@@ -74,7 +74,7 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
-    /// Reads a header's exact value; `None` when no session can have such a token.
+    /// Parses a header's exact value; `None` if it is not a token.
     #[must_use]
     pub fn read(header: &[u8]) -> Option<PresentedToken> {
         let bytes = URL_SAFE_NO_PAD.decode(header).ok()?;
@@ -88,39 +88,40 @@ impl PresentedToken {
         })
     }
 
-    /// Whose session row to look at.
+    /// Returns the account whose session row may match.
     #[must_use]
     pub fn account_hint(&self) -> AccountNo {
         self.account_hint
     }
 
-    /// Which group to look at meanwhile: the one that the session selected when the token was made.
+    /// Returns the group that the session selected when the token was created. Statements of the
+    /// same batch use it before the session row is known.
     #[must_use]
     pub fn group_hint(&self) -> GroupNo {
         self.group_hint
     }
 
-    /// The digest to compare with the row's.
+    /// Returns the digest to compare with the row's.
     #[must_use]
     pub fn digest(&self) -> &TokenDigest {
         &self.digest
     }
 }
 
-/// An account's session as it is kept.
+/// A stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Whose session it is.
+    /// Account.
     pub account: AccountNo,
-    /// The selected group.
+    /// Selected group.
     pub group: GroupNo,
-    /// The digest of the one token that stands.
+    /// Digest of the valid token.
     pub token_digest: String,
-    /// When it ends.
+    /// Time at which it expires.
     pub expires_at: UnixMs,
 }
 
-/// A live session: only [`Session::prove`] makes one, from a row that the presented token matches.
+/// A live session, verified by [`Session::prove`].
 #[derive(Clone, Debug)]
 pub struct Session {
     account: AccountNo,
@@ -128,8 +129,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// The one rule that says whether a token is good: its account's row carries its digest and has
-    /// not run out. Otherwise `None`, which is answered -4.
+    /// Verifies a token: the row of its account must have its digest and must not have expired.
+    /// `None` is answered with -4 (AUTH-16).
     #[must_use]
     pub fn prove(
         presented: &PresentedToken,
@@ -137,19 +138,19 @@ impl Session {
         now: UnixMs,
     ) -> Option<Session> {
         let row = row?;
-        let stands = row.account == presented.account_hint
+        let is_valid = row.account == presented.account_hint
             && row.token_digest == presented.digest.as_str()
             && now < row.expires_at;
-        stands.then_some(Session { account: row.account, group: row.group })
+        is_valid.then_some(Session { account: row.account, group: row.group })
     }
 
-    /// Whose session it is.
+    /// Returns the account.
     #[must_use]
     pub fn account(&self) -> AccountNo {
         self.account
     }
 
-    /// The selected group, which may have been closed meanwhile; [`crate::Scope`] knows.
+    /// Returns the selected group. It may have been closed since; see [`crate::Scope::selected`].
     #[must_use]
     pub fn selected_group(&self) -> GroupNo {
         self.group
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_stands_until_its_expiry_and_only_with_its_exact_characters() {
+    fn a_token_is_valid_until_its_expiry_and_only_with_its_exact_characters() {
         let presented = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
         assert!(Session::prove(&presented, Some(&row()), UnixMs(999)).is_some());
         assert!(Session::prove(&presented, Some(&row()), UnixMs(1_000)).is_none());
@@ -191,9 +192,9 @@ mod tests {
         for at in 0..text.len() {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
-            let stands = PresentedToken::read(&altered)
+            let proven = PresentedToken::read(&altered)
                 .and_then(|presented| Session::prove(&presented, Some(&row()), UnixMs(0)));
-            assert!(stands.is_none(), "character {at}");
+            assert!(proven.is_none(), "character {at}");
         }
         for wrong in [format!("Bearer {text}"), format!(" {text}"), String::new(), "é".to_owned()]
         {

@@ -1,5 +1,5 @@
-//! From where a request comes: the other end of its connection, or what a proxy that the operator
-//! trusts says of it.
+//! The source of a request: the peer of its connection, or the address that a trusted proxy
+//! reports.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -9,28 +9,27 @@ use ipnet::{IpNet, Ipv4Net};
 
 use crate::setting::{Notation, SettingValue};
 
-/// How many sources of an account are remembered, the newest.
+/// Number of known sources per account; the newest are kept.
 pub const KNOWN_SOURCES_MAX: i64 = 32;
-/// How long a source is remembered after its last login: 90 days.
+/// Time for which a source stays known after its last login: 90 days.
 pub const KNOWN_SOURCE_AGE_MS: i64 = 90 * 86_400_000;
 
-/// One IPv6 customer has at least this many leading bits in common, and the rest to choose from.
+/// Length of the prefix that identifies an IPv6 customer, who may choose the remaining bits.
 const V6_PLACE_BITS: u32 = 64;
 const MAPPED_BITS: u8 = 96;
 
-/// The address that a request comes from, whole. An IPv4 address that is mapped into IPv6 is the
-/// IPv4 address.
+/// The address that a request comes from. IPv4-mapped IPv6 addresses are converted to IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(IpAddr);
 
 impl Source {
-    /// The source at the other end of a connection.
+    /// Returns the source with this address.
     #[must_use]
     pub fn of(address: IpAddr) -> Source {
         Source(address.to_canonical())
     }
 
-    /// What limits and knowledge go by.
+    /// Returns the address or prefix that rate limits apply to.
     #[must_use]
     pub fn place(self) -> Place {
         match self.0 {
@@ -57,8 +56,8 @@ impl FromStr for Source {
     }
 }
 
-/// Where a source is, as far as limits care: an IPv4 address, or the /64 of an IPv6 address, of
-/// which one caller has all.
+/// The unit of rate limiting by source: an IPv4 address, or the /64 prefix of an IPv6 address, all
+/// of which belongs to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(IpAddr);
 
@@ -71,27 +70,29 @@ impl fmt::Display for Place {
     }
 }
 
-/// The proxies whose `X-Forwarded-For` counts; none unless the operator names some.
+/// The proxies whose `X-Forwarded-For` header is trusted; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Takes addresses and CIDR ranges.
+    /// Parses addresses and CIDR ranges.
     ///
     /// # Errors
-    /// The first text that is neither.
+    /// A message that names the first text that is neither.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<TrustedProxies, String> {
         let ranges = texts.into_iter().map(|text| {
             let text = text.trim();
-            range(text).ok_or_else(|| format!("{text:?} is no address and no CIDR range"))
+            range(text).ok_or_else(|| format!("{text:?} is not an address or a CIDR range"))
         });
         ranges.collect::<Result<_, _>>().map(TrustedProxies)
     }
 
-    /// The source of a request that came from `peer` with these `X-Forwarded-For` values, in the
-    /// order of the headers. Read from the right, for each proxy adds whom it heard: the first that
-    /// is not trusted is the source. What is malformed ends the walk at the last good one, for
-    /// nobody vouches for what stands further left.
+    /// Returns the source of a request from `peer` with these `X-Forwarded-For` values, in the
+    /// order of the headers.
+    ///
+    /// Each proxy appends the address of its client, so the values are read from the right: the
+    /// first address that is not trusted is the source. At a malformed entry the last valid address
+    /// is the source, since no trusted proxy confirms the entries before it.
     #[must_use]
     pub fn source<'a>(
         &self,
@@ -104,8 +105,8 @@ impl TrustedProxies {
             if !self.trusts(source) {
                 break;
             }
-            let Some(said) = address(entry) else { break };
-            source = Source::of(said);
+            let Some(client) = address(entry) else { break };
+            source = Source::of(client);
         }
         source
     }
@@ -132,7 +133,7 @@ impl SettingValue for TrustedProxies {
 
 fn range(text: &str) -> Option<IpNet> {
     let given: IpNet = text.parse().ok().or_else(|| text.parse().ok().map(IpAddr::into))?;
-    // Sources are told as IPv4 wherever they can be, and so are ranges.
+    // Mapped ranges become IPv4 ranges, like the sources that they are compared with.
     match given {
         IpNet::V6(six) => match six.network().to_ipv4_mapped() {
             Some(four) if six.prefix_len() >= MAPPED_BITS => {
@@ -144,7 +145,7 @@ fn range(text: &str) -> Option<IpNet> {
     }
 }
 
-/// An entry of the header: an address, in brackets or not, with a port or not.
+/// Parses an entry of the header: an address, with or without brackets and port.
 fn address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?.trim_matches([' ', '\t']);
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -166,9 +167,9 @@ mod tests {
             ("2001:db8:1:2::", "2001:db8:1:2::", "2001:db8:1:2::/64"),
             ("::1", "::1", "::/64"),
         ] {
-            let told: Source = address.parse().expect("an address");
+            let parsed: Source = address.parse().expect("an address");
             assert_eq!(
-                (told.to_string().as_str(), told.place().to_string().as_str()),
+                (parsed.to_string().as_str(), parsed.place().to_string().as_str()),
                 (source, place)
             );
         }
@@ -208,13 +209,13 @@ mod tests {
             let texts = trusted.split(',').filter(|text| !text.is_empty());
             let proxies = TrustedProxies::parse(texts).expect("ranges");
             let values = forwarded.iter().map(|value| value.as_bytes());
-            let told = proxies.source(peer.parse().expect("an address"), values);
-            assert_eq!(told.to_string(), source, "{trusted} {peer} {forwarded:?}");
+            let found = proxies.source(peer.parse().expect("an address"), values);
+            assert_eq!(found.to_string(), source, "{trusted} {peer} {forwarded:?}");
         }
     }
 
     #[test]
-    fn what_is_no_address_is_named() {
+    fn an_invalid_address_is_named() {
         for wrong in ["proxy", "10.0.0.0/33", "", "10.0.0.1:80"] {
             let fault = TrustedProxies::parse([" 10.0.0.1", wrong]).expect_err("no range");
             assert!(fault.contains(&format!("{wrong:?}")), "{fault}");

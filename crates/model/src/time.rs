@@ -1,5 +1,5 @@
-//! Times are Unix milliseconds. The platform has one time zone, in which date strings without
-//! offset (FMT-2) are read and written.
+//! Times and time zones. Times are Unix milliseconds; date strings without an offset (FMT-2) are in
+//! the platform's time zone.
 
 use std::fmt;
 
@@ -12,33 +12,33 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 pub struct UnixMs(pub i64);
 
 impl UnixMs {
-    /// Earlier than anything that can be told: in the year 5.
+    /// Earliest supported time, in the year 5.
     pub const MIN: UnixMs = UnixMs(-62_000_000_000_000);
 
-    /// Later than anything that can be told: the end of 9999.
+    /// Latest supported time, the end of 9999.
     pub const MAX: UnixMs = UnixMs(253_402_300_799_999);
 
-    /// This time and `ms` milliseconds; stays within `i64`.
+    /// Returns this time plus `ms` milliseconds, saturating.
     #[must_use]
     pub const fn plus_ms(self, ms: i64) -> UnixMs {
         UnixMs(self.0.saturating_add(ms))
     }
 }
 
-/// Why a text is no time.
+/// Why a text is not a time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeFault {
     /// Neither RFC 3339 with an offset nor the form of FMT-2.
-    #[error("{0:?} is no time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
+    #[error("{0:?} is not a time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
     NotATime(String, String),
-    /// The form is right but there is no such day or hour.
+    /// Well-formed, but the day or hour does not exist.
     #[error("{0:?} does not exist in the calendar")]
     Impossible(String),
-    /// The clock of the zone was set forward over it.
-    #[error("{0} was skipped by the clock of {1}; give an offset")]
+    /// A local time that the zone skips when clocks are set forward.
+    #[error("{0} was skipped when clocks of {1} were set forward; give an offset")]
     Skipped(String, String),
-    /// The clock of the zone showed it twice.
-    #[error("{0} happened twice by the clock of {1}; give an offset")]
+    /// A local time that occurs twice when clocks are set back.
+    #[error("{0} occurred twice when clocks of {1} were set back; give an offset")]
     Ambiguous(String, String),
     /// Before 1970 or after 9999.
     #[error("{0:?} is outside the years 1970 to 9999")]
@@ -65,22 +65,22 @@ impl fmt::Display for Zone {
 }
 
 impl Zone {
-    /// The zone when nobody names one.
+    /// Returns the default zone.
     #[must_use]
     pub fn utc() -> Zone {
         Zone { name: "UTC".to_owned(), zone: TimeZone::UTC }
     }
 
-    /// The zone of an IANA name such as `Europe/Paris`.
+    /// Returns the zone with an IANA name such as `Europe/Paris`.
     ///
     /// # Errors
-    /// A sentence that names the text, when no such zone is known.
+    /// A message that names the text, if there is no such zone.
     pub fn named(name: &str) -> Result<Zone, String> {
         if name.eq_ignore_ascii_case("UTC") {
             return Ok(Zone::utc());
         }
         let unknown =
-            || format!("{name:?} is no time zone; give an IANA name such as Europe/Paris");
+            || format!("{name:?} is not a time zone; give an IANA name such as Europe/Paris");
         let zone = jiff::tz::db().get(name).map_err(|_| unknown())?;
         let name = zone.iana_name().ok_or_else(unknown)?.to_owned();
         Ok(Zone { name, zone })
@@ -90,7 +90,7 @@ impl Zone {
         self.name == "UTC"
     }
 
-    /// The IANA name.
+    /// Returns the IANA name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -111,8 +111,7 @@ impl Zone {
         )
     }
 
-    /// The civil time that clocks of the zone show at `at`; of the first or the last instant that
-    /// the calendar knows, when `at` is beyond it.
+    /// Returns the local time at `at`, clamped to the range of the calendar.
     #[must_use]
     pub fn civil(&self, at: UnixMs) -> DateTime {
         let known = at.0.max(UnixMs::MIN.0);
@@ -120,20 +119,21 @@ impl Zone {
         self.zone.to_datetime(at)
     }
 
-    /// The first instant at which clocks of the zone show `date`, or a later one if they never do.
+    /// Returns the first instant with this local date; the end of the gap if the zone skips it.
     pub(crate) fn first_instant(&self, date: Date) -> UnixMs {
         let midnight = self.zone.to_ambiguous_zoned(date.to_datetime(Time::midnight()));
-        // Skipped: what comes after the gap. Twice: the first.
+        // A skipped midnight becomes the time after the gap; of two midnights, the first is used.
         let first = midnight.compatible().map(|zoned| zoned.timestamp().as_millisecond());
         UnixMs(first.unwrap_or(UnixMs::MAX.0))
     }
 
-    /// Reads RFC 3339 with an offset, or the form of FMT-2 in this zone.
+    /// Parses RFC 3339 with an offset, or the form of FMT-2 in this zone.
     ///
-    /// # Errors The fault of the text.
+    /// # Errors
+    /// The fault of the text.
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match shape(text) {
-            // The calendar would take it for second 59; which leap second is meant, no clock says.
+            // The calendar would read second 60 as 59.
             Some(Shape::Local) if text.ends_with(":60") => {
                 Err(TimeFault::Impossible(text.to_owned()))
             }
@@ -151,10 +151,11 @@ impl Zone {
         }
     }
 
-    /// Reads the form of FMT-2, and takes the first of two instants at which clocks show it: for
-    /// text that this program wrote, which has no offset.
+    /// Parses the form of FMT-2. An ambiguous local time is the first of its two instants: the
+    /// program's own output has no offset.
     ///
-    /// # Errors The fault of the text.
+    /// # Errors
+    /// The fault of the text.
     pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match self.parse(text) {
             Err(TimeFault::Ambiguous(..)) => {}
@@ -166,10 +167,10 @@ impl Zone {
         in_range(first.timestamp(), text)
     }
 
-    /// Reads what [`Zone::parse`] does, or a date, which means its midnight in this zone.
+    /// Parses the forms of [`Zone::parse`], or a date, which means its midnight in this zone.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The fault of the text.
     pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeFault> {
         if text.len() == 10 && matches_digits(text.as_bytes(), b"dddd-dd-dd") {
             self.parse(&format!("{text} 00:00:00"))
@@ -178,10 +179,10 @@ impl Zone {
         }
     }
 
-    /// The one instant at which clocks of this zone show `civil`.
+    /// Returns the instant of a local time.
     ///
     /// # Errors
-    /// A time that was skipped, or that happened twice, is nobody's to guess.
+    /// The zone skips the local time, or it occurs twice.
     pub fn resolve(&self, civil: DateTime) -> Result<UnixMs, TimeFault> {
         let text = || civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
         let ambiguous = self.zone.to_ambiguous_zoned(civil);
@@ -200,7 +201,7 @@ impl Zone {
 }
 
 fn in_range(at: Timestamp, text: &str) -> Result<UnixMs, TimeFault> {
-    // Rounds towards the past, so that a fraction never moves an order into the next second.
+    // Rounding down keeps an order in its second.
     let ms = at.as_nanosecond().div_euclid(1_000_000);
     match i64::try_from(ms) {
         Ok(ms) if (0..=UnixMs::MAX.0).contains(&ms) => Ok(UnixMs(ms)),
@@ -213,7 +214,7 @@ enum Shape {
     Offset,
 }
 
-/// Tells the two forms apart by their characters alone; the calendar judges afterwards.
+/// Returns which of the two forms a text has, without checking it against the calendar.
 fn shape(text: &str) -> Option<Shape> {
     let bytes = text.as_bytes();
     let (head, tail) = bytes.split_at_checked(19)?;
@@ -289,12 +290,14 @@ mod tests {
         let skipped = zone.parse("2022-03-27 02:30:00").expect_err("skipped").to_string();
         assert_eq!(
             skipped,
-            "2022-03-27 02:30:00 was skipped by the clock of Europe/Paris; give an offset"
+            "2022-03-27 02:30:00 was skipped when clocks of Europe/Paris were set forward; \
+             give an offset"
         );
         let twice = zone.parse("2022-10-30 02:30:00").expect_err("twice").to_string();
         assert_eq!(
             twice,
-            "2022-10-30 02:30:00 happened twice by the clock of Europe/Paris; give an offset"
+            "2022-10-30 02:30:00 occurred twice when clocks of Europe/Paris were set back; \
+             give an offset"
         );
         let first = zone.parse("2022-10-30T02:30:00+02:00");
         assert_eq!(zone.parse_first("2022-10-30 02:30:00"), first);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::RwLock;
 
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
-use kiosque_model::scope::GroupStanding;
+use kiosque_model::scope::GroupAccess;
 use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Refusal, Scope, Session, UnixMs};
 
 use crate::db::{Ask, Batch, Due, Length};
@@ -90,7 +90,7 @@ struct Asked<Q> {
 
 /// What is known so far.
 struct Found<F> {
-    session: Option<(Session, GroupStanding)>,
+    session: Option<(Session, GroupAccess)>,
     /// The number of the group that was asked for, if it is an open one of the account.
     open_group: Option<GroupNo>,
     found: F,
@@ -183,7 +183,7 @@ impl Store {
             let wanted = wanted.as_ref().map_err(|_| Refusal::OutOfScope)?;
             let open = found.open_group.ok_or(Refusal::OutOfScope)?;
             if open == group {
-                let narrowed = scope.narrowed(open, GroupStanding::Open);
+                let narrowed = scope.narrowed(open, GroupAccess::Open);
                 return question.answer(found.found, narrowed.ok_or(Refusal::OutOfScope)?);
             }
             // The id has been given to another group meanwhile.

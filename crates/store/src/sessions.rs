@@ -1,7 +1,7 @@
 //! Sessions: one row per account. See `kiosque_model::session` for the promise that this keeps.
 
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::scope::GroupStanding;
+use kiosque_model::scope::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
     AccountNo, GroupId, GroupNo, Origin, PresentedToken, Refusal, Session, SessionRow, Token,
@@ -65,7 +65,7 @@ struct Proof {
 }
 
 impl Batch for Proof {
-    type Found = Option<(Session, GroupStanding)>;
+    type Found = Option<(Session, GroupAccess)>;
 
     fn asks(&self) -> Vec<Ask<'_>> {
         vec![ask(self.account)]
@@ -96,14 +96,14 @@ pub(crate) fn proven(
     row: &Row<'_>,
     presented: &PresentedToken,
     now: UnixMs,
-) -> Result<Option<(Session, GroupStanding)>, Error> {
+) -> Result<Option<(Session, GroupAccess)>, Error> {
     let kept = SessionRow {
         account: AccountNo(row.int(0)?),
         group: GroupNo(row.int(1)?),
         token_digest: row.text(2)?.to_owned(),
         expires_at: UnixMs(row.int(3)?),
     };
-    let standing = if row.flag(4)? { GroupStanding::Open } else { GroupStanding::Closed };
+    let standing = if row.flag(4)? { GroupAccess::Open } else { GroupAccess::Closed };
     Ok(Session::prove(presented, Some(&kept), now).map(|session| (session, standing)))
 }
 

@@ -78,8 +78,8 @@ const FAULTY: &[(&str, &str, &str)] = &[
     ("\"deviceCode\":\"D1\",", "", "deviceCode: is missing"),
     ("D1", "D9", "deviceCode: no device D9 is known"),
     ("D1", "D1\\u0000", "deviceCode: must not contain a NUL character"),
-    ("EUR", "ZZZ", "currency: ZZZ is no ISO 4217 code"),
-    ("EUR", "eur", "currency: eur is no ISO 4217 code"),
+    ("EUR", "ZZZ", "currency: ZZZ is not an ISO 4217 code"),
+    ("EUR", "eur", "currency: eur is not an ISO 4217 code"),
     ("EUR", "XAU", "currency: XAU has no minor unit"),
     (
         "2026-01-02 03:04:05",
@@ -89,19 +89,19 @@ const FAULTY: &[(&str, &str, &str)] = &[
     (
         "2026-01-02 03:04:05",
         "2026-10-25 02:30:00",
-        "tradeStartTime: 2026-10-25 02:30:00 happened twice by the clock of Europe/Paris; \
-         give an offset",
+        "tradeStartTime: 2026-10-25 02:30:00 occurred twice when clocks of Europe/Paris were set \
+         back; give an offset",
     ),
     (
         "2026-01-02 03:04:05",
         "2026-03-29 02:30:00",
-        "tradeStartTime: 2026-03-29 02:30:00 was skipped by the clock of Europe/Paris; \
-         give an offset",
+        "tradeStartTime: 2026-03-29 02:30:00 was skipped when clocks of Europe/Paris were set \
+         forward; give an offset",
     ),
     (
         "2026-01-02 03:04:05",
         "2026-01-02T03:04:05",
-        "tradeStartTime: \"2026-01-02T03:04:05\" is no time; give RFC 3339 with an offset, \
+        "tradeStartTime: \"2026-01-02T03:04:05\" is not a time; give RFC 3339 with an offset, \
          or yyyy-MM-dd HH:mm:ss in Europe/Paris",
     ),
     (

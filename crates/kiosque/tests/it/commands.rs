@@ -68,7 +68,7 @@ fn apply_names_every_fault_and_applies_nothing() {
     assert_eq!(
         ran.stderr,
         format!(
-            "{faulty}: product tea: currency: ZZZ is no ISO 4217 code\n\
+            "{faulty}: product tea: currency: ZZZ is not an ISO 4217 code\n\
              {faulty}: device D1: name: must not contain a NUL character\n\
              {faulty}: device D1: stands more than once\n\
              nothing was applied\n"
@@ -118,11 +118,11 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         ),
         (
             &["archive", "--before", "yesterday"],
-            &["kiosque: --before: \"yesterday\" is no time; give RFC 3339"],
+            &["kiosque: --before: \"yesterday\" is not a time; give RFC 3339"],
         ),
         (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30 00:00:00\" does not"]),
-        (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "happened twice"]),
-        (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is no time zone"]),
+        (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "occurred twice"]),
+        (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is not a time zone"]),
         (&["serve", "--log", "a=b=c"], &["kiosque: log: \"a=b=c\" is not a log filter"]),
         (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en and zh-CN"]),
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),

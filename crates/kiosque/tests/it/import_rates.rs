@@ -31,7 +31,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
     assert_eq!(ran.stdout, "");
     let said = format!(
         "{file}: line 4: has 4 cells, the header has 3\n\
-         {file}: line 5: currency: XX is no ISO 4217 code\nnothing was imported\n"
+         {file}: line 5: currency: XX is not an ISO 4217 code\nnothing was imported\n"
     );
     assert_eq!(ran.stderr, said);
     let file = sandbox.file("rates.csv", RATES);

@@ -63,7 +63,7 @@ fn what_cannot_be_done_with_a_key_is_told() {
     let unknown = "kiosque: there is no active key named safe\n";
     assert_eq!(complaint(&["revoke", "safe"]), unknown);
     let right = complaint(&["create", "safe", "--may", "orders,everything"]);
-    assert!(right.contains("\"everything\" is no right; orders, activity, fleet"), "{right}");
+    assert!(right.contains("\"everything\" is not a right; orders, activity, fleet"), "{right}");
     assert!(complaint(&["create", &"x".repeat(65)]).contains("longer than 64"));
     // Without data there are no keys.
     let bare = KIOSQUE.sandbox();

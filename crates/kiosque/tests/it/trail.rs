@@ -128,7 +128,7 @@ fn trusted_proxies_can_be_named_everywhere() {
     }
     let wrong = sandbox.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
     let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
-    let said = "trusted_proxies: \"proxy\" is no address and no CIDR range";
+    let said = "trusted_proxies: \"proxy\" is not an address or a CIDR range";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let wrong = sandbox.file("wrong.toml", "trusted_proxies = 10\n");
     let ran = sandbox.run(&["verify", "--config", &wrong]).failure();

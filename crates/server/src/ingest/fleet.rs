@@ -364,9 +364,9 @@ mod tests {
                 "account a: groups: g: stands more than once",
                 "account b: password_hash: is not an argon2id hash in PHC form \
                  ($argon2id$v=19$m=…,t=…,p=…$salt$hash)",
-                "product p: currency: ZZZ is no ISO 4217 code",
+                "product p: currency: ZZZ is not an ISO 4217 code",
                 "product p: default_price: -1 is not between 0 and 1000000000000 minor units",
-                "device d\0: since: \"yesterday\" is no time; give RFC 3339 with an offset, \
+                "device d\0: since: \"yesterday\" is not a time; give RFC 3339 with an offset, \
                  or yyyy-MM-dd HH:mm:ss in UTC",
                 "device d\0: aisle 1: price: -1 is not between 0 and 1000000000000 minor units",
                 "device d\0: code: must not contain a NUL character",

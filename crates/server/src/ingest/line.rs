@@ -387,7 +387,7 @@ mod tests {
             "totalAmount: invalid type: floating point `12.5`, expected a whole number \
              (amounts are whole minor units)"
         );
-        assert_eq!(with("EUR", "ZZZ"), "currency: ZZZ is no ISO 4217 code");
+        assert_eq!(with("EUR", "ZZZ"), "currency: ZZZ is not an ISO 4217 code");
         assert_eq!(
             with("2026-01-02 03:04:05", "2026-02-30 03:04:05"),
             "tradeStartTime: \"2026-02-30 03:04:05\" does not exist in the calendar"

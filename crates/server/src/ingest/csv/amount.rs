@@ -30,7 +30,7 @@ impl Numbers {
         Numbers { unit, decimal: '.', thousands: None, symbol: None }
     }
 
-    /// Reads an amount; the fault says what the text is, such as `is no decimal number`.
+    /// Reads an amount; the fault says what the text is, such as `is not a decimal number`.
     pub(super) fn amount(&self, text: &str, currency: Currency) -> Result<Minor, String> {
         match self.unit {
             Unit::Major => {
@@ -105,11 +105,11 @@ impl Numbers {
         let other = if self.decimal == ',' { '.' } else { ',' };
         if text.contains(other) && self.thousands != Some(other) {
             format!(
-                "is no decimal number; should {other:?} belong to it, set amount.decimal or \
+                "is not a decimal number; should {other:?} belong to it, set amount.decimal or \
                  amount.thousands"
             )
         } else {
-            "is no decimal number".to_owned()
+            "is not a decimal number".to_owned()
         }
     }
 }
@@ -176,9 +176,10 @@ mod tests {
         assert_eq!(fault("1.255"), "is a fraction of a minor unit of USD");
         assert_eq!(
             fault("1,50"),
-            "is no decimal number; should ',' belong to it, set amount.decimal or amount.thousands"
+            "is not a decimal number; should ',' belong to it, set amount.decimal or \
+             amount.thousands"
         );
-        assert_eq!(fault("abc"), "is no decimal number");
+        assert_eq!(fault("abc"), "is not a decimal number");
         assert_eq!(dollars.whole("1.5").expect_err("a fraction"), "is no whole number");
         assert_eq!(dollars.whole("2.0"), Ok(2));
     }

@@ -211,8 +211,8 @@ mod tests {
         }
         for (kind, text, want) in [
             (Kind::Amount, "1.255", "\"1.255\" is a fraction of a minor unit of USD"),
-            (Kind::Whole, "two", "\"two\" is no decimal number"),
-            (Kind::Currency, "ZZZ", "ZZZ is no ISO 4217 code"),
+            (Kind::Whole, "two", "\"two\" is not a decimal number"),
+            (Kind::Currency, "ZZZ", "ZZZ is not an ISO 4217 code"),
             (Kind::PayStatus, "5", "\"5\" is no state; known are unpaid, paid"),
             (Kind::ShipmentStatus, "ok", "\"ok\" is no state; known are none, success"),
         ] {

@@ -47,7 +47,7 @@ impl Moments {
         if impossible {
             return Err(TimeFault::Impossible(text.to_owned()).to_string());
         }
-        Err(format!("{text:?} is no time of the form {}", self.formats.join(" or ")))
+        Err(format!("{text:?} is not a time of the form {}", self.formats.join(" or ")))
     }
 }
 
@@ -132,11 +132,19 @@ mod tests {
     fn a_time_that_is_none_is_refused_by_name() {
         for (formats, text, want) in [
             (&["%m/%d/%Y"] as &[_], "2/30/2022", "\"2/30/2022\" does not exist in the calendar"),
-            (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is no time of the form %m/%d/%Y"),
-            (&["%Y", "%F"], "x", "\"x\" is no time of the form %Y or %F"),
+            (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is not a time of the form %m/%d/%Y"),
+            (&["%Y", "%F"], "x", "\"x\" is not a time of the form %Y or %F"),
             (&["%F %T"], "1969-01-01 00:00:00", "\"1969-01-01 00:00:00\" is outside the years"),
-            (&["%F %T"], "2022-03-27 02:30:00", "was skipped by the clock of Europe/Paris"),
-            (&["%F %T"], "2022-10-30 02:30:00", "happened twice by the clock of Europe/Paris"),
+            (
+                &["%F %T"],
+                "2022-03-27 02:30:00",
+                "was skipped when clocks of Europe/Paris were set forward",
+            ),
+            (
+                &["%F %T"],
+                "2022-10-30 02:30:00",
+                "occurred twice when clocks of Europe/Paris were set back",
+            ),
         ] {
             let fault = read(formats, text).expect_err(text);
             assert!(fault.contains(want), "{fault}");

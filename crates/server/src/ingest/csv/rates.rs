@@ -178,9 +178,9 @@ mod tests {
         let said = told(text).expect_err("faults");
         for fault in [
             "line 2: date: \"2026-02-30\" is no date; write it like 2026-03-31",
-            "line 3: currency: ZZZ is no ISO 4217 code",
+            "line 3: currency: ZZZ is not an ISO 4217 code",
             "line 4: has 4 cells, the header has 3",
-            "line 5: usd_per_unit: \"1,5\" is no decimal number above zero",
+            "line 5: usd_per_unit: \"1,5\" is not a decimal number above zero",
             "line 6: usd_per_unit: a dollar is worth 1",
             "line 8: EUR on 2026-01-31 stands on line 7, too",
             "line 9: date: \"31.01.2026\" is no date; write it like 2026-03-31",

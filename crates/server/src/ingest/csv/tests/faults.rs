@@ -26,19 +26,16 @@ fn a_bad_row_is_named_and_its_neighbours_are_kept() {
             b"1,m1,1.255,2022-01-01".as_slice(),
             "column Total: \"1.255\" is a fraction of a minor unit of USD",
         ),
-        (b"1,m1,one,2022-01-01", "column Total: \"one\" is no decimal number"),
-        (b"1,m1,1e3,2022-01-01", "column Total: \"1e3\" is no decimal number"),
+        (b"1,m1,one,2022-01-01", "column Total: \"one\" is not a decimal number"),
+        (b"1,m1,1e3,2022-01-01", "column Total: \"1e3\" is not a decimal number"),
         (b"1,m1,99999999999999,2022-01-01", "column Total: \"99999999999999\" is larger than"),
         (
             b"1,m1,1,2022-02-30",
             "column Time: \"2022-02-30 00:00:00\" does not exist in the calendar",
         ),
-        (b"1,m1,1,yesterday", "column Time: \"yesterday\" is no time; give RFC 3339"),
-        (
-            b"1,m1,1,2022-03-27 02:30:00",
-            "column Time: 2022-03-27 02:30:00 was skipped by the clock",
-        ),
-        (b"1,m1,1,2022-10-30 02:30:00", "column Time: 2022-10-30 02:30:00 happened twice by the"),
+        (b"1,m1,1,yesterday", "column Time: \"yesterday\" is not a time; give RFC 3339"),
+        (b"1,m1,1,2022-03-27 02:30:00", "column Time: 2022-03-27 02:30:00 was skipped when clocks"),
+        (b"1,m1,1,2022-10-30 02:30:00", "column Time: 2022-10-30 02:30:00 occurred twice when"),
         (b",m1,1,2022-01-01", "column Id: is empty, and gives the order no orderId"),
         (b"1,m1,1", "the row has 3 cells under 4 columns"),
         (b"1,m1,1,2022-01-01,", "the row has 5 cells under 4 columns"),
@@ -49,7 +46,10 @@ fn a_bad_row_is_named_and_its_neighbours_are_kept() {
             b"1,\"m\n1\",1",
             "the row has 3 cells under 4 columns, and runs to line 4; is a quote left",
         ),
-        (b"1,m1,x,y", "column Total: \"x\" is no decimal number; column Time: \"y\" is no time"),
+        (
+            b"1,m1,x,y",
+            "column Total: \"x\" is not a decimal number; column Time: \"y\" is not a time",
+        ),
         (b"8,m8,2,2022-01-02", "line 2 gave its device an order with the same orderId already"),
     ] {
         let reason = reason(row);

@@ -63,7 +63,7 @@ fn a_fault_names_its_key_and_what_was_expected() {
         ("report", "columns = []", "report.columns: expected a text or a list, got []"),
         ("time", "format = \"%H:%M\"", "time.format: \"%H:%M\" gives no date: year, month and day"),
         ("time", "format = \"%F %Q\"", "time.format: \"%F %Q\" names of zones in cells"),
-        ("time", "zone = \"Mars\"", "time.zone: \"Mars\" is no time zone"),
+        ("time", "zone = \"Mars\"", "time.zone: \"Mars\" is not a time zone"),
         ("amount", "decimal = \"\"", "amount.decimal: expected one character, got \"\""),
         ("amount", "thousands = \".\"", "amount.thousands: expected another character than"),
         ("amount", "thousands = \"0\"", "amount.thousands: expected neither a digit nor a minus"),
@@ -105,9 +105,9 @@ fn a_fault_in_a_field_shows_the_notation() {
         (
             "order",
             "payAmount = \"Paid\"",
-            "order.payAmount: \"Paid\" is no decimal number; a column",
+            "order.payAmount: \"Paid\" is not a decimal number; a column",
         ),
-        ("order", "payEndTime = \"Paid\"", "order.payEndTime: \"Paid\" is no time"),
+        ("order", "payEndTime = \"Paid\"", "order.payEndTime: \"Paid\" is not a time"),
         (
             "order",
             "payStatus = { from = \"{A}\", map = { x = \"payed\" } }",
@@ -158,7 +158,11 @@ fn keys_groups_sums_and_filters_are_checked_too() {
             "order.key: names columns as they are: write \"No\", not",
         ),
         ("key = \"No\"", "key = [\"A\", \"B\"]", "order.orderId: needed, such as"),
-        ("\"USD\"", "\"ZZZ\"", "order.currency: ZZZ is no ISO 4217 code; a column is taken with"),
+        (
+            "\"USD\"",
+            "\"ZZZ\"",
+            "order.currency: ZZZ is not an ISO 4217 code; a column is taken with",
+        ),
         ("\"major\"", "\"cents\"", "amount.unit: needed: \"major\" when"),
         ("salePrice = \"{Price}\"", "", "order.totalAmount: {#sum} needs line.payAmount, or"),
         ("goodsId = \"{Goods}\"", "", "line.goodsId: needed, such as goodsId = \"{Column}\""),
