@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Read};
 
 use kiosque_model::Zone;
-use kiosque_server::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
-use kiosque_server::ingest::line;
-use kiosque_server::ingest::rejected::Rejected;
+use kiosque_ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
+use kiosque_ingest::line;
+use kiosque_ingest::rejected::Rejected;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

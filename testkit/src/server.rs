@@ -10,11 +10,11 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::Full;
 use kiosque_clock::Entropy;
+use kiosque_ingest::fleet::{self, Format};
+use kiosque_ingest::import::{Imported, Progress, Watch, import_ndjson};
+use kiosque_ingest::rejected::Rejected;
 use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
-use kiosque_server::ingest::fleet::{self, Format};
-use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson};
-use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::{self, Certificate};
 use kiosque_server::{App, Audience, Listener, Settings, Stop};
 use kiosque_store::{

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
+use kiosque_ingest::fleet::{self, Format};
 use kiosque_model::ActedBy;
-use kiosque_server::ingest::fleet::{self, Format};
 use kiosque_store::{Applied, ApplyError, WhenAbsent};
 
 use crate::settings::Settings;

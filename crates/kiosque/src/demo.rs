@@ -16,9 +16,9 @@ use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
+use kiosque_ingest::import::{Progress, Watch, import_orders};
+use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_server::ingest::import::{Progress, Watch, import_orders};
-use kiosque_server::ingest::rejected::Rejected;
 use kiosque_server::tls::Identity;
 use kiosque_store::{Store, WhenAbsent};
 
@@ -111,7 +111,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
     let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
-    kiosque_server::ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
+    kiosque_ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
     store.set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let mut filling = Filling(ImportBar::new());

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use kiosque_clock::Clock;
+use kiosque_ingest::csv::Mapping;
+use kiosque_ingest::import::{Imported, Progress, Watch, import_ndjson, import_report};
+use kiosque_ingest::rejected::Rejected;
 use kiosque_model::ActedBy;
-use kiosque_server::ingest::csv::Mapping;
-use kiosque_server::ingest::import::{Imported, Progress, Watch, import_ndjson, import_report};
-use kiosque_server::ingest::rejected::Rejected;
 use kiosque_store::WhenAbsent;
 
 use crate::progress::ImportBar;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use kiosque_clock::Clock;
+use kiosque_ingest::csv::{RatesError, read_rates};
 use kiosque_model::ActedBy;
 use kiosque_model::audit::Act;
-use kiosque_server::ingest::csv::{RatesError, read_rates};
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;

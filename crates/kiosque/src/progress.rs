@@ -1,7 +1,7 @@
 //! Progress bars. They are hidden when stderr is not a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kiosque_server::ingest::import::Progress;
+use kiosque_ingest::import::Progress;
 use kiosque_store::{Copied, MoveProgress, MoveStep};
 
 /// The progress of an import.

@@ -174,6 +174,16 @@ impl From<&Error> for Failure {
     }
 }
 
+impl From<kiosque_ingest::Error> for Failure {
+    fn from(error: kiosque_ingest::Error) -> Self {
+        match error {
+            kiosque_ingest::Error::Busy(detail) => Failure::busy(detail),
+            kiosque_ingest::Error::Store(error) => Failure::from(&*error),
+            kiosque_ingest::Error::Internal(cause) => Failure::internal(&cause),
+        }
+    }
+}
+
 impl From<NoEntropy> for Failure {
     fn from(error: NoEntropy) -> Self {
         Failure::internal(&error)

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use kiosque_ingest::stream::StreamIntake;
 use kiosque_model::setting::positive;
 use kiosque_model::{Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
-use crate::ingest::stream::Intake;
 use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
@@ -50,7 +50,7 @@ pub struct App {
     pub(crate) hash_slots: HashSlots,
     pub(crate) login_limiter: LoginLimiter,
     pub(crate) refused_logins: RefusedLogins,
-    pub(crate) intake: Intake,
+    pub(crate) intake: StreamIntake,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
     request_prefix: String,
@@ -75,7 +75,7 @@ impl App {
             hash_slots: HashSlots::new(&settings.limits),
             login_limiter: LoginLimiter::new(&settings.limits, entropy.bytes()?),
             refused_logins: RefusedLogins::default(),
-            intake: Intake::new(&store, &clock, &settings.limits, metrics.orders.clone()),
+            intake: StreamIntake::new(&store, &clock, &settings.limits),
             metrics,
             stopping: AtomicBool::new(false),
             store,

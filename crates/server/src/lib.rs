@@ -1,5 +1,4 @@
-//! How it is served: TLS, the gateway's paths, handlers, the envelope and its languages; and
-//! [`ingest`], the one module that reads fleet and order files and renders records.
+//! The HTTP server: TLS, the gateway's paths, handlers, the envelope and its languages.
 //!
 //! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver;
 //! an operator's passes `operator` instead of the gateway's `router`.
@@ -15,7 +14,6 @@ mod connection_activity;
 mod dashboard;
 mod devices;
 mod failure_buckets;
-pub mod ingest;
 mod json;
 mod listener;
 pub mod locale;

@@ -8,6 +8,7 @@ mod registry;
 use std::time::Duration;
 
 use kiosque_contract::{ActivityReceived, ENDPOINTS};
+use kiosque_ingest::stream::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
@@ -42,6 +43,15 @@ pub(crate) struct OrderCounters {
     pub(crate) updated: IntCounter,
     pub(crate) unchanged: IntCounter,
     pub(crate) rejected: IntCounter,
+}
+
+impl OrderCounters {
+    pub(crate) fn add(&self, counts: OrderCounts) {
+        self.accepted.inc_by(counts.accepted);
+        self.updated.inc_by(counts.updated);
+        self.unchanged.inc_by(counts.unchanged);
+        self.rejected.inc_by(counts.rejected);
+    }
 }
 
 /// What is looked at when somebody asks.

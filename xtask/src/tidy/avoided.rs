@@ -7,12 +7,12 @@ use super::Fault;
 /// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
 /// tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
-    (&["told", "tell", "tells", "telling", "untold"], 536),
-    (&["whoever", "whomever", "whom"], 46),
-    (&["nobody", "somebody"], 76),
-    (&["stand", "stands", "standing"], 241),
+    (&["told", "tell", "tells", "telling", "untold"], 496),
+    (&["whoever", "whomever", "whom"], 43),
+    (&["nobody", "somebody"], 69),
+    (&["stand", "stands", "standing"], 213),
     (&["beside"], 48),
-    (&["becomes", "became"], 42),
+    (&["becomes", "became"], 40),
     (&["lets"], 18),
     (&["house"], 19),
     (&["courtesy"], 1),

@@ -5,7 +5,7 @@ use kiosque_model::Right;
 use super::call::Call;
 use super::lines::Lines;
 use super::{Answer, json};
-use crate::ingest::heartbeats::Heartbeats;
+use kiosque_ingest::heartbeats::Heartbeats;
 
 /// How much text is taken together.
 const CHUNK_BYTES: usize = 256 << 10;

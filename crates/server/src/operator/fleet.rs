@@ -12,7 +12,7 @@ use super::{Answer, json};
 use crate::answer::Failure;
 use crate::app::App;
 use crate::body;
-use crate::ingest::fleet::{self, Format};
+use kiosque_ingest::fleet::{self, Format};
 
 /// All or nothing: a fault anywhere is told with all others, and nothing is applied.
 pub(super) async fn post(call: &mut Call<'_>) -> Answer {

@@ -10,7 +10,7 @@ use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
 use crate::body::BodyFault;
-use crate::ingest::ndjson::{Cutter, RawLine};
+use kiosque_ingest::ndjson::{Cutter, RawLine};
 
 /// What is checked and stored together, unless the caller pauses before.
 const CHUNK_LINES: usize = 1_000;

@@ -125,6 +125,12 @@ impl From<BodyFault> for Problem {
     }
 }
 
+impl From<kiosque_ingest::Error> for Problem {
+    fn from(error: kiosque_ingest::Error) -> Self {
+        Failure::from(error).into()
+    }
+}
+
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {

@@ -4,10 +4,11 @@
 mod batch;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use kiosque_contract::RejectedOrder;
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::GroupNo;
 use kiosque_store::{Error, FleetSnapshot, Incoming, Outcome, Owners, Store, yield_if_due};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
@@ -115,7 +116,7 @@ impl GroupCommit {
 
     /// A panic under the lock has left a queue that is whole.
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_ignoring_poison(&self.queue)
     }
 
     /// Writes until nothing waits any more.

@@ -9,9 +9,9 @@ use kiosque_model::Zone;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
-use crate::ingest::line;
-use crate::ingest::ndjson::{RawLine, RawLines};
-use crate::ingest::rejected::Rejected;
+use crate::line;
+use crate::ndjson::{RawLine, RawLines};
+use crate::rejected::Rejected;
 
 /// Lines that a thread takes at a time.
 const BLOCK: usize = 512;
@@ -83,7 +83,7 @@ fn check_blocks(take: &Mutex<Receiver<Block>>, zone: &Zone, names: &ProductNames
 }
 
 /// Checks lines, and adds what becomes of each to a chunk.
-pub(in crate::ingest) fn check_block(
+pub(crate) fn check_block(
     block: Vec<RawLine>,
     zone: &Zone,
     names: &ProductNames,

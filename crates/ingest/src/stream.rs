@@ -2,9 +2,11 @@
 //! the other, while the next one is read.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use kiosque_clock::Clock;
 use kiosque_contract::{OrdersReceived, RejectedOrder};
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Limits, Zone, ids};
 use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
@@ -13,9 +15,7 @@ use super::group_commit::{self, GroupCommit, Stored};
 use super::import::{Chunk, InTurn, check_block, in_turn};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
-use crate::answer::Failure;
-use crate::metrics::OrderCounters;
-use kiosque_clock::Clock;
+use crate::Error;
 
 /// Rejected lines that an answer lists; the others are counted.
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
@@ -29,7 +29,7 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 const UNKNOWN_KEYS_TOLD_MAX: usize = 1_000;
 
 /// Takes streams in, as many at a time as are allowed.
-pub(crate) struct Intake {
+pub struct StreamIntake {
     store: Store,
     commits: Arc<GroupCommit>,
     /// Whoever checks or stores orders holds one; the others are left to those who ask.
@@ -38,24 +38,36 @@ pub(crate) struct Intake {
     room: Arc<Semaphore>,
     room_bytes: u32,
     streams_max: usize,
-    counters: OrderCounters,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
 }
 
-impl std::fmt::Debug for Intake {
+impl std::fmt::Debug for StreamIntake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Intake")
+        f.write_str("StreamIntake")
     }
 }
 
-/// A stream under way.
-pub(crate) struct OrderStream<'a> {
-    intake: &'a Intake,
+/// A stream that was admitted.
+pub struct OrderStream<'a> {
+    intake: &'a StreamIntake,
     _place: SemaphorePermit<'a>,
     received: OrdersReceived,
     storing: Option<Storing>,
     begun: bool,
+}
+
+/// The outcomes of a chunk of a stream, in lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    /// New orders.
+    pub accepted: u64,
+    /// Orders that replaced a stored one.
+    pub updated: u64,
+    /// Orders that were stored already.
+    pub unchanged: u64,
+    /// Lines that were not stored.
+    pub rejected: u64,
 }
 
 /// A chunk that is being stored.
@@ -73,18 +85,15 @@ struct Checked {
     unknown_keys: BTreeSet<String>,
 }
 
-impl Intake {
-    pub(crate) fn new(
-        store: &Store,
-        clock: &Clock,
-        limits: &Limits,
-        counters: OrderCounters,
-    ) -> Intake {
+impl StreamIntake {
+    /// Returns an intake without streams.
+    #[must_use]
+    pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
         let hands = Arc::new(Semaphore::new(limits.ingest_threads));
         let commits = GroupCommit::new(store.clone(), clock.clone(), Arc::clone(&hands));
         let room_bytes = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
         let room = Semaphore::new(usize::try_from(room_bytes).unwrap_or(usize::MAX));
-        Intake {
+        StreamIntake {
             store: store.clone(),
             commits: Arc::new(commits),
             hands,
@@ -92,74 +101,77 @@ impl Intake {
             room: Arc::new(room),
             room_bytes,
             streams_max: limits.ingest_streams_max,
-            counters,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
         }
     }
 
     /// How many streams are under way.
-    pub(crate) fn streams_open(&self) -> usize {
+    #[must_use]
+    pub fn streams_open(&self) -> usize {
         self.streams_max.saturating_sub(self.streams.available_permits())
     }
 
     /// How much text is being checked, or waits to be stored.
-    pub(crate) fn queue_bytes(&self) -> usize {
+    #[must_use]
+    pub fn queue_bytes(&self) -> usize {
         let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
         room.saturating_sub(self.room.available_permits())
     }
 
     /// Lets another stream in, unless there are too many.
-    pub(crate) fn admit(&self) -> Result<OrderStream<'_>, Failure> {
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub fn admit(&self) -> Result<OrderStream<'_>, Error> {
         let place = self.streams.try_acquire();
-        let place = place.map_err(|_| Failure::busy("too many order streams at a time"))?;
+        let place = place.map_err(|_| Error::Busy("too many order streams at a time"))?;
         let received = OrdersReceived::default();
         Ok(OrderStream { intake: self, _place: place, received, storing: None, begun: false })
     }
 
     /// How much of a stream to check and store together now.
-    pub(crate) fn chunk_bytes(&self) -> usize {
+    #[must_use]
+    pub fn chunk_bytes(&self) -> usize {
         let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
         chunk_bytes(room, self.streams_open())
     }
 
     /// Checks lines on a thread for it, of which few are busy with orders at a time: it takes
     /// milliseconds, and others ask for pages meanwhile.
-    async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Failure> {
+    async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Error> {
         let hand = Arc::clone(&self.hands).acquire_owned().await;
-        let hand = hand.map_err(|closed| Failure::internal(&closed))?;
-        let (zone, mut seen) = (self.store.zone().clone(), Arc::clone(&on(&self.fleet)));
+        let hand = hand.map_err(Error::internal)?;
+        let (zone, mut seen) =
+            (self.store.zone().clone(), Arc::clone(&lock_ignoring_poison(&self.fleet)));
         if let Some(changed) = self.store.newer_fleet_snapshot(&seen).await? {
             seen = Arc::new(changed);
-            *on(&self.fleet) = Arc::clone(&seen);
+            *lock_ignoring_poison(&self.fleet) = Arc::clone(&seen);
         }
         let checking = tokio::task::spawn_blocking(move || {
             let _hand = hand;
             check(lines, &zone, seen)
         });
-        checking.await.map_err(|panic| Failure::internal(&panic))
+        checking.await.map_err(Error::internal)
     }
 
     /// Room for the text of a chunk: at once or not at all for the first of a stream, which can
     /// still be refused whole; the others wait, and their caller with them.
-    async fn room(&self, bytes: usize, begun: bool) -> Result<OwnedSemaphorePermit, Failure> {
+    async fn room(&self, bytes: usize, begun: bool) -> Result<OwnedSemaphorePermit, Error> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.room_bytes);
         let room = Arc::clone(&self.room);
         if begun {
-            return room
-                .acquire_many_owned(bytes)
-                .await
-                .map_err(|closed| Failure::internal(&closed));
+            return room.acquire_many_owned(bytes).await.map_err(Error::internal);
         }
         room.try_acquire_many_owned(bytes).map_err(|error| match error {
-            TryAcquireError::NoPermits => Failure::busy("too many orders are waiting to be stored"),
-            TryAcquireError::Closed => Failure::internal(&error),
+            TryAcquireError::NoPermits => Error::Busy("too many orders are waiting to be stored"),
+            TryAcquireError::Closed => Error::internal(error),
         })
     }
 
     /// Unknown keys are ignored, with one warning each.
     fn tell_unknown(&self, keys: BTreeSet<String>) {
-        let mut told = on(&self.unknown_keys);
+        let mut told = lock_ignoring_poison(&self.unknown_keys);
         for key in keys {
             let key = cut(key, ids::ID_CHARS_MAX);
             if told.len() < UNKNOWN_KEYS_TOLD_MAX && told.insert(key.clone()) {
@@ -170,48 +182,57 @@ impl Intake {
 }
 
 impl OrderStream<'_> {
-    /// Takes the next lines in; returns once those before them are durable.
-    pub(crate) async fn take(&mut self, lines: Vec<RawLine>) -> Result<(), Failure> {
+    /// Checks the next lines and queues their orders. Returns the counts of the lines before them,
+    /// once those are durable.
+    ///
+    /// # Errors
+    /// Nothing of these lines is stored.
+    pub async fn take(&mut self, lines: Vec<RawLine>) -> Result<OrderCounts, Error> {
         let bytes = lines.iter().map(|line| line.text.len()).sum();
         let room = self.intake.room(bytes, self.begun).await?;
         self.begun = true;
         let checked = self.intake.check(lines).await?;
         self.intake.tell_unknown(checked.unknown_keys);
         // A line further down may be a later word on the same order: in their turn.
-        self.settle().await?;
+        let settled = self.settle().await?;
         let Checked { orders, fleet, .. } = checked;
         let answer = (!orders.is_empty()).then(|| self.intake.commits.store(orders, fleet, room));
         self.storing = Some(Storing { rejected: checked.rejected, answer });
-        Ok(())
+        Ok(settled)
     }
 
-    /// What became of all of it, once it is durable.
-    pub(crate) async fn finish(mut self) -> Result<OrdersReceived, Failure> {
-        self.settle().await?;
-        Ok(self.received)
+    /// Returns what was received, after [`OrderStream::settle`].
+    #[must_use]
+    pub fn into_received(self) -> OrdersReceived {
+        self.received
     }
 
-    async fn settle(&mut self) -> Result<(), Failure> {
-        let Some(Storing { mut rejected, answer }) = self.storing.take() else { return Ok(()) };
+    /// Waits until the lines taken last are durable, and returns their counts.
+    ///
+    /// # Errors
+    /// It is not known whether they were stored, or they were not.
+    pub async fn settle(&mut self) -> Result<OrderCounts, Error> {
+        let mut counts = OrderCounts::default();
+        let Some(Storing { mut rejected, answer }) = self.storing.take() else {
+            return Ok(counts);
+        };
         if let Some(answer) = answer {
-            let answer = answer.await.map_err(|gone| Failure::internal(&gone))?;
-            let mut stored: Stored = answer.map_err(|error| Failure::from(&*error))?;
-            let counters = &self.intake.counters;
-            counters.accepted.inc_by(stored.accepted);
-            counters.updated.inc_by(stored.updated);
-            counters.unchanged.inc_by(stored.unchanged);
-            self.received.accepted += stored.accepted;
-            self.received.updated += stored.updated;
-            self.received.unchanged += stored.unchanged;
+            let answer = answer.await.map_err(Error::internal)?;
+            let mut stored: Stored = answer?;
+            counts.accepted = stored.accepted;
+            counts.updated = stored.updated;
+            counts.unchanged = stored.unchanged;
             rejected.append(&mut stored.rejected);
         }
         rejected.sort_by_key(|one| one.line);
-        let count = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
-        self.intake.counters.rejected.inc_by(count);
-        self.received.rejected_count += count;
+        counts.rejected = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        self.received.accepted += counts.accepted;
+        self.received.updated += counts.updated;
+        self.received.unchanged += counts.unchanged;
+        self.received.rejected_count += counts.rejected;
         let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
-        Ok(())
+        Ok(counts)
     }
 }
 
@@ -250,11 +271,6 @@ pub(super) fn cut(mut text: String, chars_max: usize) -> String {
         text.shrink_to_fit();
     }
     text
-}
-
-/// What panicked under these locks has left something whole.
-fn on<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -85,9 +85,9 @@ mod tests {
     use tokio::sync::{Semaphore, oneshot};
 
     use super::*;
-    use crate::ingest::group_commit::Stored;
-    use crate::ingest::import::in_turn;
-    use crate::ingest::import::tests::{groups, prepared};
+    use crate::group_commit::Stored;
+    use crate::import::in_turn;
+    use crate::import::tests::{groups, prepared};
 
     fn parcel(orders: &[&str]) -> Parcel {
         let room = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("room");

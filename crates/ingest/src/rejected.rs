@@ -178,7 +178,7 @@ fn groups_end(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::ndjson::LineSize;
+    use crate::ndjson::LineSize;
 
     fn rejected(text: &str) -> String {
         let raw = RawLine { number: 7, text: text.as_bytes().to_vec(), size: LineSize::Whole };

@@ -7,9 +7,9 @@ use kiosque_model::fleet::Fleet;
 use kiosque_store::{Incoming, Store};
 
 use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
-use crate::ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
-use crate::ingest::line;
-use crate::ingest::rejected::{Content, Rejected};
+use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
+use crate::line;
+use crate::rejected::{Content, Rejected};
 use kiosque_clock::Clock;
 
 /// Imports a CSV report through a mapping.

@@ -200,16 +200,16 @@ pub(super) mod tests {
     use kiosque_model::{GroupNo, Zone};
 
     use super::*;
-    use crate::ingest::ndjson::{LineSize, RawLine};
+    use crate::ndjson::{LineSize, RawLine};
 
     /// Devices and the numbers of their groups.
-    pub(in crate::ingest) fn groups() -> HashMap<String, GroupNo> {
+    pub(crate) fn groups() -> HashMap<String, GroupNo> {
         let groups = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3)];
         groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into()
     }
 
     /// Orders from `ID@DEVICE`, each started a second before the one before it.
-    pub(in crate::ingest) fn prepared(orders: &[&str]) -> Vec<Prepared> {
+    pub(crate) fn prepared(orders: &[&str]) -> Vec<Prepared> {
         let lines = orders.iter().zip(1..).map(|(order, number)| {
             let (id, device) = order.split_once('@').expect("ID@DEVICE");
             let text = format!(

@@ -9,16 +9,16 @@ use kiosque_model::GroupNo;
 use kiosque_store::{Outcome, Owners, yield_if_due};
 
 use super::{Import, ImportError, Prepared, Progress};
-use crate::ingest::rejected::Rejected;
+use crate::rejected::Rejected;
 
 /// What a transaction is meant to take; others never wait for more than about 20 ms.
 const TURN: Duration = Duration::from_millis(14);
 /// How long others have to come in between two transactions. A waiting write asks every
 /// millisecond.
-pub(in crate::ingest) const PAUSE: Duration = Duration::from_millis(2);
+pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 /// Orders of a group that are laid out together.
 const RUN: usize = 4_096;
-pub(in crate::ingest) const BATCH_START: usize = 64;
+pub(crate) const BATCH_START: usize = 64;
 const BATCH_MAX: usize = 4_096;
 
 /// Stores orders by trade start, each device's new orders numbered so; adds what is not taken to
@@ -63,7 +63,7 @@ pub(super) async fn store(
 
 /// Orders as they may be stored one after the other.
 #[derive(Debug)]
-pub(in crate::ingest) struct InTurn {
+pub(crate) struct InTurn {
     /// Every order once, group by group, each device's by trade start.
     firsts: Vec<Prepared>,
     /// Those that come again, in the order of the file, so that the last line of an order is what
@@ -72,40 +72,30 @@ pub(in crate::ingest) struct InTurn {
 }
 
 impl InTurn {
-    pub(in crate::ingest) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.firsts.is_empty()
     }
 
     /// Begins with a group; those before it come at the end. The order among groups is free.
-    pub(in crate::ingest) fn begin_with(
-        &mut self,
-        group: GroupNo,
-        groups: &HashMap<String, GroupNo>,
-    ) {
+    pub(crate) fn begin_with(&mut self, group: GroupNo, groups: &HashMap<String, GroupNo>) {
         let is_before = |one: &Prepared| group_of(one, groups) < Some(group);
         let begins = self.firsts.partition_point(is_before);
         self.firsts.rotate_left(begins);
     }
 
-    pub(in crate::ingest) fn into_orders(mut self) -> Vec<Prepared> {
+    pub(crate) fn into_orders(mut self) -> Vec<Prepared> {
         self.firsts.append(&mut self.repeats);
         self.firsts
     }
 }
 
 /// Whose orders an order is stored with.
-pub(in crate::ingest) fn group_of(
-    one: &Prepared,
-    groups: &HashMap<String, GroupNo>,
-) -> Option<GroupNo> {
+pub(crate) fn group_of(one: &Prepared, groups: &HashMap<String, GroupNo>) -> Option<GroupNo> {
     groups.get(one.incoming.device_code.as_str()).copied()
 }
 
 /// Brings orders in an order in which they may be stored.
-pub(in crate::ingest) fn in_turn(
-    mut prepared: Vec<Prepared>,
-    groups: &HashMap<String, GroupNo>,
-) -> InTurn {
+pub(crate) fn in_turn(mut prepared: Vec<Prepared>, groups: &HashMap<String, GroupNo>) -> InTurn {
     prepared.sort_by_key(|one| one.line);
     let mut seen = HashSet::with_capacity(prepared.len());
     let mut again = Vec::with_capacity(prepared.len());
@@ -141,7 +131,7 @@ fn side_by_side(orders: &mut [Prepared], groups: &HashMap<String, GroupNo>) {
 }
 
 /// A batch that takes about a turn, from what the last one took.
-pub(in crate::ingest) fn next_size(size: usize, took: Duration, turn: Duration) -> usize {
+pub(crate) fn next_size(size: usize, took: Duration, turn: Duration) -> usize {
     let took = took.as_micros().max(1);
     let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(turn.as_micros()) / took;
     let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);

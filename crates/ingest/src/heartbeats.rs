@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 use super::line::{object_text, type_fault};
 use super::ndjson::RawLine;
 use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, cut};
-use crate::answer::Failure;
+use crate::Error;
 
 /// A heartbeat as a line gives it.
 #[derive(Debug, Deserialize)]
@@ -21,16 +21,19 @@ struct Given {
 
 /// What became of a stream so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heartbeats(ActivityReceived);
+pub struct Heartbeats(ActivityReceived);
 
 impl Heartbeats {
     /// Takes the next lines in: whatever is asked afterwards sees them.
-    pub(crate) async fn take(
+    ///
+    /// # Errors
+    /// The store failed; the lines before these are stored.
+    pub async fn take(
         &mut self,
         store: &Store,
         lines: Vec<RawLine>,
         now: UnixMs,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let (mut good, mut heartbeats) = (Vec::new(), Vec::new());
         let mut rejected = Vec::new();
         for raw in lines {
@@ -57,7 +60,8 @@ impl Heartbeats {
     }
 
     /// What became of all of it.
-    pub(crate) fn finish(self) -> ActivityReceived {
+    #[must_use]
+    pub fn finish(self) -> ActivityReceived {
         self.0
     }
 }
@@ -100,7 +104,7 @@ fn count(lines: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::ndjson::LineSize;
+    use crate::ndjson::LineSize;
 
     fn read(line: &str) -> Result<i64, String> {
         let raw = RawLine { number: 1, text: line.as_bytes().to_vec(), size: LineSize::Whole };

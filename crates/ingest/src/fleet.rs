@@ -167,7 +167,10 @@ pub async fn apply(
 
 /// The hash of a password that is given, unless it is the one that is kept; takes tens of
 /// milliseconds.
-pub(crate) fn new_hash(
+///
+/// # Errors
+/// The source of random bytes failed.
+pub fn new_hash(
     given: &Password,
     kept: Option<&Credentials>,
     entropy: &Entropy,

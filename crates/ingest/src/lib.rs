@@ -1,0 +1,16 @@
+//! Import: reads fleet files, order files, CSV reports, exchange rates and streams of orders and
+//! heartbeats, and stores them. Commands and the server share it; it knows neither HTTP nor either
+//! of them.
+
+pub mod csv;
+mod error;
+pub mod fleet;
+mod group_commit;
+pub mod heartbeats;
+pub mod import;
+pub mod line;
+pub mod ndjson;
+pub mod rejected;
+pub mod stream;
+
+pub use error::Error;
