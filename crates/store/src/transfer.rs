@@ -185,8 +185,9 @@ async fn copy(
     for table in tables::all() {
         let mut last = stored_position(to, table).await?;
         if let Some(position) = &last {
-            let copied =
-                from.one(&table.count_to, &tables::values(position), |row| row.int(0)).await?;
+            let copied = from
+                .one(&table.count_to, &tables::values(position), |row| row.read::<i64>())
+                .await?;
             already += u64::try_from(copied.unwrap_or(0)).unwrap_or(0);
         }
         loop {
@@ -273,7 +274,7 @@ async fn compare(
 async fn rows_in_all(read: &Read<'_>) -> Result<u64, Error> {
     let mut rows = 0;
     for table in tables::all() {
-        rows += read.one(&table.count, &[], |row| row.int(0)).await?.unwrap_or(0);
+        rows += read.one(&table.count, &[], |row| row.read::<i64>()).await?.unwrap_or(0);
     }
     Ok(u64::try_from(rows).unwrap_or(0))
 }

@@ -130,6 +130,8 @@ pub(super) struct Table {
     pub(super) name: &'static str,
     key: Vec<&'static str>,
     columns: Vec<&'static str>,
+    /// Whether the key begins with a group number.
+    is_by_group: bool,
     /// Whether an interrupted copy continues in the middle.
     pub(super) is_large: bool,
     /// Whether the table has rows in a new database.
@@ -166,6 +168,7 @@ impl Table {
             name,
             key: key.iter().map(|(_, kind)| *kind).collect(),
             columns: columns.iter().map(|(_, kind)| *kind).collect(),
+            is_by_group: key.first().is_some_and(|(column, _)| *column == "group_no"),
             is_large: LARGE.contains(name),
             has_initial_rows: false,
             page: Sql::made(format!(
@@ -199,23 +202,17 @@ impl Table {
 
     /// Reads the rows after a key, in the order of the key.
     pub(super) async fn page(
-        &self,
+        &'static self,
         read: &Read<'_>,
         after: Option<&[Cell]>,
         rows: i64,
-    ) -> Result<Vec<Vec<Cell>>, Error>
-    where
-        Self: 'static,
-    {
-        let table = all().find(|table| table.name == self.name);
-        let page = table.map(|table| &table.page);
-        let page = page.ok_or_else(|| Error::Data(format!("no table {}", self.name)))?;
+    ) -> Result<Vec<Vec<Cell>>, Error> {
         let mut params = match after {
             Some(after) => values(after),
             None => self.key.iter().map(|kind| minimum(kind)).collect(),
         };
         params.push(rows.into());
-        read.all(page, &params, |row| self.cells(row)).await
+        read.all(&self.page, &params, |row| self.cells(row)).await
     }
 
     fn cells(&self, row: &Row<'_>) -> Result<Vec<Cell>, Error> {
@@ -249,11 +246,8 @@ impl Table {
 
     /// Returns the group number of a row, if the table has one in its key.
     pub(super) fn group_of(&self, row: &[Cell]) -> Option<i64> {
-        let by_group = LAYOUT.iter().find(|(name, ..)| *name == self.name);
-        let by_group =
-            by_group.is_some_and(|(_, key, _)| key.first().map(|it| it.0) == Some("group_no"));
         match row.first() {
-            Some(Cell::Int(group)) if by_group => Some(*group),
+            Some(Cell::Int(group)) if self.is_by_group => Some(*group),
             _ => None,
         }
     }
