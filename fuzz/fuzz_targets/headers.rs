@@ -4,7 +4,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kiosque_model::{AccountNo, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs};
+use kiosque_model::{AccountNo, Claim, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs};
 use kiosque_server::locale::Locale;
 use libfuzzer_sys::fuzz_target;
 
@@ -29,18 +29,20 @@ fn token(header: &[u8]) {
     assert_eq!(presented.account_hint(), AccountNo(number(0)));
     assert_eq!(presented.digest(), &minted.digest());
 
+    let digest = minted.digest();
     let row = SessionRow {
         account: presented.account_hint(),
         group: GroupNo(1),
-        token_digest: minted.digest().as_str().to_owned(),
+        token_digest: digest.as_str(),
         expires_at: UnixMs(1_000),
     };
-    assert!(Session::prove(&presented, Some(&row), UnixMs(999)).is_some());
-    assert!(Session::prove(&presented, Some(&row), UnixMs(1_000)).is_none());
+    let claim = |now| Claim { token: presented.clone(), now: UnixMs(now) };
+    assert!(Session::prove(&claim(999), Some(&row)).is_some());
+    assert!(Session::prove(&claim(1_000), Some(&row)).is_none());
     let mut altered = header.to_vec();
     altered[20] = if altered[20] == b'A' { b'B' } else { b'A' };
-    let altered = PresentedToken::read(&altered).expect("base64url all the same");
-    assert!(Session::prove(&altered, Some(&row), UnixMs(0)).is_none());
+    let token = PresentedToken::read(&altered).expect("base64url all the same");
+    assert!(Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row)).is_none());
 }
 
 fn locale(header: &str) {

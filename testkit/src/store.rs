@@ -6,7 +6,8 @@ use std::time::Duration;
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{
-    ActedBy, DeviceCode, GroupId, LoginName, Origin, PageRequest, PresentedToken, UnixMs, Zone,
+    ActedBy, Claim, DeviceCode, GroupId, LoginName, Origin, PageRequest, PresentedToken, UnixMs,
+    Zone,
 };
 use kiosque_store::{
     Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderQuery, Outcome,
@@ -120,11 +121,17 @@ impl TestStore {
         Ok(PresentedToken::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
+    /// The claim of a request at [`NOW`].
+    pub fn claim(&self, token: &PresentedToken) -> Claim {
+        Claim { token: token.clone(), now: NOW }
+    }
+
     /// Changes the session's group, with success.
-    pub async fn switch(&self, presented: PresentedToken, group: &str) -> PresentedToken {
+    pub async fn switch(&self, token: PresentedToken, group: &str) -> PresentedToken {
         let group = GroupId::parse(group).ok();
         let origin = origin("127.0.0.1", NOW);
-        let switched = self.store.switch_group(presented, group, [8; 32], LATE, origin).await;
+        let switched =
+            self.store.switch_group(self.claim(&token), group, [8; 32], LATE, origin).await;
         let opened = switched.unwrap();
         PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
@@ -156,7 +163,7 @@ impl TestStore {
         let page = PageRequest::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
         let query = OrderQuery { device, history, span: None, page };
-        let page = self.store.order_page(&session, now, query).await.ok()?;
+        let page = self.store.order_page(Claim { token: session, now }, query).await.ok()?;
         let records = page.newest_first().map(|json| serde_json::from_slice(json).unwrap());
         let records: Vec<OrderRecord> = records.collect();
         assert_eq!(usize::try_from(page.total).unwrap(), records.len());

@@ -48,6 +48,6 @@ pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, Violation};
 pub use scope::Scope;
-pub use session::{PresentedToken, Session, SessionRow, Token, TokenDigest};
+pub use session::{Claim, PresentedToken, Session, SessionRow, Token, TokenDigest};
 pub use source::{Place, Source, TrustedProxies};
 pub use time::{UnixMs, Zone};

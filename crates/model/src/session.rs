@@ -108,16 +108,25 @@ impl PresentedToken {
     }
 }
 
-/// A stored session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Account.
+/// A claim to a session: the token that a request presented, and the time of the request.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The presented token.
+    pub token: PresentedToken,
+    /// The time at which the token must be valid.
+    pub now: UnixMs,
+}
+
+/// The stored session of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionRow<'r> {
+    /// The account.
     pub account: AccountNo,
     /// Selected group.
     pub group: GroupNo,
-    /// Digest of the valid token.
-    pub token_digest: String,
-    /// Time at which it expires.
+    /// The digest of the one valid token.
+    pub token_digest: &'r str,
+    /// The end of the session.
     pub expires_at: UnixMs,
 }
 
@@ -129,18 +138,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// Verifies a token: the row of its account must have its digest and must not have expired.
-    /// `None` is answered with -4 (AUTH-16).
+    /// Returns the session that a claim proves: the row of the token's account has the digest of
+    /// the token and has not expired. The only rule for tokens; `None` is answered with code -4.
+    ///
+    /// The selected group is the row's. The group in the token is only a hint.
     #[must_use]
-    pub fn prove(
-        presented: &PresentedToken,
-        row: Option<&SessionRow>,
-        now: UnixMs,
-    ) -> Option<Session> {
+    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Option<Session> {
         let row = row?;
-        let is_valid = row.account == presented.account_hint
-            && row.token_digest == presented.digest.as_str()
-            && now < row.expires_at;
+        let is_valid = row.account == claim.token.account_hint
+            && row.token_digest == claim.token.digest.as_str()
+            && claim.now < row.expires_at;
         is_valid.then_some(Session { account: row.account, group: row.group })
     }
 
@@ -165,35 +172,39 @@ mod tests {
         Token::mint(AccountNo(7), GroupNo(3), [9; TOKEN_RANDOM_BYTES])
     }
 
-    fn row() -> SessionRow {
+    fn row(digest: &str) -> SessionRow<'_> {
         SessionRow {
             account: AccountNo(7),
             group: GroupNo(3),
-            token_digest: token().digest().as_str().to_owned(),
+            token_digest: digest,
             expires_at: UnixMs(1_000),
         }
     }
 
     #[test]
     fn a_token_is_valid_until_its_expiry_and_only_with_its_exact_characters() {
-        let presented = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
-        assert!(Session::prove(&presented, Some(&row()), UnixMs(999)).is_some());
-        assert!(Session::prove(&presented, Some(&row()), UnixMs(1_000)).is_none());
-        assert!(Session::prove(&presented, None, UnixMs(0)).is_none());
+        let digest = token().digest();
+        let row = row(digest.as_str());
+        let token = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
+        let claim = |now| Claim { token: token.clone(), now: UnixMs(now) };
+        assert!(Session::prove(&claim(999), Some(&row)).is_some());
+        assert!(Session::prove(&claim(1_000), Some(&row)).is_none());
+        assert!(Session::prove(&claim(0), None).is_none());
 
-        let mut replaced = row();
-        replaced.token_digest = Token::mint(AccountNo(7), GroupNo(3), [8; 32]).digest().0;
-        assert!(Session::prove(&presented, Some(&replaced), UnixMs(0)).is_none());
+        let other = Token::mint(AccountNo(7), GroupNo(3), [8; 32]).digest();
+        let replaced = SessionRow { token_digest: other.as_str(), ..row };
+        assert!(Session::prove(&claim(0), Some(&replaced)).is_none());
     }
 
     #[test]
     fn every_altered_character_makes_another_token_or_none() {
-        let text = token().reveal().to_owned();
+        let (text, digest) = (token().reveal().to_owned(), token().digest());
         for at in 0..text.len() {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
-            let proven = PresentedToken::read(&altered)
-                .and_then(|presented| Session::prove(&presented, Some(&row()), UnixMs(0)));
+            let proven = PresentedToken::read(&altered).and_then(|token| {
+                Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row(digest.as_str())))
+            });
             assert!(proven.is_none(), "character {at}");
         }
         for wrong in [format!("Bearer {text}"), format!(" {text}"), String::new(), "é".to_owned()]

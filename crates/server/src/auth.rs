@@ -96,19 +96,19 @@ pub(crate) async fn switch_group(
     caller: Caller<'_>,
     request: SwitchGroupRequest,
 ) -> Result<Data<SessionData>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let (app, origin) = (call.app, call.origin());
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);
     // A text that cannot be a group's id names no group.
     let group = GroupId::parse(request.group_id).ok();
-    session_data(app.store.switch_group(token, group, random, expires_at, origin).await?)
+    session_data(app.store.switch_group(claim, group, random, expires_at, origin).await?)
 }
 
 /// `POST …/logout`
 pub(crate) async fn log_out(caller: Caller<'_>, _: NoBody) -> Result<Data<()>, Failure> {
-    let Caller { call, token } = caller;
-    call.app.store.log_out(token, call.origin()).await?;
+    let Caller { call, claim } = caller;
+    call.app.store.log_out(claim, call.origin()).await?;
     Ok(Data::null())
 }
 

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use kiosque_contract::{
     Endpoint, LOCALE_HEADER, Request as RequestType, RequestBody, TOKEN_HEADER, TokenRule,
 };
-use kiosque_model::{Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
+use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
 use crate::answer::{Data, Failure};
 use crate::app::App;
@@ -34,10 +34,10 @@ pub(crate) struct Call<'a> {
     head: Parts,
 }
 
-/// A request with a token. Every function of the store that takes the token proves it first.
+/// A request with a token. Every function of the store that takes its claim proves it first.
 pub(crate) struct Caller<'a> {
     pub(crate) call: Call<'a>,
-    pub(crate) token: PresentedToken,
+    pub(crate) claim: Claim,
 }
 
 /// A request whose endpoint is not known yet.
@@ -114,11 +114,11 @@ impl<'a> Received<'a> {
         read: impl FnOnce(&Call<'a>, Result<Bytes, BodyFault>) -> Result<T, Failure>,
     ) -> Result<(Caller<'a>, T), Failure> {
         let Received { call, body } = self;
-        let token = call.token(rule)?;
+        let claim = Claim { token: call.token(rule)?, now: call.now };
         match read(&call, body) {
-            Ok(request) => Ok((Caller { call, token }, request)),
+            Ok(request) => Ok((Caller { call, claim }, request)),
             Err(failure) => {
-                call.app.store.session(&token, call.now).await?;
+                call.app.store.session(claim).await?;
                 Err(failure)
             }
         }

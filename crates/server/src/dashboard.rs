@@ -47,11 +47,11 @@ pub(crate) async fn summary(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Summary<'static>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let (store, query) = (&call.app.store, query(&call, filter));
     let (start, end) = (query.start, query.end);
     let online = call.app.online_since(call.now);
-    let summary = store.summary(&token, call.now, online, query).await?;
+    let summary = store.summary(claim, online, query).await?;
     Data::of(&Summary {
         start_timestamp: start.0,
         end_timestamp: end.0,
@@ -67,9 +67,9 @@ pub(crate) async fn best_selling_product(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = query(&call, filter);
-    let ranked = call.app.store.best_sellers(&token, call.now, query, RANKED_MAX).await?;
+    let ranked = call.app.store.best_sellers(claim, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
     let best = rank_list.first().cloned();
     Data::of(&best.map(|best| BestSellingProduct { best, rank_list }))
@@ -80,9 +80,9 @@ pub(crate) async fn sales_by_device(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = query(&call, filter);
-    let mut sales = call.app.store.sales_by_device(&token, call.now, query).await?;
+    let mut sales = call.app.store.sales_by_device(claim, query).await?;
     sales.sort_unstable_by(|one, other| {
         // By the rounded amounts: those that look the same are the same.
         let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
@@ -103,9 +103,9 @@ pub(crate) async fn sales_trend(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = query(&call, filter);
-    let days = call.app.store.sales_trend(&token, call.now, query).await?;
+    let days = call.app.store.sales_trend(claim, query).await?;
     let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),
         amount: dollars(turnover.amount.cents()),
@@ -119,9 +119,9 @@ pub(crate) async fn device_aisle(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceAisles>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = query(&call, filter);
-    Data::of(&call.app.store.device_aisles(&token, call.now, query, aisles::add).await?)
+    Data::of(&call.app.store.device_aisles(claim, query, aisles::add).await?)
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
@@ -129,12 +129,12 @@ pub(crate) async fn device_profile(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let (query, online) = (query(&call, filter), call.app.online_since(call.now));
     let collect = move |records: &mut JsonRecords, device: Device<'_>| {
         records.push(&devices::record(device, online))
     };
-    let records = call.app.store.device_profile(&token, call.now, query, collect).await?;
+    let records = call.app.store.device_profile(claim, query, collect).await?;
     Ok(Data::profile(records.iter()))
 }
 
@@ -143,7 +143,7 @@ pub(crate) async fn online_devices(
     caller: Caller<'_>,
     _: NoBody,
 ) -> Result<Data<OnlineDevices>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let (now, online) = (call.now, call.app.online_since(call.now));
     let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
     let collect = move |list: &mut Vec<OnlineDevice>, device: Device<'_>| {
@@ -155,7 +155,7 @@ pub(crate) async fn online_devices(
         });
         Ok(())
     };
-    let list = call.app.store.device_profile(&token, now, query, collect).await?;
+    let list = call.app.store.device_profile(claim, query, collect).await?;
     let total_count = i64::try_from(list.len()).unwrap_or(i64::MAX);
     let online_count = list.iter().map(|device| device.is_online).sum();
     let offline_count = total_count - online_count;

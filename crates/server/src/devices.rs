@@ -15,7 +15,7 @@ pub(crate) async fn device_page(
     filter: DeviceFilter,
     page: PageRequest,
 ) -> Result<Data<Page<DeviceRecord<'static>>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = DeviceQuery {
         group: filter.group_id.map(GroupId::parse),
         code: filter.device_code.map(DeviceCode::parse),
@@ -26,8 +26,7 @@ pub(crate) async fn device_page(
     let online = call.app.online_since(call.now);
     let collect =
         move |records: &mut JsonRecords, device: Device<'_>| records.push(&record(device, online));
-    let (total, records) =
-        call.app.store.device_page(&token, call.now, online, query, collect).await?;
+    let (total, records) = call.app.store.device_page(claim, online, query, collect).await?;
     Ok(Data::page(total, page, records.iter()))
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn query_order_list(
     filter: OrderFilter,
     page: PageRequest,
 ) -> Result<Data<Page<OrderRecord>>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let query = OrderQuery {
         // A text that cannot be a code is out of scope like any other that names no device.
         device: DeviceCode::parse(filter.device_code).ok(),
@@ -45,7 +45,7 @@ pub(crate) async fn query_order_list(
         },
         page,
     };
-    let orders = call.app.store.order_page(&token, call.now, query).await?;
+    let orders = call.app.store.order_page(claim, query).await?;
     Ok(Data::page(orders.total, page, orders.newest_first()))
 }
 
@@ -68,10 +68,10 @@ pub(crate) async fn order_detail(
     caller: Caller<'_>,
     request: OrderDetailRequest,
 ) -> Result<Data<OrderDetail>, Failure> {
-    let Caller { call, token } = caller;
+    let Caller { call, claim } = caller;
     let given = |number: Option<String>| number.filter(|number| !number.trim().is_empty());
     let numbers =
         TradeNumbers { out: given(request.trade_no_out), inner: given(request.trade_no_in) };
-    let detail = call.app.store.order_detail(&token, call.now, numbers).await?;
+    let detail = call.app.store.order_detail(claim, numbers).await?;
     Ok(Data::of_json(detail))
 }

@@ -1,8 +1,8 @@
-//! Accounts, as far as a login needs them.
+//! Accounts: their credentials and their groups.
 
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
-use crate::db::{Ask, Read};
+use crate::db::{Bound, Read};
 use crate::sql::{row, statements};
 use crate::{Error, Store};
 
@@ -23,10 +23,10 @@ statements! {
         where g.group_id = $group_id and ag.account_no = $account_no and g.active";
 }
 
-/// What a password is compared with.
+/// The stored credentials of an account.
 #[derive(Clone)]
 pub struct Credentials {
-    /// Whose.
+    /// The account.
     pub account: AccountNo,
     /// Its argon2id hash in PHC form.
     pub password_hash: String,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Store {
-    /// The credentials of a login name, if there is such an account.
+    /// Returns the credentials of a login name, if there is such an account.
     ///
     /// # Errors
     /// The store failed.
@@ -62,7 +62,7 @@ pub struct SwitchableGroup {
     pub group_name: String,
 }
 
-/// The active groups of an account, its default first.
+/// Returns the active groups of an account, its default first.
 pub(crate) async fn switchable(
     read: &Read<'_>,
     account: AccountNo,
@@ -74,7 +74,7 @@ pub(crate) async fn switchable(
     .await
 }
 
-/// An active group of the account, by the id that people see.
+/// Returns an active group of the account by its public id.
 pub(crate) async fn open_group(
     read: &Read<'_>,
     account: AccountNo,
@@ -84,7 +84,7 @@ pub(crate) async fn open_group(
     read.one(&OPEN_GROUP, &params, |row| row.read()).await
 }
 
-/// Asks for the number of an active group of the account, by the id that people see.
-pub(crate) fn ask_open_group(account: AccountNo, group: &GroupId) -> Ask<'_> {
-    Ask::new(&OPEN_GROUP, [account.into(), group.as_str().into()])
+/// Binds the look-up of an active group of the account by its public id.
+pub(crate) fn bind_open_group(account: AccountNo, group: &GroupId) -> Bound<'_> {
+    Bound::new(&OPEN_GROUP, [account.into(), group.as_str().into()])
 }

@@ -1,7 +1,8 @@
-//! The layout on Citus: what lies on which shard. Everything of a group lies on one, so that a
-//! request touches one; sessions lie by account, where a row has one place that decides.
+//! The layout on Citus: how each table is distributed. All rows of a group are on one shard, so
+//! that a request touches one shard. Sessions are distributed by account: a session must have
+//! exactly one row.
 
-/// Tables that lie by group, all of a group's on one shard.
+/// Tables distributed by group.
 const BY_GROUP: [&str; 8] = [
     "orders",
     "ledger",
@@ -12,9 +13,9 @@ const BY_GROUP: [&str; 8] = [
     "sales_by_product",
     "goods_names",
 ];
-/// Tables that lie by account. Never as reference tables: a copy may be old.
+/// Tables distributed by account. Not reference tables: a replica may be stale.
 const BY_ACCOUNT: [&str; 2] = ["sessions", "known_sources"];
-/// Small tables that change seldom: whole on each node, so that what lies by group can be joined.
+/// Small tables that change rarely: reference tables on each node, for joins with tables by group.
 const EVERYWHERE: [&str; 8] = [
     "groups",
     "accounts",
@@ -25,11 +26,11 @@ const EVERYWHERE: [&str; 8] = [
     "rates",
     "operator_keys",
 ];
-/// What stays on the coordinator alone, which every node of ours speaks to.
+/// Tables on the coordinator alone, to which every Kiosque node connects.
 const AT_THE_COORDINATOR: [&str; 6] =
     ["audit", "counters", "house", "migrations", "nodes", "primaries"];
 
-/// The statements that distribute the tables of new data, each on a line of its own.
+/// Returns the statements that distribute the tables of new data, one on each line.
 #[must_use]
 pub fn citus_statements() -> String {
     let mut text = String::from(
@@ -38,9 +39,9 @@ pub fn citus_statements() -> String {
     );
     let mut distribute = |tables: &[&str], column: &str| {
         for (at, table) in tables.iter().enumerate() {
-            let beside = if at == 0 { "none" } else { tables[0] };
+            let colocated = if at == 0 { "none" } else { tables[0] };
             text.push_str(&format!("select create_distributed_table('{table}', '{column}', "));
-            text.push_str(&format!("colocate_with => '{beside}');\n"));
+            text.push_str(&format!("colocate_with => '{colocated}');\n"));
         }
     };
     distribute(&BY_GROUP, "group_no");

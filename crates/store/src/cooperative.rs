@@ -1,60 +1,61 @@
-//! Long work on many rows lets whoever waits for its core go first, now and then: it keeps a thread
-//! busy for a tick of the scheduler and more, and requests that come meanwhile would wait for its
-//! end.
+//! Cooperative yielding for CPU-bound loops. Without it, a request that becomes runnable on the
+//! same core waits for a scheduler tick (4 ms) or more.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long a thread works at a stretch.
-const STRETCH: Duration = Duration::from_micros(100);
-/// A request is done with a core within this time. Whoever keeps it for longer works as long as we
-/// do: to let it go first each time would be to stand still beside it.
-const A_REQUEST_MAX: Duration = Duration::from_millis(2);
-/// How long a core that was not given back in time is kept then; each time in a row twice as long,
-/// up to so long.
-const KEPT_FOR: Duration = Duration::from_millis(10);
-const KEPT_FOR_MAX: Duration = Duration::from_millis(160);
+/// How long a thread works before it yields.
+const YIELD_INTERVAL: Duration = Duration::from_micros(100);
+/// A request releases the core within this time. A core that comes back later went to another
+/// CPU-bound thread; yielding to it every time would starve this one, so it backs off.
+const REQUEST_MAX: Duration = Duration::from_millis(2);
+/// How long a thread does not yield after its core came back late. Doubles each time in a row, up
+/// to the maximum.
+const BACKOFF_INITIAL: Duration = Duration::from_millis(10);
+const BACKOFF_MAX: Duration = Duration::from_millis(160);
 
-/// How a thread has fared.
+/// When a thread yields next.
 #[derive(Clone, Copy)]
 struct YieldState {
-    /// When it last had its core back.
-    works_since: Option<Instant>,
-    keeps_until: Option<Instant>,
-    keeps_for: Duration,
+    /// When the thread last got its core back.
+    running_since: Option<Instant>,
+    backoff_until: Option<Instant>,
+    /// The length of the next back-off.
+    backoff: Duration,
 }
 
 impl YieldState {
-    /// Whether it has worked for long enough to let others go.
-    fn is_to_let_go(self, now: Instant) -> bool {
-        let has_worked = |since| now.duration_since(since) >= STRETCH;
-        self.works_since.is_none_or(has_worked) && self.keeps_until.is_none_or(|until| until <= now)
+    const INITIAL: YieldState =
+        YieldState { running_since: None, backoff_until: None, backoff: BACKOFF_INITIAL };
+
+    /// Returns whether the thread is to yield now.
+    fn is_due(self, now: Instant) -> bool {
+        let has_run = |since| now.duration_since(since) >= YIELD_INTERVAL;
+        self.running_since.is_none_or(has_run) && self.backoff_until.is_none_or(|it| it <= now)
     }
 
-    /// When the core was given back.
-    fn back(self, lets_go: Instant, back: Instant) -> YieldState {
-        let works_since = Some(back);
-        if back.duration_since(lets_go) <= A_REQUEST_MAX {
-            return YieldState { works_since, keeps_until: None, keeps_for: KEPT_FOR };
+    /// Returns the state after a yield.
+    fn after_yield(self, yielded: Instant, resumed: Instant) -> YieldState {
+        let running_since = Some(resumed);
+        if resumed.duration_since(yielded) <= REQUEST_MAX {
+            return YieldState { running_since, ..YieldState::INITIAL };
         }
-        let keeps_until = Some(back + self.keeps_for);
-        let keeps_for = (self.keeps_for * 2).min(KEPT_FOR_MAX);
-        YieldState { works_since, keeps_until, keeps_for }
+        let backoff_until = Some(resumed + self.backoff);
+        let backoff = (self.backoff * 2).min(BACKOFF_MAX);
+        YieldState { running_since, backoff_until, backoff }
     }
 }
 
 thread_local! {
-    static FARED: Cell<YieldState> = const { Cell::new(YieldState {
-        works_since: None, keeps_until: None, keeps_for: KEPT_FOR
-    }) };
+    static STATE: Cell<YieldState> = const { Cell::new(YieldState::INITIAL) };
 }
 
-/// To be called for each of many rows, or lines.
+/// Yields the core if this thread has worked long enough. Call it for each row or line of a loop.
 pub fn yield_if_due() {
-    let (fared, now) = (FARED.get(), Instant::now());
-    if fared.is_to_let_go(now) {
+    let (state, now) = (STATE.get(), Instant::now());
+    if state.is_due(now) {
         std::thread::yield_now();
-        FARED.set(fared.back(now, Instant::now()));
+        STATE.set(state.after_yield(now, Instant::now()));
     }
 }
 
@@ -62,30 +63,26 @@ pub fn yield_if_due() {
 mod tests {
     use super::*;
 
-    fn fared(keeps_for: Duration) -> YieldState {
-        YieldState { works_since: None, keeps_until: None, keeps_for }
-    }
-
-    /// A core that came back late is kept, each time for longer; one that came back in time is let
-    /// go again at the next turn.
     #[test]
-    fn who_gets_its_core_back_late_keeps_it_for_longer() {
-        let lets_go = Instant::now();
-        let late = lets_go + A_REQUEST_MAX * 3;
-        let mut keeps_for = KEPT_FOR;
+    fn a_thread_that_gets_its_core_back_late_backs_off_for_longer_each_time() {
+        let yielded = Instant::now();
+        let late = yielded + REQUEST_MAX * 3;
+        let mut backoff = BACKOFF_INITIAL;
         for _ in 0..9 {
-            let now = fared(keeps_for).back(lets_go, late);
-            assert_eq!(now.keeps_until, Some(late + keeps_for));
-            assert!(!now.is_to_let_go(late + STRETCH), "keeps its core");
-            assert!(now.is_to_let_go(late + keeps_for));
-            assert!(now.keeps_for == keeps_for * 2 || now.keeps_for == KEPT_FOR_MAX);
-            keeps_for = now.keeps_for;
+            let before = YieldState { backoff, ..YieldState::INITIAL };
+            let now = before.after_yield(yielded, late);
+            assert_eq!(now.backoff_until, Some(late + backoff));
+            assert!(!now.is_due(late + YIELD_INTERVAL), "backs off");
+            assert!(now.is_due(late + backoff));
+            assert!(now.backoff == backoff * 2 || now.backoff == BACKOFF_MAX);
+            backoff = now.backoff;
         }
-        assert_eq!(keeps_for, KEPT_FOR_MAX);
-        let back = lets_go + A_REQUEST_MAX / 2;
-        let soon = fared(keeps_for).back(lets_go, back);
-        assert_eq!((soon.keeps_until, soon.keeps_for), (None, KEPT_FOR));
-        assert!(!soon.is_to_let_go(back + STRETCH / 2), "works at a stretch");
-        assert!(soon.is_to_let_go(back + STRETCH));
+        assert_eq!(backoff, BACKOFF_MAX);
+        let resumed = yielded + REQUEST_MAX / 2;
+        let before = YieldState { backoff, ..YieldState::INITIAL };
+        let soon = before.after_yield(yielded, resumed);
+        assert_eq!((soon.backoff_until, soon.backoff), (None, BACKOFF_INITIAL));
+        assert!(!soon.is_due(resumed + YIELD_INTERVAL / 2), "works for an interval");
+        assert!(soon.is_due(resumed + YIELD_INTERVAL));
     }
 }

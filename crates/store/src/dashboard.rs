@@ -13,27 +13,27 @@ mod sales;
 use std::sync::Arc;
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, PresentedToken, Refusal, Scope, UnixMs, Zone};
+use kiosque_model::{Claim, Day, DeviceNo, GroupNo, Refusal, Scope, UnixMs, Zone};
 
 use crate::activity::Activity;
-use crate::db::{Ask, Due, Length};
-use crate::devices::{CodeFilter, GroupFilter};
-use crate::scoped_query::ScopedQuery;
+use crate::db::{Bound, Cost, Decision, Step};
+use crate::devices::CodeFilter;
+use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
 use crate::sql::{Row, Sql, Value, statements};
 use crate::{Error, Refused, Store};
 
 pub(crate) use cache::DashboardCache;
 use cache::{CacheEntry, CacheVersion, DaySum};
 pub use devices::{Aisle, DeviceLine};
-use devices::{COUNT_ASKS, Counted};
+use devices::{CountStep, Counted};
 pub use products::ProductSales;
 use range::{Part, Plan, Range, Sold};
 pub use sales::{DeviceSales, Summary};
 
 statements! {
-    DEVICES_IN_SCOPE = "select l.device_no from {rows r: code text}
+    DEVICES_IN_SCOPE(group_no, now_ms) -> DeviceNo = "select l.device_no from {rows r: code text}
         cross join ledger l
-        where l.group_no = $2 and l.device_code = r.code and l.since_ms <= $3";
+        where l.group_no = $group_no and l.device_code = r.code and l.since_ms <= $now_ms";
 }
 
 /// Every statement of this module and of those below it.
@@ -80,6 +80,8 @@ enum Grain {
 trait Report: Send + Sync + 'static {
     /// What it collects.
     type Found: Default + Send;
+    /// What one of its own statements is for.
+    type Step: Send + Sync;
     /// What it comes to.
     type Answer;
 
@@ -88,16 +90,16 @@ trait Report: Send + Sync + 'static {
     const COUNTS_DEVICES: bool = false;
 
     /// What it asks beside the sales, whose rows come after theirs.
-    fn asks<'a>(&'a self, _: &'a ReportQuery, _: GroupNo) -> Vec<Ask<'a>> {
+    fn steps<'a>(&'a self, _: &'a ReportQuery, _: HintedGroup) -> Vec<Step<'a, Self::Step>> {
         Vec::new()
     }
 
-    /// Takes a row of its own statement in place `ask`.
-    fn row(
+    /// Adds a row of its own step.
+    fn on_row(
         &self,
         _: &RowContext<'_>,
         _: &mut Self::Found,
-        _: usize,
+        _: &Self::Step,
         _: &Row<'_>,
     ) -> Result<(), Error> {
         Ok(())
@@ -153,80 +155,81 @@ struct Found<T> {
     of_figures: T,
 }
 
-/// What a statement of a dashboard is for.
-enum Place<'a> {
+/// A statement of a dashboard.
+enum DashboardStep<S> {
+    CacheVersion(HintedGroup),
     Devices,
-    Sales(&'a Part),
-    Count(usize),
-    Report(usize),
+    Sales(Part),
+    Count(CountStep),
+    Report(S),
 }
 
 impl<F: Report> ScopedQuery for Dashboard<F> {
-    type Found = Found<F::Found>;
+    type Rows = Found<F::Found>;
+    type Step = DashboardStep<F::Step>;
     type Answer = F::Answer;
 
     fn group(&self) -> Option<&GroupFilter> {
         self.view.ask.group.as_ref()
     }
 
-    fn length(&self) -> Length {
-        self.plan.length
+    fn cost(&self) -> Cost {
+        self.plan.cost
     }
 
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
-        let mut asks = vec![self.view.ask_devices(group)];
-        asks.extend(self.plan.parts.iter().map(|part| part.ask(&self.view, group)));
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, Self::Step>> {
+        let mut steps = vec![self.view.bind_devices(group).step(DashboardStep::Devices)];
+        let sales = self.plan.parts.iter();
+        steps.extend(
+            sales.map(|part| part.bind(&self.view, group).step(DashboardStep::Sales(*part))),
+        );
         if F::COUNTS_DEVICES {
-            asks.extend(devices::ask_count(&self.view, group));
+            let count = devices::count_steps(&self.view, group);
+            steps.extend(count.map(|step| step.map(DashboardStep::Count)));
         }
-        asks.extend(self.figures.asks(&self.view, group));
-        asks
+        let own = self.figures.steps(&self.view, group).into_iter();
+        steps.extend(own.map(|step| step.map(DashboardStep::Report)));
+        steps
     }
 
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
+    fn on_row(
+        &self,
+        found: &mut Self::Rows,
+        step: &Self::Step,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
         let Found { devices, range, counted, of_figures, .. } = found;
         let seen = RowContext { view: &self.view, devices };
-        match self.place(ask) {
-            Place::Devices => devices.add(row),
-            Place::Count(ask) => counted.row(&seen, ask, row),
-            Place::Report(ask) => self.figures.row(&seen, of_figures, ask, row),
-            Place::Sales(part) => {
+        match step {
+            DashboardStep::CacheVersion(group) => self.look_up(found, *group, row),
+            DashboardStep::Devices => devices.add(row),
+            DashboardStep::Count(step) => counted.on_row(&seen, step, row),
+            DashboardStep::Report(step) => self.figures.on_row(&seen, of_figures, step, row),
+            DashboardStep::Sales(part) => {
                 let shows = |device| seen.shows(device);
-                part.row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
+                part.on_row(&self.view, F::GRAIN, range, row, shows, |range, sold| {
                     self.figures.sold(of_figures, range, sold)
                 })
             }
         }
     }
 
-    fn shortcut(&self, group: GroupNo) -> Option<Ask<'_>> {
-        self.whole_days().map(|_| CacheVersion::ask(group))
+    fn cache_check(&self, group: HintedGroup) -> Option<Step<'_, Self::Step>> {
+        self.whole_days()?;
+        Some(CacheVersion::bind(group).step(DashboardStep::CacheVersion(group)))
     }
 
-    fn shortcut_row(
-        &self,
-        found: &mut Self::Found,
-        group: GroupNo,
-        row: &Row<'_>,
-    ) -> Result<(), Error> {
-        let (numbers, view) = (CacheVersion::of(row)?, &self.view);
-        found.numbers = Some((group, numbers));
-        let span = self.whole_days();
-        found.remembered = span.and_then(|span| view.memory.get(group, &numbers, view, span));
-        let has_devices = |known: &Arc<CacheEntry>| known.devices.is_some();
-        found.remembered.take_if(|known| F::COUNTS_DEVICES && !has_devices(known));
-        Ok(())
-    }
-
-    fn due(&self, found: &Self::Found, ask: usize) -> Due {
-        match self.place(ask) {
-            Place::Sales(_) | Place::Count(_) if found.remembered.is_some() => Due::Never,
-            Place::Sales(part) => part.due(&found.range),
-            Place::Devices | Place::Count(_) | Place::Report(_) => Due::Now,
+    fn decide(&self, found: &Self::Rows, step: &Self::Step) -> Decision {
+        match step {
+            DashboardStep::Sales(_) | DashboardStep::Count(_) if found.remembered.is_some() => {
+                Decision::Skip
+            }
+            DashboardStep::Sales(part) => part.decide(&found.range),
+            _ => Decision::Run,
         }
     }
 
-    fn answer(self, mut found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
+    fn answer(self, mut found: Self::Rows, scope: Scope) -> Result<Self::Answer, Refused> {
         // SCOPE-4: each of `deviceCodes` must be in the scope.
         if found.devices.rows != self.view.ask.devices.len() {
             return Err(Refusal::OutOfScope.into());
@@ -251,17 +254,19 @@ impl<F: Report> ScopedQuery for Dashboard<F> {
 }
 
 impl<F: Report> Dashboard<F> {
-    fn place(&self, ask: usize) -> Place<'_> {
-        let Some(after_devices) = ask.checked_sub(1) else { return Place::Devices };
-        if let Some(part) = self.plan.parts.get(after_devices) {
-            return Place::Sales(part);
-        }
-        let after_sales = after_devices - self.plan.parts.len();
-        match after_sales.checked_sub(COUNT_ASKS) {
-            _ if !F::COUNTS_DEVICES => Place::Report(after_sales),
-            None => Place::Count(after_sales),
-            Some(after_count) => Place::Report(after_count),
-        }
+    /// Looks the group up in the cache, by the version that was read of it.
+    fn look_up(
+        &self,
+        found: &mut Found<F::Found>,
+        group: HintedGroup,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        let (group, version) = (group.number(), CacheVersion::read(row)?);
+        found.numbers = Some((group, version));
+        let Some(span) = self.whole_days() else { return Ok(()) };
+        found.remembered = self.view.memory.get(group, &version, &self.view, span);
+        found.remembered.take_if(|known| F::COUNTS_DEVICES && known.devices.is_none());
+        Ok(())
     }
 
     /// The days that are asked about, if what they came to is told of all devices together.
@@ -280,7 +285,7 @@ impl<F: Report> Dashboard<F> {
 
 impl Devices {
     fn add(&mut self, row: &Row<'_>) -> Result<(), Error> {
-        let device = DeviceNo(row.int(0)?);
+        let device: DeviceNo = row.read()?;
         self.rows += 1;
         // A device that is named twice sold once.
         if let Err(place) = self.numbers.binary_search(&device) {
@@ -291,10 +296,10 @@ impl Devices {
 }
 
 impl ReportQuery {
-    fn ask_devices(&self, group: GroupNo) -> Ask<'_> {
+    fn bind_devices(&self, group: HintedGroup) -> Bound<'_> {
         let codes = self.ask.devices.iter().filter_map(|code| code.as_ref().ok());
         let codes: Vec<Vec<Value<'_>>> = codes.map(|code| vec![code.as_str().into()]).collect();
-        Ask::new(&DEVICES_IN_SCOPE, [group.0.into(), self.now.0.into()]).of(codes)
+        Bound::new(&DEVICES_IN_SCOPE, [group.into(), self.now.into()]).with_rows(codes)
     }
 
     fn shows(&self, devices: &Devices, device: DeviceNo) -> bool {
@@ -311,15 +316,14 @@ impl RowContext<'_> {
 impl Store {
     async fn dashboard<F: Report>(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
         figures: F,
     ) -> Result<F::Answer, Refused> {
         let activity = Arc::clone(&self.activity);
         let (zone, memory) = (self.zone.clone(), Arc::clone(&self.memory));
-        let view = ReportQuery { ask, now, zone, activity, memory };
+        let view = ReportQuery { ask, now: claim.now, zone, activity, memory };
         let plan = Plan::of(&view, F::GRAIN);
-        self.ask(presented, now, Dashboard { view, plan, figures }).await
+        self.query(claim, Dashboard { view, plan, figures }).await
     }
 }

@@ -1,6 +1,8 @@
-//! The driver: two engines behind a handful of verbs. A statement is written once and means the
-//! same on both; nothing above this module knows which one it runs on.
+//! The driver: two engines behind one set of operations. A statement is written once and means the
+//! same on both. Nothing above this module depends on the engine, and this module knows no table.
 
+mod batch;
+mod open;
 mod postgres;
 mod sqlite;
 
@@ -11,125 +13,69 @@ use std::sync::Arc;
 use kiosque_model::UnixMs;
 
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, OpenOptions, Refused, StoreLocation};
+use crate::{Error, Refused};
 
+pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
+pub use open::{OpenOptions, StoreLocation, WhenAbsent};
 use postgres::Postgres;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::transaction::Transaction;
 use sqlite::Sqlite;
 
-/// The engine that keeps the data. Cheap to clone.
+/// The engine that stores the data. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) enum Db {
     Sqlite(Arc<Sqlite>),
     Postgres(Arc<Postgres>),
 }
 
-/// A statement and what it is asked with.
-pub(crate) struct Ask<'a> {
-    sql: &'static Sql,
-    params: Vec<Value<'a>>,
-    /// The rows of a statement for many, before the other parameters.
-    of: Option<Vec<Vec<Value<'a>>>>,
-}
-
-impl<'a> Ask<'a> {
-    pub(crate) fn new(sql: &'static Sql, params: impl Into<Vec<Value<'a>>>) -> Ask<'a> {
-        Ask { sql, params: params.into(), of: None }
-    }
-
-    /// The same for a statement with `{rows …}`.
-    pub(crate) fn of(self, rows: Vec<Vec<Value<'a>>>) -> Ask<'a> {
-        Ask { of: Some(rows), ..self }
-    }
-}
-
-/// Statements that are asked together, each known before any is answered: one round trip to an
-/// engine across the network, one snapshot on both. The first is the proof that the others may be
-/// told: it has one row at most, and none is no proof.
-pub(crate) trait Batch: Send + Sync + 'static {
-    /// What the rows are collected in.
-    type Found: Default + Send;
-
-    /// The statements, in the order in which their rows come.
-    fn asks(&self) -> Vec<Ask<'_>>;
-
-    /// Takes a row of the statement in place `ask`.
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error>;
-
-    /// Whether the first statement's rows allow for the others.
-    fn proven(&self, found: &Self::Found) -> Result<(), Refused>;
-
-    /// A statement that may show that the others' rows are known, and the place before which it is
-    /// worth asking. An engine across the network is not asked it: that would cost what it saves.
-    fn shortcut(&self) -> Option<(usize, Ask<'_>)> {
-        None
-    }
-
-    /// Takes a row of the shortcut.
-    fn shortcut_row(&self, _: &mut Self::Found, _: &Row<'_>) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// What is to be done with the statement in place `ask`, by the rows before it. An engine
-    /// across the network has been asked everything by then.
-    fn due(&self, _: &Self::Found, _: usize) -> Due {
-        Due::Now
-    }
-}
-
-/// What is to be done with a statement of a batch.
+/// How long reads and writes of one transaction may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// It is asked.
-    Now,
-    /// It would find nothing that is not known.
-    Never,
-    /// It is asked where long work is, whatever was thought of its batch before.
-    AtLength,
+pub(crate) enum Deadline {
+    /// As long as a request waits.
+    OfRequest,
+    /// The work takes as long as it takes; only its start is awaited no longer than a request
+    /// waits.
+    None,
 }
 
-/// How long something may take. Its turn is waited for no longer than a request waits, either way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// Key ranges and changes that cost the same at any size: no longer than a request waits.
-    Short,
-    /// It depends on the first rows: see [`Due::AtLength`]. An engine that is asked everything at
-    /// once has to take it for long.
-    Unsure,
-    /// What counts, or walks over all that there is. A batch that is long has its own place, and
-    /// ends like a short one; anything else takes as long as it takes.
-    Long,
+/// The former name, until its users have changed.
+pub(crate) type Length = Deadline;
+
+#[expect(non_upper_case_globals, reason = "named like the former variants")]
+impl Deadline {
+    pub(crate) const Short: Deadline = Deadline::OfRequest;
+    pub(crate) const Long: Deadline = Deadline::None;
 }
 
 impl Db {
-    pub(crate) fn open(opening: &OpenOptions<'_>) -> Result<Db, Error> {
-        Ok(match opening.place {
+    pub(crate) fn open(options: &OpenOptions<'_>) -> Result<Db, Error> {
+        Ok(match options.place {
             StoreLocation::Folder(folder) => {
-                let sqlite = Sqlite::open(folder, opening.when_absent, opening.wait)?;
+                let sqlite = Sqlite::open(folder, options.when_absent, options.wait)?;
                 Db::Sqlite(Arc::new(sqlite))
             }
             StoreLocation::Postgres(address) => {
-                let postgres = Postgres::open(address, opening)?;
+                let postgres = Postgres::open(address, options)?;
                 Db::Postgres(Arc::new(postgres))
             }
         })
     }
 
-    /// Runs a batch.
+    /// Runs a batch, and returns it with its proof and its rows.
     pub(crate) async fn batch<B: Batch>(
         &self,
         batch: B,
-        length: Length,
-    ) -> Result<(B, B::Found), Refused> {
+        cost: Cost,
+    ) -> Result<(B, B::Proof, B::Rows), Refused> {
         match self {
-            Db::Sqlite(sqlite) => sqlite.batch(batch, length).await,
-            // Ten times as large as all else that becomes of a request, and moved with it.
-            Db::Postgres(postgres) => Box::pin(postgres.batch(batch, length)).await,
+            Db::Sqlite(sqlite) => sqlite.batch(batch, cost).await,
+            // Boxed: this future is ten times as large as the rest of a request, and moves with it.
+            Db::Postgres(postgres) => Box::pin(postgres.batch(batch, cost)).await,
         }
     }
 
-    /// The first row of one short statement, if there is one.
+    /// Returns the first row of one short statement, if there is one.
     pub(crate) async fn one<T>(
         &self,
         sql: &'static Sql,
@@ -142,10 +88,10 @@ impl Db {
         }
     }
 
-    /// Reads from one snapshot on a thread for it, a few at a time.
+    /// Reads from one snapshot on the blocking pool, a few readers at a time.
     pub(crate) async fn read<T, E>(
         &self,
-        length: Length,
+        deadline: Deadline,
         ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -154,15 +100,15 @@ impl Db {
     {
         match self {
             Db::Sqlite(sqlite) => sqlite.read_long(ask).await,
-            Db::Postgres(postgres) => Box::pin(postgres.read(length, ask)).await,
+            Db::Postgres(postgres) => Box::pin(postgres.read(deadline, ask)).await,
         }
     }
 
-    /// Writes in one transaction, on a thread for it; durable when it returns. An error takes
-    /// everything back, and so does another who is in the way of the change: then it is done again.
+    /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls the
+    /// transaction back. So does a conflict with another transaction; then `change` runs again.
     pub(crate) async fn write<T, E>(
         &self,
-        length: Length,
+        deadline: Deadline,
         change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -171,20 +117,20 @@ impl Db {
     {
         match self {
             Db::Sqlite(sqlite) => sqlite.write(async move |write| change(write).await).await,
-            Db::Postgres(postgres) => Box::pin(postgres.write(length, change)).await,
+            Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
         }
     }
 
-    /// Whether this node may answer for sessions: that no other can have answered for them on a
-    /// server that took this one's place. A file has no other.
-    pub(crate) fn sessions_stand(&self) -> Result<(), Error> {
+    /// Checks that this node may answer for sessions: no other node can have changed them on a
+    /// primary that was promoted meanwhile. SQLite data has one node.
+    pub(crate) fn check_session_lease(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(_) => Ok(()),
-            Db::Postgres(postgres) => postgres.lease.stands(),
+            Db::Postgres(postgres) => postgres.lease.check(),
         }
     }
 
-    /// Begins what answering for sessions needs; the layout is up to date.
+    /// Takes the session lease and starts to renew it. The layout must be up to date.
     pub(crate) async fn start_lease(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(_) => Ok(()),
@@ -192,7 +138,7 @@ impl Db {
         }
     }
 
-    /// Holds this node's clock against the database's, if there is one.
+    /// Compares this node's clock with the clock of the database, if it has one.
     pub(crate) fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
         match self {
             Db::Sqlite(_) => None,
@@ -200,12 +146,12 @@ impl Db {
         }
     }
 
-    /// Whether the data is in a file, which this process writes itself.
+    /// Returns whether the data is in SQLite, which this process writes itself.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Db::Sqlite(_))
     }
 
-    /// How large the files are, where they are ours.
+    /// Returns the sizes of the files of SQLite.
     pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
         match self {
             Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),
@@ -214,21 +160,21 @@ impl Db {
     }
 }
 
-/// How large the store's files are, in bytes.
+/// The sizes of the store's files, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSizes {
-    /// What is kept.
+    /// The database file.
     pub database: u64,
-    /// What is kept and not in the database yet.
+    /// The write-ahead log.
     pub log: u64,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// Pages copied so far.
     pub pages: u64,
-    /// Of so many.
+    /// Pages in all.
     pub of: u64,
 }
 
@@ -239,7 +185,7 @@ pub(crate) enum Read<'a> {
 }
 
 impl Read<'_> {
-    /// The first row, if there is one.
+    /// Returns the first row, if there is one.
     pub(crate) async fn one<T>(
         &self,
         sql: &'static Sql,
@@ -252,7 +198,7 @@ impl Read<'_> {
         }
     }
 
-    /// Each row in turn.
+    /// Visits each row.
     pub(crate) async fn each(
         &self,
         sql: &'static Sql,
@@ -265,7 +211,7 @@ impl Read<'_> {
         }
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn all<T>(
         &self,
         sql: &'static Sql,
@@ -281,7 +227,7 @@ impl Read<'_> {
         Ok(all)
     }
 
-    /// Each row of a statement with `{rows …}`, for all of them.
+    /// Visits the rows of a bulk statement for all bulk rows.
     pub(crate) async fn each_of<const N: usize>(
         &self,
         sql: &'static Sql,
@@ -295,23 +241,31 @@ impl Read<'_> {
         }
     }
 
-    /// Compiles a statement without running it.
-    pub(crate) async fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
-        match self {
-            Read::Sqlite(connection) => sqlite::compile(connection, sql),
-            Read::Postgres(transaction) => transaction.compile(sql).await,
+    /// Prepares statements, and checks that they return the declared columns; `check` is the
+    /// authorization check that they may follow in a batch.
+    pub(crate) async fn prepare_all(
+        &self,
+        statements: impl Iterator<Item = &'static Sql>,
+        check: &'static Sql,
+    ) -> Result<(), Error> {
+        for sql in statements {
+            match self {
+                Read::Sqlite(connection) => sqlite::prepare(connection, sql)?,
+                Read::Postgres(transaction) => transaction.prepare(sql, check).await?,
+            }
         }
+        Ok(())
     }
 
-    /// Copies all that this snapshot sees into an empty file that nobody else uses, and tells how
-    /// far it is; `Break` ends it. PostgreSQL has tools of its own for that.
+    /// Copies this snapshot into an empty file that no other connection uses. `progress` is called
+    /// between steps; `Break` ends the copy. PostgreSQL has tools of its own for that.
     pub(crate) fn copy_to(
         &self,
         file: &Path,
-        told: impl FnMut(Copied) -> ControlFlow<()>,
+        progress: impl FnMut(Copied) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
         match self {
-            Read::Sqlite(connection) => sqlite::copy_to(connection, file, told),
+            Read::Sqlite(connection) => sqlite::copy_to(connection, file, progress),
             Read::Postgres(_) => Err(Error::Data(
                 "is kept in PostgreSQL, which is backed up by its own tools: pg_basebackup with \
                  archived WAL, or pg_dump"
@@ -333,7 +287,7 @@ impl<'a> std::ops::Deref for Write<'a> {
 }
 
 impl Write<'_> {
-    /// Runs a statement that changes rows, and says how many.
+    /// Runs a statement that changes rows, and returns their number.
     pub(crate) async fn execute(
         &self,
         sql: &'static Sql,
@@ -345,7 +299,7 @@ impl Write<'_> {
         }
     }
 
-    /// Runs a statement with `{rows …}` for all of them.
+    /// Runs a bulk statement for all rows.
     pub(crate) async fn execute_each<'v>(
         &self,
         sql: &'static Sql,
@@ -368,12 +322,12 @@ impl Write<'_> {
         }
     }
 
-    /// Waits until no other transaction is behind this line; none will be until this one ends.
-    /// Whoever writes to a file is alone already.
-    pub(crate) async fn alone(&self) -> Result<(), Error> {
+    /// Waits for the lock of the layout, which this transaction then holds until it ends. On SQLite
+    /// every writing transaction is the only one.
+    pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
         match &self.0 {
             Read::Sqlite(_) => Ok(()),
-            Read::Postgres(transaction) => transaction.alone().await,
+            Read::Postgres(transaction) => transaction.take_layout_lock().await,
         }
     }
 }

@@ -3,70 +3,83 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use kiosque_model::{
-    DeviceCode, DeviceNo, GroupId, GroupNo, PageRequest, PresentedToken, Refusal, Scope, UnixMs,
-};
+use kiosque_model::ids::IdFault;
+use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, Refusal, Scope, UnixMs};
 
 use crate::activity::Activity;
-use crate::db::{Ask, Length};
-use crate::scoped_query::ScopedQuery;
-use crate::sql::{Row, Value, statements};
+use crate::db::{Bound, Cost, Step};
+use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
+use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
 
+row! {
+    struct OwnerRow { group_id: String, group_name: String, listed: i64, group_no: GroupNo }
+    /// Begins with the number, so that a reader can skip a device by its number alone.
+    struct DeviceRow<'r> {
+        device_no: DeviceNo,
+        device_code: &'r str,
+        device_name: &'r str,
+        device_model: &'r str,
+        address: &'r str,
+        total_curr_stock: i64,
+        last_active_ms: Option<UnixMs>,
+        created_at_ms: UnixMs,
+    }
+}
+
 statements! {
-    IN_SCOPE = "select 1 from ledger
-        where group_no = $1 and device_code = $2 and since_ms <= $3";
-    GROUP = "select g.group_id, g.group_name, (
+    IN_SCOPE(group_no, device_code, now_ms) -> i64 = "select 1 from ledger
+        where group_no = $group_no and device_code = $device_code and since_ms <= $now_ms";
+    GROUP(group_no, now_ms) -> OwnerRow = "select g.group_id, g.group_name, (
             select count(*) from device_owners
-            where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed
-        ), g.group_no from groups g where g.group_no = $1";
-    PAGE = "select d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms, d.device_no
+            where group_no = $group_no and since_ms <= $now_ms and until_ms > $now_ms and listed
+        ) as listed, g.group_no from groups g where g.group_no = $group_no";
+    PAGE(group_no, now_ms, size, skip) -> DeviceRow<'_> = "select
+            d.device_no, d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from (
             select device_no, device_code from device_owners
-            where group_no = $1 and since_ms <= $2 and until_ms > $2 and listed
-            order by device_code limit $3 offset $4
+            where group_no = $group_no and since_ms <= $now_ms and until_ms > $now_ms and listed
+            order by device_code limit $size offset $skip
         ) o
         join devices d on d.device_no = o.device_no
-        join ledger l on l.group_no = $1 and l.device_code = o.device_code
+        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
         order by o.device_code";
-    LISTED = "select d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms, d.device_no
+    LISTED(group_no, now_ms, device_code) -> DeviceRow<'_> = "select
+            d.device_no, d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from device_owners o
         join devices d on d.device_no = o.device_no
-        join ledger l on l.group_no = $1 and l.device_code = o.device_code
-        where o.group_no = $1 and o.since_ms <= $2 and o.until_ms > $2 and o.listed
-            and (cast($3 as text) is null or o.device_code = $3)
+        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
+        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
+            and (cast($device_code as text) is null or o.device_code = $device_code)
         order by o.device_code";
 }
 
-/// Which devices to list.
+/// The parameters of a device page.
 #[derive(Clone, Debug)]
 pub struct DeviceQuery {
-    /// Another group of the account; does not switch.
+    /// Another group of the account. The selected group stays selected.
     pub group: Option<GroupFilter>,
-    /// Exactly this code, which must be one of the scope.
+    /// Exactly this code, which must be in scope.
     pub code: Option<CodeFilter>,
     /// The name contains this text.
     pub name_part: Option<String>,
     /// 1: online, 0: not.
     pub is_online: Option<i64>,
-    /// Which page.
+    /// The page of the list.
     pub page: PageRequest,
 }
 
-/// A `groupId` filter; a text that can be no id names no group.
-pub type GroupFilter = Result<GroupId, kiosque_model::ids::IdFault>;
-
-/// A `deviceCode` filter; a text that can be no code names no device.
-pub type CodeFilter = Result<DeviceCode, kiosque_model::ids::IdFault>;
+/// A `deviceCode` filter; `Err` for a text that cannot be a code, which names no device.
+pub type CodeFilter = Result<DeviceCode, IdFault>;
 
 /// The earliest last activity with which a device counts as online.
 #[derive(Clone, Copy, Debug)]
 pub struct OnlineSince(pub UnixMs);
 
 impl OnlineSince {
-    /// Whether a device is online whose last activity this was.
+    /// Returns whether a device with this last activity is online.
     #[must_use]
     pub fn holds(self, last_active: Option<UnixMs>) -> bool {
         last_active.is_some_and(|last| last >= self.0)
@@ -88,11 +101,11 @@ pub struct Device<'a> {
     pub model: &'a str,
     /// `address`.
     pub address: &'a str,
-    /// Items in all its aisles, as last told.
+    /// The number of items in all its aisles, as last reported.
     pub total_curr_stock: i64,
     /// Its last activity in this group.
     pub last_active: Option<UnixMs>,
-    /// When it was first applied.
+    /// The time of the `apply` that first had it.
     pub created_at: UnixMs,
 }
 
@@ -115,27 +128,27 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_page<A, V>(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         online: OnlineSince,
-        ask: DeviceQuery,
+        request: DeviceQuery,
         visit: V,
     ) -> Result<(i64, A), Refused>
     where
         A: Default + Send + 'static,
         V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
-        let activity = Arc::clone(&self.activity);
-        let page = Page { ask, now, online, activity, visit, devices: PhantomData };
-        self.ask(presented, now, page).await
+        let (now, activity) = (claim.now, Arc::clone(&self.activity));
+        let page = Page { request, now, online, activity, visit, devices: PhantomData };
+        self.query(claim, page).await
     }
 }
 
-/// A page of a group's devices: a range of its listing, or of those that match when some filter
-/// asks for them one by one. Half of what is asked for stands in memory, and text is told apart by
-/// its bytes on every engine.
+/// A page of a group's devices: a range of its list, or of the devices that match the filters.
+///
+/// Filters are applied here, one device at a time: half of a device's last activity is in memory,
+/// and both engines must compare texts alike.
 struct Page<A, V> {
-    ask: DeviceQuery,
+    request: DeviceQuery,
     now: UnixMs,
     online: OnlineSince,
     activity: Arc<Activity>,
@@ -144,14 +157,21 @@ struct Page<A, V> {
 }
 
 #[derive(Default)]
-struct FoundPage<A> {
+struct PageRows<A> {
     group: Option<Owner>,
     /// How many devices the group has.
     listed: i64,
     /// How many of them match.
     matching: i64,
-    is_in_scope: Option<()>,
+    is_code_in_scope: bool,
     devices: A,
+}
+
+/// A statement of a page.
+enum PageStep {
+    Owner,
+    Device,
+    CodeInScope,
 }
 
 impl<A, V> ScopedQuery for Page<A, V>
@@ -159,82 +179,85 @@ where
     A: Default + Send + 'static,
     V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
-    type Found = FoundPage<A>;
+    type Rows = PageRows<A>;
+    type Step = PageStep;
     type Answer = (i64, A);
 
     fn group(&self) -> Option<&GroupFilter> {
-        self.ask.group.as_ref()
+        self.request.group.as_ref()
     }
 
-    fn length(&self) -> Length {
-        if self.ask.is_plain() { Length::Short } else { Length::Long }
+    fn cost(&self) -> Cost {
+        if self.request.is_plain() { Cost::Inline } else { Cost::Blocking }
     }
 
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
-        let (number, now) = (Value::Int(group.0), Value::Int(self.now.0));
-        let mut asks = vec![ask_owner(group, self.now)];
-        if self.ask.is_plain() {
-            let page = [number, now, self.ask.page.size().into(), self.ask.page.skip().into()];
-            asks.push(Ask::new(&PAGE, page));
-            return asks;
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PageStep>> {
+        let mut steps = vec![bind_owner(group, self.now).step(PageStep::Owner)];
+        if self.request.is_plain() {
+            let (size, skip) = (self.request.page.size(), self.request.page.skip());
+            let page = [group.into(), self.now.into(), size.into(), skip.into()];
+            steps.push(Bound::new(&PAGE, page).step(PageStep::Device));
+            return steps;
         }
-        match &self.ask.code {
-            // A text that can be no code is in nobody's scope.
+        match &self.request.code {
             Some(Err(_)) => {}
             Some(Ok(code)) => {
-                asks.push(ask_listed(group, self.now, Some(code.as_str())));
-                asks.push(Ask::new(&IN_SCOPE, [number, code.as_str().into(), now]));
+                let listed = bind_listed(group, self.now, Some(code.as_str()));
+                let in_scope = [group.into(), code.as_str().into(), self.now.into()];
+                steps.push(listed.step(PageStep::Device));
+                steps.push(Bound::new(&IN_SCOPE, in_scope).step(PageStep::CodeInScope));
             }
-            None => asks.push(ask_listed(group, self.now, None)),
+            None => steps.push(bind_listed(group, self.now, None).step(PageStep::Device)),
         }
-        asks
+        steps
     }
 
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        match ask {
-            0 => {
-                found.group = Some(Owner::of(row)?);
-                found.listed = row.int(2)?;
+    fn on_row(&self, rows: &mut Self::Rows, step: &PageStep, row: &Row<'_>) -> Result<(), Error> {
+        match step {
+            PageStep::Owner => {
+                let owner: OwnerRow = row.read()?;
+                rows.listed = owner.listed;
+                rows.group = Some(Owner::of(owner));
             }
-            1 => {
-                let Some(owner) = &found.group else { return Ok(()) };
+            PageStep::Device => {
+                let Some(owner) = &rows.group else { return Ok(()) };
                 let device = owner.device(row, &self.activity)?;
-                if self.ask.is_plain() {
-                    return (self.visit)(&mut found.devices, device);
+                if self.request.is_plain() {
+                    return (self.visit)(&mut rows.devices, device);
                 }
-                if self.ask.matches(&device, self.online) {
-                    let skip = self.ask.page.skip();
-                    let end = skip.saturating_add(self.ask.page.size());
-                    if (skip..end).contains(&found.matching) {
-                        (self.visit)(&mut found.devices, device)?;
+                if self.request.matches(&device, self.online) {
+                    let skip = self.request.page.skip();
+                    let end = skip.saturating_add(self.request.page.size());
+                    if (skip..end).contains(&rows.matching) {
+                        (self.visit)(&mut rows.devices, device)?;
                     }
-                    found.matching += 1;
+                    rows.matching += 1;
                 }
             }
-            _ => found.is_in_scope = Some(()),
+            PageStep::CodeInScope => rows.is_code_in_scope = true,
         }
         Ok(())
     }
 
-    /// SCOPE-4, DEV-5: a device outside the scope is refused. One that the group once owned, or
-    /// that is not enabled, is in scope and on no page.
-    fn answer(self, found: Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
-        if self.ask.code.is_some() {
-            found.is_in_scope.ok_or(Refusal::OutOfScope)?;
+    /// A device outside the scope is refused (SCOPE-4). A device that the group once owned, or that
+    /// is not enabled, is in scope and on no page (DEV-5).
+    fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
+        if self.request.code.is_some() && !rows.is_code_in_scope {
+            return Err(Refusal::OutOfScope.into());
         }
-        let total = if self.ask.is_plain() { found.listed } else { found.matching };
-        Ok((total, found.devices))
+        let total = if self.request.is_plain() { rows.listed } else { rows.matching };
+        Ok((total, rows.devices))
     }
 }
 
-/// Asks for the group whose devices are listed, and how many it has.
-pub(crate) fn ask_owner(group: GroupNo, now: UnixMs) -> Ask<'static> {
-    Ask::new(&GROUP, [group.0.into(), now.0.into()])
+/// Binds the look-up of the group whose devices are listed, with their number.
+pub(crate) fn bind_owner(group: HintedGroup, now: UnixMs) -> Bound<'static> {
+    Bound::new(&GROUP, [group.into(), now.into()])
 }
 
-/// Asks for every device that a group owns now, or the one of a code, by code.
-pub(crate) fn ask_listed(group: GroupNo, now: UnixMs, code: Option<&str>) -> Ask<'_> {
-    Ask::new(&LISTED, [group.0.into(), now.0.into(), code.into()])
+/// Binds the list of the devices that a group owns now, by code: all, or the one with a code.
+pub(crate) fn bind_listed(group: HintedGroup, now: UnixMs, code: Option<&str>) -> Bound<'_> {
+    Bound::new(&LISTED, [group.into(), now.into(), code.into()])
 }
 
 /// The group whose devices are listed.
@@ -246,29 +269,32 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Reads a row of [`ask_owner`].
-    pub(crate) fn of(row: &Row<'_>) -> Result<Owner, Error> {
-        let (id, name) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-        Ok(Owner { number: GroupNo(row.int(3)?), id, name })
+    /// Reads a row of [`bind_owner`].
+    pub(crate) fn read(row: &Row<'_>) -> Result<Owner, Error> {
+        row.read().map(Owner::of)
     }
 
-    /// Reads a row of [`ask_listed`], or of a page of it.
+    fn of(row: OwnerRow) -> Owner {
+        Owner { number: row.group_no, id: row.group_id, name: row.group_name }
+    }
+
+    /// Reads a row of [`bind_listed`], or of a page of it.
     pub(crate) fn device<'r>(
         &'r self,
         row: &'r Row<'_>,
         activity: &Activity,
     ) -> Result<Device<'r>, Error> {
-        let account = (self.number, DeviceNo(row.int(7)?));
+        let row: DeviceRow<'r> = row.read()?;
         Ok(Device {
-            code: row.text(0)?,
-            name: row.text(1)?,
+            code: row.device_code,
+            name: row.device_name,
             group_id: &self.id,
             group_name: &self.name,
-            model: row.text(2)?,
-            address: row.text(3)?,
-            total_curr_stock: row.int(4)?,
-            last_active: activity.merged(account, row.maybe_int(5)?.map(UnixMs)),
-            created_at: UnixMs(row.int(6)?),
+            model: row.device_model,
+            address: row.address,
+            total_curr_stock: row.total_curr_stock,
+            last_active: activity.merged((self.number, row.device_no), row.last_active_ms),
+            created_at: row.created_at_ms,
         })
     }
 }

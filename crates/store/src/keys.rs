@@ -94,7 +94,7 @@ impl Store {
     ) -> Result<CreatedKey, Error> {
         let create = async move |write: &Write<'_>| {
             // Serializes creations: no index makes the names of live keys unique.
-            write.alone().await?;
+            write.take_layout_lock().await?;
             let name = holder.name.as_str();
             let taken = write.one(&LIVE_KEY, &[name.into()], |row| row.read()).await?;
             if let Some(since) = taken {

@@ -1,38 +1,48 @@
-//! Sources that logged in to an account before: guessing from elsewhere is not held against them.
-//! Each login refreshes its own; the newest stay, and none for longer than their age allows.
+//! Sources that logged in to an account before. The login limiter does not count the failures of
+//! other sources against them. Each login refreshes its source; the newest sources are remembered,
+//! up to a maximum number and age.
 
 use kiosque_model::source::{KNOWN_SOURCE_AGE_MS, KNOWN_SOURCES_MAX};
 use kiosque_model::{AccountNo, LoginName, Place, UnixMs};
 
+use crate::accounts::Credentials;
 use crate::db::Write;
-use crate::sql::statements;
-use crate::{Credentials, Error, Store};
+use crate::sql::{row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct CredentialsRow { account_no: AccountNo, password_hash: String, is_known_source: bool }
+}
 
 statements! {
-    CREDENTIALS_AND_KNOWLEDGE = "select a.account_no, a.password_hash, exists (
-            select 1 from known_sources k
-            where k.account_no = a.account_no and k.source = $2 and k.last_login_ms > $3
-        ) from accounts a where a.login_name = $1";
-    REMEMBER = "insert into known_sources (account_no, source, last_login_ms) values ($1, $2, $3)
+    CREDENTIALS_AND_SOURCE(login_name, source, expired_at_ms) -> CredentialsRow = "select
+            a.account_no, a.password_hash, exists (
+                select 1 from known_sources k where k.account_no = a.account_no
+                    and k.source = $source and k.last_login_ms > $expired_at_ms
+            ) as is_known_source
+        from accounts a where a.login_name = $login_name";
+    REMEMBER(account_no, source, now_ms) = "insert into known_sources
+            (account_no, source, last_login_ms) values ($account_no, $source, $now_ms)
         on conflict (account_no, source) do update set last_login_ms = excluded.last_login_ms";
-    FORGET = "delete from known_sources where account_no = $1 and source <> $2 and (
-            last_login_ms <= $3 or source not in (
-                select k.source from known_sources k where k.account_no = $1
-                order by k.last_login_ms desc, k.source limit $4))";
+    FORGET(account_no, source, expired_at_ms, most) = "delete from known_sources
+        where account_no = $account_no and source <> $source and (
+            last_login_ms <= $expired_at_ms or source not in (
+                select k.source from known_sources k where k.account_no = $account_no
+                order by k.last_login_ms desc, k.source limit $most))";
 }
 
 /// Whether a source logged in to an account before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceStatus {
-    /// It did, not too long ago.
+    /// It logged in before, recently enough.
     Known,
-    /// It did not, or there is no such account.
+    /// It did not log in before, or there is no such account.
     Unknown,
 }
 
 impl Store {
-    /// The credentials of a login name, if there is such an account, and whether it has seen the
-    /// place where a login comes from.
+    /// Returns the credentials of a login name, if there is such an account, and whether `place`
+    /// logged in to it before.
     ///
     /// # Errors
     /// The store failed.
@@ -42,21 +52,21 @@ impl Store {
         place: Place,
         now: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
-        let (place, since) = (place.to_string(), forgotten_until(now));
-        let params = [login_name.as_str().into(), place.as_str().into(), since.0.into()];
+        let (place, expired_at) = (place.to_string(), expired_at(now));
+        let params = [login_name.as_str().into(), place.as_str().into(), expired_at.into()];
         self.db
-            .one(&CREDENTIALS_AND_KNOWLEDGE, &params, |row| {
-                let password_hash = row.text(1)?.to_owned();
-                let credentials = Credentials { account: AccountNo(row.int(0)?), password_hash };
-                let known = row.flag(2)?;
-                let seen = if known { SourceStatus::Known } else { SourceStatus::Unknown };
-                Ok((credentials, seen))
+            .one(&CREDENTIALS_AND_SOURCE, &params, |row| {
+                let row: CredentialsRow = row.read()?;
+                let status =
+                    if row.is_known_source { SourceStatus::Known } else { SourceStatus::Unknown };
+                let (account, password_hash) = (row.account_no, row.password_hash);
+                Ok((Credentials { account, password_hash }, status))
             })
             .await
     }
 }
 
-/// Remembers where a login came from, in its transaction.
+/// Remembers the source of a login, in its transaction.
 pub(crate) async fn remember(
     write: &Write<'_>,
     account: AccountNo,
@@ -64,13 +74,14 @@ pub(crate) async fn remember(
     now: UnixMs,
 ) -> Result<(), Error> {
     let place = place.to_string();
-    write.execute(&REMEMBER, &[account.0.into(), place.as_str().into(), now.0.into()]).await?;
-    let until = forgotten_until(now).0;
-    let params = [account.0.into(), place.as_str().into(), until.into(), KNOWN_SOURCES_MAX.into()];
+    write.execute(&REMEMBER, &[account.into(), place.as_str().into(), now.into()]).await?;
+    let expired_at = expired_at(now).into();
+    let params = [account.into(), place.as_str().into(), expired_at, KNOWN_SOURCES_MAX.into()];
     write.execute(&FORGET, &params).await?;
     Ok(())
 }
 
-fn forgotten_until(now: UnixMs) -> UnixMs {
+/// Returns the time up to which logins are too old to be remembered.
+fn expired_at(now: UnixMs) -> UnixMs {
     now.plus_ms(-KNOWN_SOURCE_AGE_MS)
 }

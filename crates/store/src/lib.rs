@@ -1,9 +1,9 @@
-//! How it is kept: SQL and rows to and from the model. Nothing here knows HTTP, reads a clock
-//! (`now` is an argument) or looks inside a stored record.
+//! Persistence: every SQL statement, and the mapping between rows and types of the model. Nothing
+//! here knows HTTP or reads a clock (`now` is an argument).
 //!
-//! Every statement is written once, in the SQL that SQLite and PostgreSQL share, and stands beside
-//! the function that uses it. [`Store`] is the door: business reads go through
-//! `Store::scoped`, which proves the session first, in the same snapshot.
+//! Every statement is written once, in the SQL that SQLite and PostgreSQL share, in the module that
+//! uses it. Business reads go through `Store::query`, which proves the session in the same snapshot
+//! as the rows.
 
 mod accounts;
 mod activity;
@@ -15,6 +15,7 @@ mod cooperative;
 mod dashboard;
 mod db;
 mod devices;
+mod error;
 mod fleet;
 mod json_records;
 mod keys;
@@ -33,12 +34,9 @@ mod transfer;
 mod upgrade;
 mod verify;
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use kiosque_model::money::MoneyFault;
-use kiosque_model::{Refusal, UnixMs, Zone};
+use kiosque_model::{UnixMs, Zone};
 
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
@@ -48,8 +46,9 @@ pub use backup::{BackedUp, BackupError};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
 pub use dashboard::{Aisle, DashboardQuery, DeviceLine, DeviceSales, ProductSales, Summary};
-pub use db::{ClockCheck, Copied, FileSizes, SessionLease};
-pub use devices::{CodeFilter, Device, DeviceQuery, GroupFilter, OnlineSince};
+pub use db::{ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent};
+pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
+pub use error::{Error, Refused};
 pub use fleet::{Applied, ApplyError, ChangeCounts, FleetSnapshot, NewHashes};
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
@@ -58,141 +57,15 @@ pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use rates::DatedRate;
 pub use receive::{Outcome, Owners};
+pub use scoped_query::GroupFilter;
 pub use sessions::OpenedSession;
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
 use activity::Activity;
 use dashboard::DashboardCache;
-use db::{Db, Length};
+use db::{Db, Deadline};
 use scoped_query::GroupHints;
-
-/// Why the store could not do what was asked; never the caller's fault.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Others kept the store for longer than a request waits.
-    #[error("the store was busy for {0:?}")]
-    Busy(Duration),
-    /// The file failed.
-    #[error("the store failed: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// The database failed, or refused.
-    #[error("the database failed: {}", told(.0))]
-    Postgres(tokio_postgres::Error),
-    /// The database does not answer, or nothing that it answers may be believed now.
-    #[error("the database cannot be relied on now: {0}")]
-    Unreachable(String),
-    /// What was asked for may have been done, or not.
-    #[error("it is not known whether this was done: {0}")]
-    Unknown(String),
-    /// The data is not what this program made, or is used otherwise than it was made for.
-    #[error("{0}")]
-    Data(String),
-    /// A worker of the store ended without an answer.
-    #[error("a worker of the store ended without an answer")]
-    Gone,
-}
-
-/// Why a request was not answered: it was refused, or the store failed.
-#[derive(Debug)]
-pub enum Refused {
-    /// The caller may not, or asked for what is not there.
-    Refusal(Refusal),
-    /// The store's fault.
-    Store(Error),
-}
-
-/// What the server said, or why nothing was heard of it.
-fn told(error: &tokio_postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(said) => format!("{} ({})", said.message(), said.code().code()),
-        None => {
-            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-            format!("{error}{}", cause.unwrap_or_default())
-        }
-    }
-}
-
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Self {
-        use tokio_postgres::error::SqlState;
-        let code = error.code();
-        // It ended before it was done, or there was nobody to do it.
-        let away = [
-            SqlState::QUERY_CANCELED,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CRASH_SHUTDOWN,
-            SqlState::CANNOT_CONNECT_NOW,
-            SqlState::TOO_MANY_CONNECTIONS,
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-        ];
-        match code {
-            None => Error::Unreachable(told(&error)),
-            Some(code) if away.contains(code) => Error::Unreachable(told(&error)),
-            Some(_) => Error::Postgres(error),
-        }
-    }
-}
-
-impl From<MoneyFault> for Error {
-    fn from(fault: MoneyFault) -> Self {
-        Error::Data(fault.to_string())
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Refused::Refusal(refusal)
-    }
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Refused::Store(error)
-    }
-}
-
-impl From<rusqlite::Error> for Refused {
-    fn from(error: rusqlite::Error) -> Self {
-        Refused::Store(error.into())
-    }
-}
-
-/// Whether a folder without data is filled or refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenAbsent {
-    /// Make the data.
-    Create,
-    /// Say that there is none.
-    Refuse,
-}
-
-/// Where the data is.
-#[derive(Clone, Copy, Debug)]
-pub enum StoreLocation<'a> {
-    /// In a file of this folder.
-    Folder(&'a Path),
-    /// In a PostgreSQL: `postgres://…`, which may name several hosts; the one that takes writes is
-    /// meant.
-    Postgres(&'a str),
-}
-
-/// How to open a store.
-#[derive(Clone, Debug)]
-pub struct OpenOptions<'a> {
-    /// Where the data is.
-    pub place: StoreLocation<'a>,
-    /// What to do when there is none.
-    pub when_absent: WhenAbsent,
-    /// The platform's time zone; `None`: the recorded one, UTC for new data.
-    pub zone: Option<&'a Zone>,
-    /// How long a request waits for its turn.
-    pub wait: Duration,
-    /// How long answers about sessions may be relied on; of no matter for a folder.
-    pub lease: SessionLease,
-    /// The time now.
-    pub now: UnixMs,
-}
 
 /// The data of one platform. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -205,29 +78,29 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the data of a folder, bringing its layout up to date.
+    /// Opens a store, and brings its layout up to date.
     ///
     /// # Errors
     /// No data where some was expected, data of a newer program, another time zone than the
     /// recorded one, or an engine that fails.
-    pub async fn open(opening: &OpenOptions<'_>) -> Result<Store, Error> {
-        let store = Store::open_unsettled(opening).await?;
+    pub async fn open(options: &OpenOptions<'_>) -> Result<Store, Error> {
+        let store = Store::open_unsettled(options).await?;
         transfer::check_complete(&store.db).await?;
         store.db.start_lease().await?;
         Ok(store)
     }
 
-    /// The same for a move, of which one end may be data that is not complete yet, and the other
-    /// data that has moved away.
+    /// The same for a move, of which the source may have been moved away already, and the target
+    /// may be incomplete.
     ///
     /// # Errors
     /// As above.
-    pub async fn open_unsettled(opening: &OpenOptions<'_>) -> Result<Store, Error> {
-        let db = Db::open(opening)?;
-        let (when_absent, now) = (opening.when_absent, opening.now);
-        let wanted = opening.zone.cloned();
+    pub async fn open_unsettled(options: &OpenOptions<'_>) -> Result<Store, Error> {
+        let db = Db::open(options)?;
+        let (when_absent, now) = (options.when_absent, options.now);
+        let wanted = options.zone.cloned();
         let zone = db
-            .write(Length::Long, async move |write| {
+            .write(Deadline::None, async move |write| {
                 let done = migrate::up(write, when_absent, now).await?;
                 let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
                 if done.contains(&migrate::SUMS) {
@@ -245,57 +118,54 @@ impl Store {
         })
     }
 
-    /// The platform's time zone.
+    /// Returns the platform's time zone.
     #[must_use]
     pub fn zone(&self) -> &Zone {
         &self.zone
     }
 
-    /// Reads a little, to see whether the store answers.
+    /// Checks that the store answers, by reading one row.
     ///
     /// # Errors
-    /// It does not.
+    /// The store does not answer.
     pub async fn answers(&self) -> Result<(), Error> {
         metadata::fleet_version_now(&self.db).await.map(|_| ())
     }
 
-    /// Whether the data is in a file, which this process writes itself.
+    /// Returns whether the data is in SQLite, which this process writes itself.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.db.is_file()
     }
 
-    /// How large the store's files are, if it has some of its own.
+    /// Returns the sizes of the files of SQLite.
     #[must_use]
     pub fn file_sizes(&self) -> Option<FileSizes> {
         self.db.file_sizes()
     }
 
-    /// Holds this node's clock against the database's. While it is further off than the lease
-    /// allows, no session is answered for. `None`: there is no other clock.
+    /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
+    /// While the difference is larger than the lease allows, this node answers for no session.
     pub fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
         self.db.check_clock(now)
     }
 
-    /// Compiles every statement that this crate has, for a test to hold against the engine.
+    /// Prepares every statement of this crate on the engine, and checks its columns, for tests.
+    /// Returns how many there are.
     ///
     /// # Errors
-    /// The name of the first statement that does not compile, and why.
+    /// The name of the first statement that is refused, and why.
     pub async fn prepare_all(&self) -> Result<usize, Error> {
-        self.db.read(Length::Long, prepare_all).await
+        let statements = || all_statements().chain(transfer::statements());
+        let prepare = async move |read: &db::Read<'_>| {
+            read.prepare_all(statements(), sessions::check_statement()).await
+        };
+        self.db.read(Deadline::None, prepare).await?;
+        Ok(statements().count())
     }
 }
 
-async fn prepare_all(read: &db::Read<'_>) -> Result<usize, Error> {
-    let mut count = 0;
-    for sql in all_statements().chain(transfer::statements()) {
-        read.compile(sql).await?;
-        count += 1;
-    }
-    Ok(count)
-}
-
-/// Every statement that asks or changes something in the course of a day.
+/// Returns every statement but those that move data to another store.
 fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
     let groups = [
         accounts::ALL,

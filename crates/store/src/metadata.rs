@@ -1,18 +1,20 @@
-//! What the house knows of itself.
+//! Store-wide metadata: the time zone, version counters, and markers.
 
 use kiosque_model::Zone;
 
-use crate::db::{Db, Length, Read, Write};
+use crate::db::{Db, Deadline, Read, Write};
 use crate::sql::statements;
 use crate::{Error, Store};
 
 statements! {
-    NOTE = "select value from house where name = $1";
-    SET_NOTE = "insert into house (name, value) values ($1, $2)
+    ENTRY(name) -> String = "select value from house where name = $name";
+    SET_ENTRY(name, value) = "insert into house (name, value) values ($name, $value)
         on conflict (name) do update set value = excluded.value";
-    DROP_NOTES = "delete from house where name = $1 or (name >= $2 and name < $3)";
-    LAST = "select last from counters where name = $1";
-    COUNT_ON = "update counters set last = last + 1 where name = $1 returning last";
+    DELETE_ENTRIES(name, prefix, prefix_end) = "delete from house
+        where name = $name or (name >= $prefix and name < $prefix_end)";
+    COUNTER(name) -> i64 = "select last from counters where name = $name";
+    INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
+        returning last";
 }
 
 const TIME_ZONE: &str = "time_zone";
@@ -20,11 +22,12 @@ const FLEET: &str = "fleet";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
 
+/// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
     match (note(write, TIME_ZONE).await?, wanted) {
         (None, wanted) => {
             let zone = wanted.cloned().unwrap_or_else(Zone::utc);
-            write.execute(&SET_NOTE, &[TIME_ZONE.into(), zone.name().into()]).await?;
+            write.execute(&SET_ENTRY, &[TIME_ZONE.into(), zone.name().into()]).await?;
             Ok(zone)
         }
         (Some(recorded), Some(wanted)) if recorded != wanted.name() => Err(Error::Data(format!(
@@ -34,65 +37,64 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
     }
 }
 
-/// Grows whenever the fleet changes, so that what was read of it is known to be stale.
+/// Returns the version of the fleet, which grows with each change, to validate cached parts of it.
 pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
-    let last = read.one(&LAST, &[FLEET.into()], |row| row.int(0)).await?;
-    last.ok_or_else(uncounted)
+    read.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// The same, of this moment.
+/// The same, outside a transaction.
 pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
-    db.one(&LAST, &[FLEET.into()], |row| row.int(0)).await?.ok_or_else(uncounted)
+    db.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// Notes that the fleet changes; until the transaction ends no other changes it.
+/// Increments the version of the fleet, and locks the fleet until the transaction ends.
 pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
-    count_on(write, FLEET).await.map(|_| ())
+    increment(write, FLEET).await.map(|_| ())
 }
 
-/// Notes that exchange rates change.
+/// Increments the version of the exchange rates.
 pub(crate) async fn rates_change(write: &Write<'_>) -> Result<(), Error> {
-    count_on(write, RATES).await.map(|_| ())
+    increment(write, RATES).await.map(|_| ())
 }
 
-/// The number of the next entry of the audit trail. Whoever takes it keeps others from theirs until
-/// the transaction ends, so it is taken late.
+/// Returns the number of the next audit entry. The counter stays locked until the transaction ends,
+/// so call this late.
 pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
-    count_on(write, AUDIT).await
+    increment(write, AUDIT).await
 }
 
-async fn count_on(write: &Write<'_>, name: &str) -> Result<i64, Error> {
-    let last = write.one(&COUNT_ON, &[name.into()], |row| row.int(0)).await?;
-    last.ok_or_else(uncounted)
+async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {
+    write.one(&INCREMENT, &[name.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-fn uncounted() -> Error {
+fn missing_counter() -> Error {
     Error::Data("this data has lost one of its counters".to_owned())
 }
 
-/// Leaves a note of the store's own.
+/// Sets an entry.
 pub(crate) async fn set_note(write: &Write<'_>, name: &str, value: &str) -> Result<(), Error> {
-    write.execute(&SET_NOTE, &[name.into(), value.into()]).await.map(|_| ())
+    write.execute(&SET_ENTRY, &[name.into(), value.into()]).await.map(|_| ())
 }
 
-/// Takes the note of a name away, and those whose names go on behind it and a colon.
+/// Deletes the entry `name` and all entries with the prefix `name:`.
 pub(crate) async fn drop_notes(write: &Write<'_>, name: &str) -> Result<(), Error> {
     let (from, to) = (format!("{name}:"), format!("{name};"));
     let params = [name.into(), from.as_str().into(), to.as_str().into()];
-    write.execute(&DROP_NOTES, &params).await.map(|_| ())
+    write.execute(&DELETE_ENTRIES, &params).await.map(|_| ())
 }
 
-/// A note, as it is at this moment.
+/// Returns an entry, outside a transaction.
 pub(crate) async fn note_now(db: &Db, name: &str) -> Result<Option<String>, Error> {
-    db.one(&NOTE, &[name.into()], |row| Ok(row.text(0)?.to_owned())).await
+    db.one(&ENTRY, &[name.into()], |row| row.read()).await
 }
 
+/// Returns an entry.
 pub(crate) async fn note(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
-    read.one(&NOTE, &[name.into()], |row| Ok(row.text(0)?.to_owned())).await
+    read.one(&ENTRY, &[name.into()], |row| row.read()).await
 }
 
 impl Store {
-    /// A note that a command left with the data, under a name of its own.
+    /// Returns a note that a command stored with the data, by the name that the command chose.
     ///
     /// # Errors
     /// The store failed.
@@ -100,15 +102,15 @@ impl Store {
         note_now(&self.db, &format!("note:{name}")).await
     }
 
-    /// Leaves a note with the data.
+    /// Stores a note with the data.
     ///
     /// # Errors
     /// The store failed.
     pub async fn set_note(&self, name: &str, value: &str) -> Result<(), Error> {
         let (name, value) = (format!("note:{name}"), value.to_owned());
         let set = async move |write: &Write<'_>| {
-            write.execute(&SET_NOTE, &[name.as_str().into(), value.as_str().into()]).await
+            write.execute(&SET_ENTRY, &[name.as_str().into(), value.as_str().into()]).await
         };
-        self.db.write(Length::Short, set).await.map(|_| ())
+        self.db.write(Deadline::OfRequest, set).await.map(|_| ())
     }
 }

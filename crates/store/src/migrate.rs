@@ -1,11 +1,11 @@
-//! The layout of the data and its history. A migration that has run is never edited: its checksum
-//! is kept beside its number, and a program that knows another text refuses the data.
+//! Migrations of the layout. A released migration is never edited: its checksum is stored with its
+//! number, and a program whose migration has another checksum refuses the data.
 
 use kiosque_model::UnixMs;
 use sha2::{Digest, Sha256};
 
 use crate::db::Write;
-use crate::sql::statements;
+use crate::sql::{row, statements};
 use crate::{Error, WhenAbsent};
 
 struct Migration {
@@ -30,10 +30,15 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
+row! {
+    struct Applied { number: i64, checksum: String }
+}
+
 statements! {
-    RECORD = "insert into migrations (number, name, checksum, applied_at_ms)
-        values ($1, $2, $3, $4)";
-    RECORDED = "select number, checksum from migrations order by number";
+    RECORD(number, name, checksum, applied_at_ms) = "insert into migrations
+            (number, name, checksum, applied_at_ms)
+        values ($number, $name, $checksum, $applied_at_ms)";
+    APPLIED() -> Applied = "select number, checksum from migrations order by number";
 }
 
 const REGISTER: &str = "create table if not exists migrations (
@@ -43,28 +48,28 @@ const REGISTER: &str = "create table if not exists migrations (
     applied_at_ms bigint not null
 )";
 
-/// The migration after which the sums of orders that are kept must be counted.
+/// The migration after which the sums of the stored orders must be computed.
 pub(crate) const SUMS: i64 = 2;
 
-/// Every migration's text, for tests of the layout.
+/// Returns the text of every migration, for tests of the layout.
 #[cfg(test)]
 pub(crate) fn texts() -> String {
     MIGRATIONS.iter().map(|migration| migration.text).collect()
 }
 
-/// Runs what has not run yet, all or nothing, and says which that was.
+/// Runs the migrations that have not run yet, all or none, and returns their numbers.
 pub(crate) async fn up(
     write: &Write<'_>,
     when_absent: WhenAbsent,
     now: UnixMs,
 ) -> Result<Vec<i64>, Error> {
-    write.alone().await?;
+    write.take_layout_lock().await?;
     write.script(REGISTER).await?;
-    let done = write.all(&RECORDED, &[], |row| Ok((row.int(0)?, row.text(1)?.to_owned()))).await?;
+    let done: Vec<Applied> = write.all(&APPLIED, &[], |row| row.read()).await?;
     if done.is_empty() && when_absent == WhenAbsent::Refuse {
         return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
     }
-    for (number, checksum) in &done {
+    for Applied { number, checksum } in &done {
         let known = MIGRATIONS.iter().find(|migration| migration.number == *number);
         match known {
             Some(known) if checksum_of(known.text) == *checksum => {}
@@ -85,12 +90,8 @@ pub(crate) async fn up(
     for migration in new {
         write.script(migration.text).await?;
         let checksum = checksum_of(migration.text);
-        let params = [
-            migration.number.into(),
-            migration.name.into(),
-            checksum.as_str().into(),
-            now.0.into(),
-        ];
+        let params =
+            [migration.number.into(), migration.name.into(), checksum.as_str().into(), now.into()];
         write.execute(&RECORD, &params).await?;
     }
     Ok(new.iter().map(|migration| migration.number).collect())

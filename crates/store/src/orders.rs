@@ -1,67 +1,82 @@
-//! Order pages and details. Pages cost the same at any depth: the ledger gives the total and turns
-//! a page into a range of sequence numbers.
+//! Order pages and details. A page costs the same at any depth: the ledger gives the total and
+//! turns the page into a range of sequence numbers.
 
 pub(crate) mod record;
 
-use kiosque_model::{DeviceCode, GroupNo, PageRequest, PresentedToken, Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, Scope, UnixMs};
 
-use crate::db::{Ask, Length};
+use crate::db::{Bound, Cost, Step};
 use crate::json_records::JsonRecords;
-use crate::scoped_query::ScopedQuery;
-use crate::sql::{Row, Value, has_no_nul, statements};
+use crate::scoped_query::{HintedGroup, ScopedQuery};
+use crate::sql::{Row, Value, has_no_nul, row, statements};
 use crate::{Error, Refused, Store};
 use record::order_id_of;
 use record::render::StoredOrder;
 
-statements! {
-    /// The ledger's row and the orders of a page beside it; without an order on the page, the
-    /// ledger's row alone. `$4` orders are skipped, and `$5` is where the page ends.
-    PAGE = "select l.archived_seq, l.last_seq, o.shape, o.head, o.lines, o.errors, o.trade_no,
-            o.trade_no_in, o.order_id
-        from ledger l left join orders o on o.group_no = $1 and o.device_no = l.device_no
-            and o.seq <= l.last_seq - $4
-            and o.seq > case when l.last_seq - $5 > l.archived_seq
-                then l.last_seq - $5 else l.archived_seq end
-        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
-        order by o.seq";
-    PAGE_WITH_HISTORY = "select l.first_seq - 1, l.last_seq, o.shape, o.head, o.lines, o.errors,
-            o.trade_no, o.trade_no_in, o.order_id
-        from ledger l left join orders o on o.group_no = $1 and o.device_no = l.device_no
-            and o.seq <= l.last_seq - $4
-            and o.seq > case when l.last_seq - $5 >= l.first_seq
-                then l.last_seq - $5 else l.first_seq - 1 end
-        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
-        order by o.seq";
-    COUNT_IN_SPAN = "select (
-            select count(*) from orders o
-            where o.group_no = $1 and o.device_no = l.device_no
-                and o.seq > case when $6 then l.first_seq - 1 else l.archived_seq end
-                and o.trade_start_ms >= $4 and o.trade_start_ms < $5
-        ) from ledger l
-        where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3";
-    PAGE_IN_SPAN = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from (
-            select o.seq, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
-            from ledger l join orders o on o.group_no = $1 and o.device_no = l.device_no
-                and o.seq > case when $6 then l.first_seq - 1 else l.archived_seq end
-            where l.group_no = $1 and l.device_code = $2 and l.since_ms <= $3
-                and o.trade_start_ms >= $4 and o.trade_start_ms < $5
-            order by o.seq desc limit $7 offset $8
-        ) page order by seq";
-    BY_TRADE_NO = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from orders
-        where group_no = $1 and trade_no = $2
-        order by trade_start_ms desc, change_no desc limit 1";
-    BY_TRADE_NO_IN = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from orders
-        where group_no = $1 and trade_no_in = $2";
-    BY_ORDER_ID = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from orders
-        where group_no = $1 and order_id = $2 and trade_no_in is null";
+row! {
+    struct PageRow<'r> {
+        /// The orders in scope have higher sequence numbers than this.
+        before_first_seq: i64,
+        last_seq: i64,
+        order: Option<StoredOrder<'r>>,
+    }
 }
 
-/// Further than any sequence number reaches; what is asked for behind it is asked for there.
-const FAR: i64 = i64::MAX / 4;
+statements! {
+    /// The ledger's row with each order of a page; without an order on the page, the ledger's row
+    /// alone. The newest `skip` orders are not on the page, nor those from the `end`-th on.
+    PAGE(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = "select
+            l.archived_seq as before_first_seq, l.last_seq,
+            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
+            and o.seq <= l.last_seq - $skip
+            and o.seq > case when l.last_seq - $end > l.archived_seq
+                then l.last_seq - $end else l.archived_seq end
+        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
+        order by o.seq";
+    PAGE_WITH_HISTORY(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = "select
+            l.first_seq - 1 as before_first_seq, l.last_seq,
+            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
+            and o.seq <= l.last_seq - $skip
+            and o.seq > case when l.last_seq - $end >= l.first_seq
+                then l.last_seq - $end else l.first_seq - 1 end
+        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
+        order by o.seq";
+    COUNT_IN_SPAN(group_no, device_code, now_ms, start_ms, end_ms, with_history) -> i64 = "select (
+            select count(*) from orders o
+            where o.group_no = $group_no and o.device_no = l.device_no
+                and o.seq > case when $with_history then l.first_seq - 1 else l.archived_seq end
+                and o.trade_start_ms >= $start_ms and o.trade_start_ms < $end_ms
+        ) from ledger l
+        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms";
+    PAGE_IN_SPAN(group_no, device_code, now_ms, start_ms, end_ms, with_history, size, skip)
+        -> StoredOrder<'_> = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from (
+            select o.seq, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+            from ledger l join orders o on o.group_no = $group_no and o.device_no = l.device_no
+                and o.seq > case when $with_history then l.first_seq - 1 else l.archived_seq end
+            where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
+                and o.trade_start_ms >= $start_ms and o.trade_start_ms < $end_ms
+            order by o.seq desc limit $size offset $skip
+        ) page order by seq";
+    BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = "select
+            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
+        where group_no = $group_no and trade_no = $trade_no
+        order by trade_start_ms desc, change_no desc limit 1";
+    BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = "select
+            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
+        where group_no = $group_no and trade_no_in = $trade_no_in";
+    BY_ORDER_ID(group_no, order_id) -> StoredOrder<'_> = "select
+            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
+        where group_no = $group_no and order_id = $order_id and trade_no_in is null";
+}
+
+/// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
+const MAX_OFFSET: i64 = i64::MAX / 4;
 
 /// Whether archived orders are listed, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,26 +90,26 @@ pub enum History {
 /// A half-open span of trade starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first instant in it.
+    /// The first instant of the span.
     pub start: UnixMs,
-    /// The first instant after it.
+    /// The first instant after the span.
     pub end: UnixMs,
 }
 
-/// Which orders to list.
+/// The parameters of an order list.
 #[derive(Clone, Debug)]
 pub struct OrderQuery {
-    /// The device; `None` when the text can be no code, and so names none.
+    /// The device; `None` for a text that cannot be a device code.
     pub device: Option<DeviceCode>,
     /// With or without archived orders.
     pub history: History,
     /// Only trades that started in this span.
     pub span: Option<Span>,
-    /// Which page.
+    /// The page of the list.
     pub page: PageRequest,
 }
 
-/// Which order to show; a number that can be no trade number names none.
+/// The parameters of an order detail. A text that cannot be a trade number matches no order.
 #[derive(Clone, Debug)]
 pub struct TradeNumbers {
     /// `tradeNoOut`, if given.
@@ -110,13 +125,13 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn order_page(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
-        ask: OrderQuery,
+        claim: Claim,
+        request: OrderQuery,
     ) -> Result<OrderPage, Refused> {
-        match ask.span {
-            None => self.ask(presented, now, Page { ask, now }).await,
-            Some(span) => self.ask(presented, now, PageInSpan { ask, span, now }).await,
+        let now = claim.now;
+        match request.span {
+            None => self.query(claim, Page { request, now }).await,
+            Some(span) => self.query(claim, PageInSpan { request, span, now }).await,
         }
     }
 
@@ -126,11 +141,10 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OrderUnknown`, or the store failed.
     pub async fn order_detail(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         numbers: TradeNumbers,
     ) -> Result<Vec<u8>, Refused> {
-        self.ask(presented, now, Detail { numbers }).await
+        self.query(claim, Detail { numbers }).await
     }
 }
 
@@ -153,114 +167,123 @@ impl OrderPage {
 
 /// A page of a device's orders: a key range, and a total that follows from the ledger.
 struct Page {
-    ask: OrderQuery,
+    request: OrderQuery,
     now: UnixMs,
 }
 
 #[derive(Default)]
-struct FoundPage {
+struct PageRows {
     /// The sequence numbers in scope: above the first, up to the second.
     in_scope: Option<(i64, i64)>,
-    rows: i64,
+    orders: i64,
     records: JsonRecords,
 }
 
 impl ScopedQuery for Page {
-    type Found = FoundPage;
+    type Rows = PageRows;
+    type Step = ();
     type Answer = OrderPage;
 
-    fn length(&self) -> Length {
-        Length::Short
+    fn cost(&self) -> Cost {
+        Cost::Inline
     }
 
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
-        let Some(device) = &self.ask.device else { return Vec::new() };
-        let page = match self.ask.history {
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
+        let Some(device) = &self.request.device else { return Vec::new() };
+        let page = match self.request.history {
             History::Left => &PAGE,
             History::Included => &PAGE_WITH_HISTORY,
         };
-        let skip = self.ask.page.skip().min(FAR);
-        let params = [
-            group.0.into(),
-            device.as_str().into(),
-            self.now.0.into(),
-            skip.into(),
-            (skip + self.ask.page.size().min(FAR)).into(),
-        ];
-        vec![Ask::new(page, params)]
+        let skip = self.request.page.skip().min(MAX_OFFSET);
+        let end = skip + self.request.page.size().min(MAX_OFFSET);
+        let params =
+            [group.into(), device.as_str().into(), self.now.into(), skip.into(), end.into()];
+        vec![Bound::new(page, params).step(())]
     }
 
-    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
-        if found.in_scope.is_none() {
-            found.in_scope = Some((row.int(0)?, row.int(1)?));
-        }
-        if row.maybe_int(2)?.is_some() {
-            found.rows += 1;
-            let order = StoredOrder::read(row, 2)?;
-            found.records.push_with(|json| order.put_list_record(json))?;
+    fn on_row(&self, rows: &mut PageRows, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        let PageRow { before_first_seq, last_seq, order } = row.read()?;
+        rows.in_scope = Some((before_first_seq, last_seq));
+        if let Some(order) = order {
+            rows.orders += 1;
+            rows.records.push_with(|json| order.put_list_record(json))?;
         }
         Ok(())
     }
 
-    fn answer(self, found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused> {
-        let (low, high) = found.in_scope.ok_or(Refusal::OutOfScope)?;
-        let newest = high - self.ask.page.skip().min(FAR);
-        let oldest = (newest - self.ask.page.size().min(FAR)).max(low);
+    fn answer(self, rows: PageRows, scope: Scope) -> Result<OrderPage, Refused> {
+        let (low, high) = rows.in_scope.ok_or(Refusal::OutOfScope)?;
+        let newest = high - self.request.page.skip().min(MAX_OFFSET);
+        let oldest = (newest - self.request.page.size().min(MAX_OFFSET)).max(low);
         let expected = (newest - oldest).max(0);
-        if found.rows != expected {
-            let (rows, group) = (found.rows, scope.group().0);
+        if rows.orders != expected {
+            let (orders, group) = (rows.orders, scope.group().0);
             return Err(Error::Data(format!(
-                "group {group}, device {:?}: {rows} orders in ({oldest}, {newest}]",
-                self.ask.device
+                "group {group}, device {:?}: {orders} orders in ({oldest}, {newest}]",
+                self.request.device
             ))
             .into());
         }
-        Ok(OrderPage { total: high - low, oldest_first: found.records })
+        Ok(OrderPage { total: high - low, oldest_first: rows.records })
     }
 }
 
-/// A page of those orders whose trades started in a span; they are counted.
+/// A page of the orders whose trades started in a span; they are counted.
 struct PageInSpan {
-    ask: OrderQuery,
+    request: OrderQuery,
     span: Span,
     now: UnixMs,
 }
 
+enum SpanStep {
+    Count,
+    Page,
+}
+
 impl ScopedQuery for PageInSpan {
-    type Found = (Option<i64>, JsonRecords);
+    type Rows = (Option<i64>, JsonRecords);
+    type Step = SpanStep;
     type Answer = OrderPage;
 
-    fn length(&self) -> Length {
-        Length::Long
+    fn cost(&self) -> Cost {
+        Cost::Blocking
     }
 
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
-        let Some(device) = &self.ask.device else { return Vec::new() };
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, SpanStep>> {
+        let Some(device) = &self.request.device else { return Vec::new() };
         let params: [Value<'_>; 8] = [
-            group.0.into(),
+            group.into(),
             device.as_str().into(),
-            self.now.0.into(),
-            self.span.start.0.into(),
-            self.span.end.0.into(),
-            (self.ask.history == History::Included).into(),
-            self.ask.page.size().into(),
-            self.ask.page.skip().into(),
+            self.now.into(),
+            self.span.start.into(),
+            self.span.end.into(),
+            (self.request.history == History::Included).into(),
+            self.request.page.size().into(),
+            self.request.page.skip().into(),
         ];
-        vec![Ask::new(&COUNT_IN_SPAN, &params[..6]), Ask::new(&PAGE_IN_SPAN, params)]
+        vec![
+            Bound::new(&COUNT_IN_SPAN, &params[..6]).step(SpanStep::Count),
+            Bound::new(&PAGE_IN_SPAN, params).step(SpanStep::Page),
+        ]
     }
 
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        match ask {
-            0 => found.0 = Some(row.int(0)?),
-            _ => {
-                let order = StoredOrder::read(row, 0)?;
-                found.1.push_with(|json| order.put_list_record(json))?;
+    fn on_row(
+        &self,
+        (total, records): &mut Self::Rows,
+        step: &SpanStep,
+        row: &Row<'_>,
+    ) -> Result<(), Error> {
+        match step {
+            SpanStep::Count => *total = Some(row.read()?),
+            SpanStep::Page => {
+                let order: StoredOrder<'_> = row.read()?;
+                records.push_with(|json| order.put_list_record(json))?;
             }
         }
         Ok(())
     }
 
-    fn answer(self, (total, records): Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
+    fn answer(self, (total, records): Self::Rows, _: Scope) -> Result<OrderPage, Refused> {
         Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first: records })
     }
 }
@@ -270,14 +293,15 @@ struct Detail {
 }
 
 impl ScopedQuery for Detail {
-    type Found = Option<Vec<u8>>;
+    type Rows = Option<Vec<u8>>;
+    type Step = ();
     type Answer = Vec<u8>;
 
-    fn length(&self) -> Length {
-        Length::Short
+    fn cost(&self) -> Cost {
+        Cost::Inline
     }
 
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>> {
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
         let (out, inner) = (self.numbers.out.as_deref(), self.numbers.inner.as_deref());
         if ![out, inner].into_iter().flatten().all(has_no_nul) {
             return Vec::new();
@@ -290,19 +314,19 @@ impl ScopedQuery for Detail {
             (Some(out), None) => (&BY_TRADE_NO, out),
             (None, None) => return Vec::new(),
         };
-        vec![Ask::new(sql, [group.0.into(), number.into()])]
+        vec![Bound::new(sql, [group.into(), number.into()]).step(())]
     }
 
-    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
-        let order = StoredOrder::read(row, 0)?;
-        *found = None;
+    fn on_row(&self, rows: &mut Self::Rows, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        let order: StoredOrder<'_> = row.read()?;
+        *rows = None;
         if self.numbers.out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
-            order.put_detail(found.insert(Vec::new()))?;
+            order.put_detail(rows.insert(Vec::new()))?;
         }
         Ok(())
     }
 
-    fn answer(self, found: Self::Found, _: Scope) -> Result<Self::Answer, Refused> {
-        Ok(found.ok_or(Refusal::OrderUnknown)?)
+    fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
+        Ok(rows.ok_or(Refusal::OrderUnknown)?)
     }
 }

@@ -1,215 +1,228 @@
-//! What an integrator asks: the proof of its session and everything that its answer needs, told to
-//! the engine together. The token says which account and which group to look at; the row of the
-//! session says whether that is true.
+//! Queries on behalf of a session. The session check and every statement that the answer needs are
+//! sent to the engine as one batch.
+//!
+//! The token names an account and a group, so that the statements can be sent before the session is
+//! proven. Both are hints: rows are collected as [`Unproven`] and can be read only with the
+//! [`Scope`] of the group that they belong to, which only the row of the session gives.
+
+mod unproven;
 
 use std::collections::HashMap;
 use std::sync::RwLock;
 
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
+use kiosque_model::ids::IdFault;
 use kiosque_model::scope::GroupAccess;
-use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Refusal, Scope, Session, UnixMs};
+use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
 
-use crate::db::{Ask, Batch, Due, Length};
-use crate::devices::GroupFilter;
-use crate::sessions;
-use crate::sql::{Row, statements};
-use crate::{Error, Refused, Store, accounts};
+use crate::db::{Batch, Bound, Cost, Decision, Step};
+use crate::sql::{Row, Value, statements};
+use crate::{Error, Refused, Store, accounts, sessions};
+
+use unproven::Unproven;
 
 statements! {
-    GROUP_NO = "select group_no from groups where group_id = $1";
+    GROUP_NO(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
 }
+
+/// A `groupId` filter; `Err` for a text that cannot be an id, which names no group.
+pub type GroupFilter = Result<GroupId, IdFault>;
 
 /// No group has this number.
 const NO_GROUP: GroupNo = GroupNo(-1);
 
-/// A question within one group.
+/// A query within one group.
 pub(crate) trait ScopedQuery: Send + Sync + 'static {
-    /// What the rows are collected in.
-    type Found: Default + Send;
-    /// What it comes to.
+    /// An accumulator for the rows.
+    type Rows: Default + Send;
+    /// What a statement of the query is for.
+    type Step: Send + Sync;
     type Answer;
 
-    /// Another group of the account than the selected one.
+    /// Returns another group of the account to query instead of the selected one.
     fn group(&self) -> Option<&GroupFilter> {
         None
     }
 
-    /// How long it may take.
-    fn length(&self) -> Length;
+    fn cost(&self) -> Cost;
 
-    /// The statements, in the order in which their rows come. None depends on another's rows.
-    fn asks(&self, group: GroupNo) -> Vec<Ask<'_>>;
+    /// Returns the statements, in the order in which their rows arrive. None depends on the rows of
+    /// another.
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, Self::Step>>;
 
-    /// Takes a row of the statement in place `ask`.
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error>;
+    /// Adds a row of a step.
+    fn on_row(&self, rows: &mut Self::Rows, step: &Self::Step, row: &Row<'_>) -> Result<(), Error>;
 
-    /// A statement that may show that the others' rows are known; see [`Batch::shortcut`].
-    fn shortcut(&self, _: GroupNo) -> Option<Ask<'_>> {
+    /// Returns a statement that reads the version of cached rows; see [`Batch::cache_check`].
+    fn cache_check(&self, _: HintedGroup) -> Option<Step<'_, Self::Step>> {
         None
     }
 
-    /// Takes a row of the shortcut.
-    fn shortcut_row(&self, _: &mut Self::Found, _: GroupNo, _: &Row<'_>) -> Result<(), Error> {
-        Ok(())
+    /// Decides whether to run a step; see [`Batch::decide`].
+    fn decide(&self, _: &Self::Rows, _: &Self::Step) -> Decision {
+        Decision::Run
     }
 
-    /// What is to be done with the statement in place `ask`, by the rows before it.
-    fn due(&self, _: &Self::Found, _: usize) -> Due {
-        Due::Now
-    }
-
-    /// The answer, to whoever has the scope for it.
-    fn answer(self, found: Self::Found, scope: Scope) -> Result<Self::Answer, Refused>;
+    /// Makes the answer from the rows of the scope's group.
+    fn answer(self, rows: Self::Rows, scope: Scope) -> Result<Self::Answer, Refused>;
 }
 
-/// The numbers of groups that were asked for by their ids. They are hints, like those of a token:
-/// a row is asked for along with the question, and decides.
+/// The group whose rows a query reads, before it is known whether the caller may see them. Only
+/// [`Store::query`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HintedGroup(GroupNo);
+
+impl HintedGroup {
+    pub(crate) fn number(self) -> GroupNo {
+        self.0
+    }
+}
+
+impl From<HintedGroup> for Value<'_> {
+    fn from(group: HintedGroup) -> Self {
+        group.0.into()
+    }
+}
+
+/// A cache of the numbers of groups by their ids. They are hints: each query that uses one also
+/// looks the id up.
 #[derive(Debug, Default)]
 pub(crate) struct GroupHints(RwLock<HashMap<GroupId, GroupNo>>);
 
 impl GroupHints {
-    fn of(&self, group: &GroupId) -> Option<GroupNo> {
+    fn get(&self, group: &GroupId) -> Option<GroupNo> {
         read_ignoring_poison(&self.0).get(group).copied()
     }
 
-    fn learn(&self, group: &GroupId, number: GroupNo) {
-        let mut known = write_ignoring_poison(&self.0);
-        known.insert(group.clone(), number);
+    fn insert(&self, group: &GroupId, number: GroupNo) {
+        write_ignoring_poison(&self.0).insert(group.clone(), number);
     }
 }
 
-/// A question of whoever presents a token.
-struct Asked<Q> {
-    account: AccountNo,
-    presented: PresentedToken,
-    now: UnixMs,
-    /// Which group is looked at, if that turns out to be allowed.
-    group: GroupNo,
-    question: Q,
+/// A query and the claim of its caller, as a batch.
+struct Scoped<Q> {
+    claim: Claim,
+    group: HintedGroup,
+    query: Q,
 }
 
-/// What is known so far.
-struct Found<F> {
-    session: Option<(Session, GroupAccess)>,
-    /// The number of the group that was asked for, if it is an open one of the account.
+enum ScopedStep<S> {
+    /// Looks the filter's group up.
+    OpenGroup,
+    Query(S),
+}
+
+struct ScopedRows<Q: ScopedQuery> {
+    /// The number of the filter's group, if it is an open group of the account.
     open_group: Option<GroupNo>,
-    found: F,
+    of_query: Unproven<Q>,
 }
 
-impl<F: Default> Default for Found<F> {
-    fn default() -> Self {
-        Found { session: None, open_group: None, found: F::default() }
-    }
-}
+impl<Q: ScopedQuery> Batch for Scoped<Q> {
+    type Proof = Scope;
+    type Rows = ScopedRows<Q>;
+    type Step = ScopedStep<Q::Step>;
 
-impl<Q: ScopedQuery> Asked<Q> {
-    fn wanted(&self) -> Option<&GroupId> {
-        self.question.group().and_then(|group| group.as_ref().ok())
+    fn check(&self) -> Bound<'_> {
+        sessions::check(&self.claim)
     }
 
-    /// How many statements come before those of the question.
-    fn own(&self) -> usize {
-        1 + usize::from(self.wanted().is_some())
+    fn prove(&self, row: Option<&Row<'_>>) -> Result<Scope, Refused> {
+        let (session, access) = sessions::prove(&self.claim, row)?;
+        Ok(Scope::selected(&session, access).ok_or(Refusal::GroupClosed)?)
     }
-}
 
-impl<Q: ScopedQuery> Batch for Asked<Q> {
-    type Found = Found<Q::Found>;
+    fn rows(&self) -> Self::Rows {
+        ScopedRows { open_group: None, of_query: Unproven::new(self.group) }
+    }
 
-    fn asks(&self) -> Vec<Ask<'_>> {
-        let mut asks = self.question.asks(self.group);
-        if let Some(group) = self.wanted() {
-            asks.insert(0, accounts::ask_open_group(self.account, group));
+    fn steps(&self) -> Vec<Step<'_, Self::Step>> {
+        let steps = self.query.steps(self.group);
+        let mut steps: Vec<_> = steps.into_iter().map(|step| step.map(ScopedStep::Query)).collect();
+        if let Some(Ok(group)) = self.query.group() {
+            let open_group = accounts::bind_open_group(self.claim.token.account_hint(), group);
+            steps.insert(0, open_group.step(ScopedStep::OpenGroup));
         }
-        asks.insert(0, sessions::ask(self.account));
-        asks
+        steps
     }
 
-    fn row(&self, found: &mut Self::Found, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        let own = self.own();
-        match ask {
-            0 => found.session = sessions::proven(row, &self.presented, self.now)?,
-            1 if own == 2 => found.open_group = Some(GroupNo(row.int(0)?)),
-            _ => self.question.row(&mut found.found, ask - own, row)?,
+    fn on_row(&self, rows: &mut Self::Rows, step: &Self::Step, row: &Row<'_>) -> Result<(), Error> {
+        match step {
+            ScopedStep::OpenGroup => rows.open_group = Some(row.read()?),
+            ScopedStep::Query(step) => rows.of_query.on_row(&self.query, step, row)?,
         }
         Ok(())
     }
 
-    fn shortcut(&self) -> Option<(usize, Ask<'_>)> {
-        self.question.shortcut(self.group).map(|ask| (self.own(), ask))
+    fn cache_check(&self) -> Option<Step<'_, Self::Step>> {
+        Some(self.query.cache_check(self.group)?.map(ScopedStep::Query))
     }
 
-    fn shortcut_row(&self, found: &mut Self::Found, row: &Row<'_>) -> Result<(), Error> {
-        self.question.shortcut_row(&mut found.found, self.group, row)
-    }
-
-    fn due(&self, found: &Self::Found, ask: usize) -> Due {
-        match ask.checked_sub(self.own()) {
-            Some(ask) => self.question.due(&found.found, ask),
-            None => Due::Now,
+    fn decide(&self, rows: &Self::Rows, step: &Self::Step) -> Decision {
+        match step {
+            ScopedStep::OpenGroup => Decision::Run,
+            ScopedStep::Query(step) => rows.of_query.decide(&self.query, step),
         }
     }
-
-    fn proven(&self, found: &Self::Found) -> Result<(), Refused> {
-        scope(found).map(|_| ())
-    }
-}
-
-fn scope<F>(found: &Found<F>) -> Result<Scope, Refused> {
-    let (session, standing) = found.session.as_ref().ok_or(Refusal::TokenInvalid)?;
-    Ok(Scope::selected(session, *standing).ok_or(Refusal::GroupClosed)?)
 }
 
 impl Store {
-    /// Answers a question of whoever presents a token, from one snapshot.
-    pub(crate) async fn ask<Q: ScopedQuery>(
+    /// Answers a query for the caller with this claim, from one snapshot.
+    pub(crate) async fn query<Q: ScopedQuery>(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
-        mut question: Q,
+        mut claim: Claim,
+        mut query: Q,
     ) -> Result<Q::Answer, Refused> {
-        let length = question.length();
-        let mut group = self.hint(presented, &question).await?;
+        let cost = query.cost();
+        let mut group = self.hinted_group(&claim, &query).await?;
         loop {
-            let (account, presented) = (presented.account_hint(), presented.clone());
-            let asked = Asked { account, presented, now, group, question };
-            let (asked, found) = self.db.batch(asked, length).await?;
-            question = asked.question;
-            let scope = scope(&found)?;
-            let Some(wanted) = question.group() else {
-                return question.answer(found.found, scope);
+            let scoped = Scoped { claim, group, query };
+            let (scoped, selected, rows) = self.db.batch(scoped, cost).await?;
+            Scoped { claim, query, .. } = scoped;
+            let scope = match query.group() {
+                None => selected,
+                Some(filter) => narrowed(selected, filter, rows.open_group)?,
             };
-            // SCOPE-2, SCOPE-3: any active group of the account; the selected group stays.
-            let wanted = wanted.as_ref().map_err(|_| Refusal::OutOfScope)?;
-            let open = found.open_group.ok_or(Refusal::OutOfScope)?;
-            if open == group {
-                let narrowed = scope.narrowed(open, GroupAccess::Open);
-                return question.answer(found.found, narrowed.ok_or(Refusal::OutOfScope)?);
+            if let Some(rows) = rows.of_query.open(scope) {
+                return query.answer(rows, scope);
             }
-            // The id has been given to another group meanwhile.
-            self.group_hints.learn(wanted, open);
-            group = open;
+            // The hint was wrong: the session row has another group than its token, or the id of
+            // the filter has been given to another group.
+            if let Some(Ok(filter)) = query.group() {
+                self.group_hints.insert(filter, scope.group());
+            }
+            group = HintedGroup(scope.group());
         }
     }
 
-    /// Which group a question is about, as far as that can be known before it is asked.
-    async fn hint<Q: ScopedQuery>(
+    /// Returns the group that a query is about, as far as it is known before the query runs.
+    async fn hinted_group<Q: ScopedQuery>(
         &self,
-        presented: &PresentedToken,
-        question: &Q,
-    ) -> Result<GroupNo, Error> {
-        let Some(filter) = question.group() else { return Ok(presented.group_hint()) };
-        let Ok(group) = filter else { return Ok(NO_GROUP) };
-        if let Some(known) = self.group_hints.of(group) {
-            return Ok(known);
+        claim: &Claim,
+        query: &Q,
+    ) -> Result<HintedGroup, Error> {
+        let Some(filter) = query.group() else {
+            return Ok(HintedGroup(claim.token.group_hint()));
+        };
+        let Ok(group) = filter else { return Ok(HintedGroup(NO_GROUP)) };
+        if let Some(known) = self.group_hints.get(group) {
+            return Ok(HintedGroup(known));
         }
-        let number = self
-            .db
-            .one(&GROUP_NO, &[group.as_str().into()], |row| Ok(GroupNo(row.int(0)?)))
-            .await?;
+        let number = self.db.one(&GROUP_NO, &[group.as_str().into()], |row| row.read()).await?;
         if let Some(number) = number {
-            self.group_hints.learn(group, number);
+            self.group_hints.insert(group, number);
         }
-        Ok(number.unwrap_or(NO_GROUP))
+        Ok(HintedGroup(number.unwrap_or(NO_GROUP)))
     }
+}
+
+/// Returns the scope of a filter's group, which must be an open group of the account (SCOPE-3). The
+/// selected group stays selected (SCOPE-2).
+fn narrowed(
+    selected: Scope,
+    filter: &GroupFilter,
+    open_group: Option<GroupNo>,
+) -> Result<Scope, Refused> {
+    let group = filter.as_ref().ok().and(open_group).ok_or(Refusal::OutOfScope)?;
+    Ok(selected.narrowed(group, GroupAccess::Open).ok_or(Refusal::OutOfScope)?)
 }

@@ -1,126 +1,143 @@
-//! Sessions: one row per account. See `kiosque_model::session` for the promise that this keeps.
+//! Sessions: one row per account. `kiosque_model::session` documents the guarantee.
 
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::scope::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, GroupId, GroupNo, Origin, PresentedToken, Refusal, Session, SessionRow, Token,
-    UnixMs,
+    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, UnixMs,
 };
 
 use crate::accounts::{self, Credentials, SwitchableGroup};
-use crate::db::{Ask, Batch, Length, Write};
-use crate::sql::{Row, Sql, statements};
+use crate::db::{Batch, Bound, Cost, Deadline, Step, Write};
+use crate::sql::{Row, Sql, row, statements};
 use crate::{Error, Refused, Store, audit, known_sources};
 
+row! {
+    struct StoredSession<'r> {
+        account_no: AccountNo,
+        group_no: GroupNo,
+        token_digest: &'r str,
+        expires_at_ms: UnixMs,
+        is_open: bool,
+    }
+    struct AccountRow<'r> { password_hash: &'r str, enabled: bool, third_party_api: bool }
+}
+
 statements! {
-    SESSION = "select s.account_no, s.group_no, s.token_digest, s.expires_at_ms,
-            coalesce((
+    SESSION(account_no) -> StoredSession<'_> = "select s.account_no, s.group_no, s.token_digest,
+            s.expires_at_ms, coalesce((
                 select g.active from account_groups ag join groups g on g.group_no = ag.group_no
                 where ag.account_no = s.account_no and ag.group_no = s.group_no
-            ), false)
-        from sessions s where s.account_no = $1";
-    STANDING_OF_ACCOUNT = "select password_hash, enabled, third_party_api
-        from accounts where account_no = $1";
-    LOCK = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
-        values ($1, 0, '', 0)
+            ), false) as is_open
+        from sessions s where s.account_no = $account_no";
+    ACCOUNT(account_no) -> AccountRow<'_> = "select password_hash, enabled, third_party_api
+        from accounts where account_no = $account_no";
+    LOCK(account_no) = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
+        values ($account_no, 0, '', 0)
         on conflict (account_no) do update set group_no = sessions.group_no";
-    REPLACE = "insert into sessions (account_no, group_no, token_digest, expires_at_ms,
+    REPLACE(account_no, group_no, token_digest, expires_at_ms, source, request_id, opened_at_ms) =
+        "insert into sessions (account_no, group_no, token_digest, expires_at_ms,
             source, request_id, opened_at_ms)
-        values ($1, $2, $3, $4, $5, $6, $7)
+        values ($account_no, $group_no, $token_digest, $expires_at_ms,
+            $source, $request_id, $opened_at_ms)
         on conflict (account_no) do update set group_no = excluded.group_no,
             token_digest = excluded.token_digest, expires_at_ms = excluded.expires_at_ms,
             source = excluded.source, request_id = excluded.request_id,
             opened_at_ms = excluded.opened_at_ms";
-    SWAP = "update sessions set group_no = $3, token_digest = $4, expires_at_ms = $5
-        where account_no = $1 and token_digest = $2";
-    END = "delete from sessions where account_no = $1 and token_digest = $2";
+    SWAP(account_no, presented_digest, group_no, token_digest, expires_at_ms) = "update sessions
+        set group_no = $group_no, token_digest = $token_digest, expires_at_ms = $expires_at_ms
+        where account_no = $account_no and token_digest = $presented_digest";
+    END(account_no, token_digest) = "delete from sessions
+        where account_no = $account_no and token_digest = $token_digest";
 }
 
 /// A session that has just been opened or switched.
 #[derive(Clone, Debug)]
 pub struct OpenedSession {
-    /// The one token that stands now.
+    /// The one valid token.
     pub token: Token,
     /// The selected group's id.
     pub group_id: String,
-    /// What the account may select, its default first.
+    /// The groups that the account may select, its default first.
     pub switchable: Vec<SwitchableGroup>,
-    /// When the session ends.
+    /// The end of the session.
     pub expires_at: UnixMs,
 }
 
-/// When a session starts and ends, and the chance that makes its token.
+/// The random part of a new token, and the end of its session.
 #[derive(Clone, Copy)]
-struct Lease {
+struct NewToken {
     random: [u8; TOKEN_RANDOM_BYTES],
     expires_at: UnixMs,
 }
 
-/// Proves a session, for a request that will be refused for what it asks.
-struct Proof {
-    account: AccountNo,
-    presented: PresentedToken,
-    now: UnixMs,
-}
+/// The session check alone.
+struct SessionCheck(Claim);
 
-impl Batch for Proof {
-    type Found = Option<(Session, GroupAccess)>;
+impl Batch for SessionCheck {
+    type Proof = Session;
+    type Rows = ();
+    type Step = ();
 
-    fn asks(&self) -> Vec<Ask<'_>> {
-        vec![ask(self.account)]
+    fn check(&self) -> Bound<'_> {
+        check(&self.0)
     }
 
-    fn row(&self, found: &mut Self::Found, _: usize, row: &Row<'_>) -> Result<(), Error> {
-        *found = proven(row, &self.presented, self.now)?;
+    fn prove(&self, row: Option<&Row<'_>>) -> Result<Session, Refused> {
+        prove(&self.0, row).map(|(session, _)| session)
+    }
+
+    fn rows(&self) {}
+
+    fn steps(&self) -> Vec<Step<'_, ()>> {
+        Vec::new()
+    }
+
+    fn on_row(&self, (): &mut (), (): &(), _: &Row<'_>) -> Result<(), Error> {
         Ok(())
     }
-
-    fn proven(&self, found: &Self::Found) -> Result<(), Refused> {
-        found.as_ref().map(|_| ()).ok_or(Refusal::TokenInvalid.into())
-    }
 }
 
-/// The statement that asks for a session.
-pub(crate) fn proof() -> &'static Sql {
+/// Returns the statement of the session check.
+pub(crate) fn check_statement() -> &'static Sql {
     &SESSION
 }
 
-/// Asks for the session of an account.
-pub(crate) fn ask(account: AccountNo) -> Ask<'static> {
-    Ask::new(&SESSION, [account.0.into()])
+/// Binds the session check to the account that a claim names.
+pub(crate) fn check(claim: &Claim) -> Bound<'static> {
+    Bound::new(&SESSION, [claim.token.account_hint().into()])
 }
 
-/// The session that a row of [`ask`] is, for whoever presents its token.
-pub(crate) fn proven(
-    row: &Row<'_>,
-    presented: &PresentedToken,
-    now: UnixMs,
-) -> Result<Option<(Session, GroupAccess)>, Error> {
-    let kept = SessionRow {
-        account: AccountNo(row.int(0)?),
-        group: GroupNo(row.int(1)?),
-        token_digest: row.text(2)?.to_owned(),
-        expires_at: UnixMs(row.int(3)?),
+/// Returns the session that a row of the check proves, and whether its group is open.
+pub(crate) fn prove(
+    claim: &Claim,
+    row: Option<&Row<'_>>,
+) -> Result<(Session, GroupAccess), Refused> {
+    let stored: StoredSession<'_> = row.ok_or(Refusal::TokenInvalid)?.read()?;
+    let session = SessionRow {
+        account: stored.account_no,
+        group: stored.group_no,
+        token_digest: stored.token_digest,
+        expires_at: stored.expires_at_ms,
     };
-    let standing = if row.flag(4)? { GroupAccess::Open } else { GroupAccess::Closed };
-    Ok(Session::prove(presented, Some(&kept), now).map(|session| (session, standing)))
+    let session = Session::prove(claim, Some(&session)).ok_or(Refusal::TokenInvalid)?;
+    let access = if stored.is_open { GroupAccess::Open } else { GroupAccess::Closed };
+    Ok((session, access))
 }
 
 impl Store {
-    /// Proves a session, for a request that will be refused for what it asks: the token is judged
-    /// before the body.
+    /// Proves a session for a request that is refused for its content: an invalid token is reported
+    /// before an invalid body.
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub async fn session(&self, presented: &PresentedToken, now: UnixMs) -> Result<(), Refused> {
-        let (account, presented) = (presented.account_hint(), presented.clone());
-        self.db.batch(Proof { account, presented, now }, Length::Short).await.map(|_| ())
+    pub async fn session(&self, claim: Claim) -> Result<(), Refused> {
+        self.db.batch(SessionCheck(claim), Cost::Inline).await.map(|_| ())
     }
 
-    /// Opens a session in the account's default group, replacing any earlier one. The password was
-    /// found right for `credentials`; what `apply` took away since then counts. The trail tells of
-    /// it, and the source is known from now on, in the same transaction.
+    /// Opens a session in the account's default group, replacing any earlier one. The caller has
+    /// verified the password against `credentials`; the account is read again, because `apply` may
+    /// have changed it since. The same transaction writes the audit entry and remembers the source.
     ///
     /// # Errors
     /// `Credentials`, `ApiNotEnabled`, `NoGroup`, or the store failed.
@@ -131,90 +148,87 @@ impl Store {
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let lease = Lease { random, expires_at };
-        let open = async move |write: &Write<'_>| open(write, &credentials, lease, &origin).await;
+        let new = NewToken { random, expires_at };
+        let open = async move |write: &Write<'_>| open(write, &credentials, new, &origin).await;
         self.change_session(open).await
     }
 
-    /// Selects another group and replaces the token, if the presented one still stands.
+    /// Selects another group and replaces the token, if the presented one is still valid.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, or the store failed. A refused switch changes nothing.
     pub async fn switch_group(
         &self,
-        presented: PresentedToken,
+        claim: Claim,
         group: Option<GroupId>,
         random: [u8; TOKEN_RANDOM_BYTES],
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let lease = Lease { random, expires_at };
-        let swap = async move |write: &Write<'_>| {
-            swap(write, &presented, group.as_ref(), lease, &origin).await
-        };
+        let new = NewToken { random, expires_at };
+        let swap =
+            async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
         self.change_session(swap).await
     }
 
-    /// Ends the session that the presented token stands for.
+    /// Ends the session of the presented token.
     ///
     /// # Errors
     /// `TokenInvalid`, or the store failed.
-    pub async fn log_out(&self, presented: PresentedToken, origin: Origin) -> Result<(), Refused> {
+    pub async fn log_out(&self, claim: Claim, origin: Origin) -> Result<(), Refused> {
         let end = async move |write: &Write<'_>| {
-            let session = prove(write, &presented, origin.at).await?;
-            let params = [session.account().0.into(), presented.digest().as_str().into()];
+            let session = live_session(write, &claim).await?;
+            let params = [session.account().into(), claim.token.digest().as_str().into()];
             if write.execute(&END, &params).await? != 1 {
                 return Err(Refusal::TokenInvalid.into());
             }
-            let whose = (session.account(), session.selected_group());
-            audit::session_changed(write, AuditEvent::Logout, whose, &origin).await?;
+            let subject = (session.account(), session.selected_group());
+            audit::session_changed(write, AuditEvent::Logout, subject, &origin).await?;
             Ok(())
         };
         self.change_session(end).await
     }
 
-    /// Changes who has a session. The answer is given only where answers about sessions stand,
-    /// before and after: another primary may have taken the place of this one.
+    /// Changes a session. This node must hold the session lease before and after: another primary
+    /// may have been promoted meanwhile.
     async fn change_session<T: Send + 'static>(
         &self,
         change: impl AsyncFn(&Write<'_>) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
-        self.db.sessions_stand()?;
-        let changed = self.db.write(Length::Short, change).await?;
-        self.db.sessions_stand()?;
+        self.db.check_session_lease()?;
+        let changed = self.db.write(Deadline::OfRequest, change).await?;
+        self.db.check_session_lease()?;
         Ok(changed)
     }
 }
 
-async fn prove(
-    write: &Write<'_>,
-    presented: &PresentedToken,
-    now: UnixMs,
-) -> Result<Session, Refused> {
-    let account = [presented.account_hint().0.into()];
-    let found = write.one(&SESSION, &account, |row| proven(row, presented, now)).await?;
-    let (session, _) = found.flatten().ok_or(Refusal::TokenInvalid)?;
+/// Returns the session that a claim proves, in a transaction that changes it.
+async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Session, Refused> {
+    let account = [claim.token.account_hint().into()];
+    let proven = write.one(&SESSION, &account, |row| Ok(prove(claim, Some(row)))).await?;
+    let (session, _) = proven.ok_or(Refusal::TokenInvalid)??;
     Ok(session)
 }
 
-/// Until the transaction ends, no other touches the session of an account: an `apply` that takes
-/// it away and a login that read what stood before would not see each other.
+/// Locks the session of an account until the transaction ends. Without it, a login that read the
+/// account before an `apply` that disables it would open a session after it.
 pub(crate) async fn lock(write: &Write<'_>, account: AccountNo) -> Result<(), Error> {
-    write.execute(&LOCK, &[account.0.into()]).await.map(|_| ())
+    write.execute(&LOCK, &[account.into()]).await.map(|_| ())
 }
 
 async fn open(
     write: &Write<'_>,
     credentials: &Credentials,
-    lease: Lease,
+    new: NewToken,
     origin: &Origin,
 ) -> Result<OpenedSession, Refused> {
     let account = credentials.account;
     lock(write, account).await?;
     let api_enabled = write
-        .one(&STANDING_OF_ACCOUNT, &[account.0.into()], |row| {
-            let may_log_in = row.text(0)? == credentials.password_hash && row.flag(1)?;
-            Ok(if may_log_in { Some(row.flag(2)?) } else { None })
+        .one(&ACCOUNT, &[account.into()], |row| {
+            let stored: AccountRow<'_> = row.read()?;
+            let may_log_in = stored.password_hash == credentials.password_hash && stored.enabled;
+            Ok(may_log_in.then_some(stored.third_party_api))
         })
         .await?
         .flatten()
@@ -224,29 +238,29 @@ async fn open(
     }
     let groups = accounts::switchable(write, account).await?;
     let (group, _) = groups.first().ok_or(Refusal::NoGroup)?;
-    let token = Token::mint(account, *group, lease.random);
-    replace(write, (account, *group), &token, lease, origin).await?;
-    opened(token, *group, groups, lease)
+    let token = Token::mint(account, *group, new.random);
+    replace(write, (account, *group), &token, new.expires_at, origin).await?;
+    opened(token, *group, groups, new.expires_at)
 }
 
-/// Makes the one session of an account, and notes what that did.
+/// Stores the one session of an account, and writes the audit entries.
 async fn replace(
     write: &Write<'_>,
     (account, group): (AccountNo, GroupNo),
     token: &Token,
-    lease: Lease,
+    expires_at: UnixMs,
     origin: &Origin,
 ) -> Result<(), Error> {
     let earlier = audit::live_session(write, account, origin.at).await?;
     let (digest, source) = (token.digest(), origin.source.to_string());
     let params = [
-        account.0.into(),
-        group.0.into(),
+        account.into(),
+        group.into(),
         digest.as_str().into(),
-        lease.expires_at.0.into(),
+        expires_at.into(),
         source.as_str().into(),
         origin.request_id.as_str().into(),
-        origin.at.0.into(),
+        origin.at.into(),
     ];
     write.execute(&REPLACE, &params).await?;
     audit::session_changed(write, AuditEvent::Login, (account, group), origin).await?;
@@ -256,47 +270,48 @@ async fn replace(
     known_sources::remember(write, account, origin.source.place(), origin.at).await
 }
 
-/// Compare and swap: the row changes only while the presented token stands.
+/// Replaces the token by compare and swap: the row changes only while the presented token is
+/// valid.
 async fn swap(
     write: &Write<'_>,
-    presented: &PresentedToken,
+    claim: &Claim,
     group: Option<&GroupId>,
-    lease: Lease,
+    new: NewToken,
     origin: &Origin,
 ) -> Result<OpenedSession, Refused> {
-    let session = prove(write, presented, origin.at).await?;
+    let session = live_session(write, claim).await?;
     let account = session.account();
     let group = match group {
         Some(group) => accounts::open_group(write, account, group).await?,
         None => None,
     };
     let group = group.ok_or(Refusal::GroupClosed)?;
-    let token = Token::mint(account, group, lease.random);
+    let token = Token::mint(account, group, new.random);
     let digest = token.digest();
     let params = [
-        account.0.into(),
-        presented.digest().as_str().into(),
-        group.0.into(),
+        account.into(),
+        claim.token.digest().as_str().into(),
+        group.into(),
         digest.as_str().into(),
-        lease.expires_at.0.into(),
+        new.expires_at.into(),
     ];
     if write.execute(&SWAP, &params).await? != 1 {
         return Err(Refusal::TokenInvalid.into());
     }
     audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin).await?;
-    opened(token, group, accounts::switchable(write, account).await?, lease)
+    opened(token, group, accounts::switchable(write, account).await?, new.expires_at)
 }
 
 fn opened(
     token: Token,
     group: GroupNo,
     groups: Vec<(GroupNo, SwitchableGroup)>,
-    lease: Lease,
+    expires_at: UnixMs,
 ) -> Result<OpenedSession, Refused> {
     let selected = groups.iter().find(|(number, _)| *number == group);
     let (_, selected) =
         selected.ok_or_else(|| Error::Data(format!("group {} is open and not listed", group.0)))?;
     let group_id = selected.group_id.clone();
     let switchable = groups.into_iter().map(|(_, group)| group).collect();
-    Ok(OpenedSession { token, group_id, switchable, expires_at: lease.expires_at })
+    Ok(OpenedSession { token, group_id, switchable, expires_at })
 }

@@ -14,14 +14,15 @@
 //! ```
 //!
 //! Parameters are written by name, declared once and bound in the declared order. A statement
-//! returns the columns of its row type in their order; a scalar type stands for one column of any
-//! name, no type for no columns. Both are checked when the text is translated, once per statement,
-//! and against each engine by `Store::prepare_all`. Bulk statements take many rows at once; see
-//! [`bulk`].
+//! returns the columns of its row type in their order; a scalar type declares one column of any
+//! name, no type declares no columns. Both are checked when the text is translated, once per
+//! statement, and against each engine by `Store::prepare_all`. Bulk statements take many rows at
+//! once; see [`bulk`].
 
 mod bulk;
 mod row;
 mod text;
+mod token;
 mod value;
 
 use std::borrow::Cow;

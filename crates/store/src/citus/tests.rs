@@ -25,7 +25,7 @@ const OF_ALL_GROUPS: [(&str, &str); 18] = [
     ("REPLACE", "an insert; its account is a value"),
     ("LOCK", "an insert; its account is a value"),
     ("REMEMBER", "an insert; its account is a value"),
-    ("CREDENTIALS_AND_KNOWLEDGE", "finds an account by its name, and its sources"),
+    ("CREDENTIALS_AND_SOURCE", "finds an account by its name, and its sources"),
 ];
 
 /// The distributed tables of a statement, each with its alias.

@@ -12,7 +12,8 @@ use kiosque_model::{Day, GroupNo, UnixMs};
 use super::ReportQuery;
 use super::devices::Counted;
 use crate::Error;
-use crate::db::Ask;
+use crate::db::Bound;
+use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, statements};
 
 statements! {
@@ -36,11 +37,11 @@ const ENTRIES_OF_GROUP_MAX: usize = ENTRIES_MAX / 10;
 pub(super) struct CacheVersion([i64; 4]);
 
 impl CacheVersion {
-    pub(super) fn ask(group: GroupNo) -> Ask<'static> {
-        Ask::new(&NUMBERS, [group.0.into()])
+    pub(super) fn bind(group: HintedGroup) -> Bound<'static> {
+        Bound::new(&NUMBERS, [group.into()])
     }
 
-    pub(super) fn of(row: &Row<'_>) -> Result<CacheVersion, Error> {
+    pub(super) fn read(row: &Row<'_>) -> Result<CacheVersion, Error> {
         Ok(CacheVersion([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]))
     }
 }

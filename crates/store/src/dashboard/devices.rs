@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{DeviceNo, GroupNo, Minor, PresentedToken, UnixMs};
+use kiosque_model::{Claim, DeviceNo, GroupNo, Minor, UnixMs};
 
 use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
-use crate::db::Ask;
-use crate::devices::{Device, OnlineSince, Owner, ask_listed, ask_owner};
-use crate::sql::{Row, Value, statements};
+use crate::db::{Bound, Step};
+use crate::devices::{Device, OnlineSince, Owner, bind_listed, bind_owner};
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Row, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
@@ -72,8 +73,7 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_profile<A, V>(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
         visit: V,
     ) -> Result<A, Refused>
@@ -81,7 +81,7 @@ impl Store {
         A: Default + Send + 'static,
         V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
-        self.dashboard(presented, now, ask, Profile { visit, found: PhantomData }).await
+        self.dashboard(claim, ask, Profile { visit, found: PhantomData }).await
     }
 
     /// Visits the aisles of every device that the group owns now.
@@ -90,8 +90,7 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_aisles<A, V>(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
         visit: V,
     ) -> Result<A, Refused>
@@ -99,7 +98,7 @@ impl Store {
         A: Default + Send + 'static,
         V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
-        self.dashboard(presented, now, ask, Aisles { visit, found: PhantomData }).await
+        self.dashboard(claim, ask, Aisles { visit, found: PhantomData }).await
     }
 }
 
@@ -108,31 +107,46 @@ struct Profile<A, V> {
     found: PhantomData<fn() -> A>,
 }
 
+/// A statement of the profile.
+enum ProfileStep {
+    Owner,
+    Device,
+}
+
 impl<A, V> Report for Profile<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
     type Found = (Option<Owner>, A);
+    type Step = ProfileStep;
     type Answer = A;
     const GRAIN: Grain = Grain::None;
 
-    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
-        vec![ask_owner(group, view.now), ask_listed(group, view.now, None)]
+    fn steps<'a>(
+        &'a self,
+        view: &'a ReportQuery,
+        group: HintedGroup,
+    ) -> Vec<Step<'a, ProfileStep>> {
+        vec![
+            bind_owner(group, view.now).step(ProfileStep::Owner),
+            bind_listed(group, view.now, None).step(ProfileStep::Device),
+        ]
     }
 
-    fn row(
+    fn on_row(
         &self,
         seen: &RowContext<'_>,
         (owner, found): &mut Self::Found,
-        ask: usize,
+        step: &ProfileStep,
         row: &Row<'_>,
     ) -> Result<(), Error> {
-        let shown = ask > 0 && seen.shows(DeviceNo(row.int(7)?));
-        if ask == 0 {
-            *owner = Some(Owner::of(row)?);
-        } else if let Some(owner) = owner.as_ref().filter(|_| shown) {
-            (self.visit)(found, owner.device(row, &seen.view.activity)?)?;
+        match (step, owner) {
+            (ProfileStep::Owner, owner) => *owner = Some(Owner::read(row)?),
+            (ProfileStep::Device, Some(owner)) if seen.shows(row.read()?) => {
+                (self.visit)(found, owner.device(row, &seen.view.activity)?)?;
+            }
+            (ProfileStep::Device, _) => {}
         }
         Ok(())
     }
@@ -153,18 +167,19 @@ where
     V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
     type Found = A;
+    type Step = ();
     type Answer = A;
     const GRAIN: Grain = Grain::None;
 
-    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
-        vec![Ask::new(&AISLES, [group.0.into(), view.now.0.into()])]
+    fn steps<'a>(&'a self, view: &'a ReportQuery, group: HintedGroup) -> Vec<Step<'a, ()>> {
+        vec![Bound::new(&AISLES, [group.into(), view.now.into()]).step(())]
     }
 
-    fn row(
+    fn on_row(
         &self,
         seen: &RowContext<'_>,
         found: &mut A,
-        _: usize,
+        (): &(),
         row: &Row<'_>,
     ) -> Result<(), Error> {
         if seen.shows(DeviceNo(row.int(0)?)) {
@@ -195,26 +210,34 @@ struct Listed {
     last_active: Option<UnixMs>,
 }
 
-/// The statements that devices are counted with.
-pub(super) const COUNT_ASKS: usize = 2;
+/// A statement that devices are counted with.
+#[derive(Clone, Copy)]
+pub(super) enum CountStep {
+    Listed,
+    LastActive,
+}
 
-/// Asks for the devices that are counted. Two scans and no search: a join would look every device
-/// up in the ledger.
-pub(super) fn ask_count<'a>(view: &ReportQuery, group: GroupNo) -> [Ask<'a>; COUNT_ASKS] {
-    let number = Value::Int(group.0);
-    [Ask::new(&LISTED, [number, view.now.0.into()]), Ask::new(&ACTIVE, [number])]
+/// Returns the statements that read the devices to count. Two scans and no search: a join would
+/// look every device up in the ledger.
+pub(super) fn count_steps<'a>(
+    view: &ReportQuery,
+    group: HintedGroup,
+) -> impl Iterator<Item = Step<'a, CountStep>> {
+    let listed = Bound::new(&LISTED, [group.into(), view.now.into()]);
+    let last_active = Bound::new(&ACTIVE, [group.into()]);
+    [listed.step(CountStep::Listed), last_active.step(CountStep::LastActive)].into_iter()
 }
 
 impl Counted {
-    /// Takes a row of the statement in place `ask`.
-    pub(super) fn row(
+    /// Adds a row of a step.
+    pub(super) fn on_row(
         &mut self,
         seen: &RowContext<'_>,
-        ask: usize,
+        step: &CountStep,
         row: &Row<'_>,
     ) -> Result<(), Error> {
         let device = DeviceNo(row.int(0)?);
-        if ask == 0 {
+        if let CountStep::Listed = step {
             if seen.shows(device) {
                 let (since, until) = (UnixMs(row.int(1)?), UnixMs(row.int(2)?));
                 self.listed.push(Listed { device, since, until, last_active: None });

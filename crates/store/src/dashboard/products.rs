@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Currency, DeviceNo, GroupNo, Minor, PresentedToken, UnixMs};
+use kiosque_model::{Claim, Currency, DeviceNo, Minor};
 
 use super::range::{self, Range};
 use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
-use crate::db::Ask;
-use crate::sql::{Row, Value, statements};
+use crate::db::{Bound, Step};
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Row, statements};
 use crate::{Error, Refused, Store};
 
 statements! {
@@ -61,12 +62,11 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn best_sellers(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
-        self.dashboard(presented, now, ask, ProductFigures { most }).await
+        self.dashboard(claim, ask, ProductFigures { most }).await
     }
 }
 
@@ -84,30 +84,43 @@ struct ProductsSold {
     rates_today: HashMap<&'static str, Rate>,
 }
 
+/// A statement about products.
+enum ProductStep {
+    Product,
+    AskedPrice,
+    Name,
+    RateToday,
+}
+
 impl Report for ProductFigures {
     type Found = ProductsSold;
+    type Step = ProductStep;
     type Answer = Vec<ProductSales>;
     const GRAIN: Grain = Grain::Product;
 
-    fn asks<'a>(&'a self, view: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
-        let (group, now) = (Value::Int(group.0), Value::Int(view.now.0));
-        let today = Value::Int(view.zone.day_of(view.now).0);
+    fn steps<'a>(
+        &'a self,
+        view: &'a ReportQuery,
+        group: HintedGroup,
+    ) -> Vec<Step<'a, ProductStep>> {
+        let today = view.zone.day_of(view.now);
         vec![
-            Ask::new(&PRODUCTS, []),
-            Ask::new(&ASKED_PRICES, [group, now]),
-            Ask::new(&CAME_AS, [group]),
-            Ask::new(&RATES_ON, [today]),
+            Bound::new(&PRODUCTS, []).step(ProductStep::Product),
+            Bound::new(&ASKED_PRICES, [group.into(), view.now.into()])
+                .step(ProductStep::AskedPrice),
+            Bound::new(&CAME_AS, [group.into()]).step(ProductStep::Name),
+            Bound::new(&RATES_ON, [today.into()]).step(ProductStep::RateToday),
         ]
     }
 
-    fn row(
+    fn on_row(
         &self,
         seen: &RowContext<'_>,
         found: &mut Self::Found,
-        ask: usize,
+        step: &ProductStep,
         row: &Row<'_>,
     ) -> Result<(), Error> {
-        if ask == 3 {
+        if let ProductStep::RateToday = step {
             let (currency, parts) = (range::currency(row.text(0)?)?, row.int(1)?);
             found.rates_today.extend(Rate::from_parts(parts).map(|rate| (currency.code(), rate)));
             return Ok(());
@@ -117,19 +130,19 @@ impl Report for ProductFigures {
             return Ok(());
         }
         let goods_id = goods_id.to_owned();
-        match ask {
-            0 => {
+        match step {
+            ProductStep::Product => {
                 let currency = range::currency(row.text(2)?)?;
                 let product = (row.text(1)?.to_owned(), currency, Minor(row.int(3)?));
                 found.products.insert(goods_id, product);
             }
-            1 if seen.shows(DeviceNo(row.int(2)?)) => {
+            ProductStep::AskedPrice if seen.shows(DeviceNo(row.int(2)?)) => {
                 let price = Minor(row.int(1)?);
                 let lowest = found.asked_prices.entry(goods_id).or_insert(price);
                 *lowest = price.min(*lowest);
             }
-            1 => {}
-            _ => {
+            ProductStep::AskedPrice | ProductStep::RateToday => {}
+            ProductStep::Name => {
                 found.came_as.insert(goods_id, row.text(1)?.to_owned());
             }
         }

@@ -2,13 +2,14 @@
 //! from their orders.
 
 use kiosque_model::sales::{Rate, Rates, Sold as SoldGoods, Totals, Turnover};
-use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
+use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
 
 use super::cache::DaySum;
 use super::{Grain, ReportQuery};
 use crate::Error;
-use crate::db::{Ask, Due, Length};
+use crate::db::{Bound, Cost, Decision};
 use crate::orders::record::sale::sale_of;
+use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, statements};
 
 statements! {
@@ -95,6 +96,7 @@ pub(super) struct Sold<'a> {
 }
 
 /// One of the statements that a range is read with.
+#[derive(Clone, Copy)]
 pub(super) enum Part {
     Days(Day, Day),
     Rates(Day, Day),
@@ -104,6 +106,7 @@ pub(super) enum Part {
 }
 
 /// A stretch that is asked about, in case that the sales of its day lie on both sides.
+#[derive(Clone, Copy)]
 pub(super) struct StretchAsked(PartialDay);
 
 /// Every day that has an instant in the range. Some zones once left a whole day out.
@@ -129,14 +132,14 @@ pub(super) struct Plan {
     pub(super) span: Option<(Day, Day)>,
     /// The statements, in their order.
     pub(super) parts: Vec<Part>,
-    pub(super) length: Length,
+    pub(super) cost: Cost,
 }
 
 impl Plan {
     pub(super) fn of(view: &ReportQuery, grain: Grain) -> Plan {
         let Some((first, last)) = span(view).filter(|_| grain != Grain::None) else {
-            let length = if grain == Grain::Day { Length::Short } else { Length::Long };
-            return Plan { span: None, parts: Vec::new(), length };
+            let cost = if grain == Grain::Day { Cost::Inline } else { Cost::Blocking };
+            return Plan { span: None, parts: Vec::new(), cost };
         };
         let mut parts = vec![Part::Days(first, last), Part::Rates(first, last)];
         match grain {
@@ -146,24 +149,24 @@ impl Plan {
             Grain::Product => parts.push(Part::ProductDays(first, last)),
         }
         let stretches = stretches(view, (first, last));
-        let length = match grain {
-            Grain::Day => length(view, (first, last), &stretches),
-            _ => Length::Long,
+        let cost = match grain {
+            Grain::Day => cost(view, (first, last), &stretches),
+            _ => Cost::Blocking,
         };
         parts.extend(stretches.into_iter().map(|cut| Part::Sales(StretchAsked(cut))));
-        Plan { span: Some((first, last)), parts, length }
+        Plan { span: Some((first, last)), parts, cost }
     }
 }
 
 /// How long it may take to read sums by day: a range that ends now has nothing to count in its last
 /// day but what is dated ahead.
-fn length(view: &ReportQuery, (first, last): (Day, Day), stretches: &[PartialDay]) -> Length {
+fn cost(view: &ReportQuery, (first, last): (Day, Day), stretches: &[PartialDay]) -> Cost {
     let counts = stretches.iter().any(|cut| cut.end < view.now || cut.start == view.ask.start);
     let is_long = last.0 - first.0 >= DAYS_IN_PLACE_MAX || !view.ask.devices.is_empty();
     match (is_long, counts) {
-        (true, _) => Length::Long,
-        (false, true) => Length::Unsure,
-        (false, false) => Length::Short,
+        (true, _) => Cost::Blocking,
+        (false, true) => Cost::Unknown,
+        (false, false) => Cost::Inline,
     }
 }
 
@@ -185,40 +188,40 @@ fn stretches(view: &ReportQuery, (first, last): (Day, Day)) -> Vec<PartialDay> {
 }
 
 impl Part {
-    pub(super) fn ask<'a>(&self, view: &'a ReportQuery, group: GroupNo) -> Ask<'a> {
-        let of = |first: &Day, last: &Day| [group.0.into(), first.0.into(), last.0.into()];
+    pub(super) fn bind<'a>(&self, view: &'a ReportQuery, group: HintedGroup) -> Bound<'a> {
+        let of = |first: &Day, last: &Day| [group.into(), first.0.into(), last.0.into()];
         match self {
-            Part::Days(first, last) => Ask::new(&DAYS, of(first, last)),
-            Part::Rates(first, last) => Ask::new(&RATES, of(first, last)),
+            Part::Days(first, last) => Bound::new(&DAYS, of(first, last)),
+            Part::Rates(first, last) => Bound::new(&RATES, of(first, last)),
             Part::DeviceDays(first, last) => match looked_up(view, *first, *last) {
-                Some(rows) => Ask::new(&DAYS_OF_DEVICES, [group.0.into()]).of(rows),
-                None => Ask::new(&DEVICE_DAYS, of(first, last)),
+                Some(rows) => Bound::new(&DAYS_OF_DEVICES, [group.into()]).with_rows(rows),
+                None => Bound::new(&DEVICE_DAYS, of(first, last)),
             },
             Part::ProductDays(first, last) => match looked_up(view, *first, *last) {
-                Some(rows) => Ask::new(&PRODUCTS_OF_DEVICES, [group.0.into()]).of(rows),
-                None => Ask::new(&PRODUCT_DAYS, of(first, last)),
+                Some(rows) => Bound::new(&PRODUCTS_OF_DEVICES, [group.into()]).with_rows(rows),
+                None => Bound::new(&PRODUCT_DAYS, of(first, last)),
             },
             Part::Sales(StretchAsked(cut)) => {
                 let (start, end) = (view.ask.start, view.ask.end);
                 let times = [start, end, cut.start, cut.end].map(|at| Value::Int(at.0));
                 let [start, end, cut_start, cut_end] = times;
                 let day = cut.day.0.into();
-                Ask::new(&SALES, [group.0.into(), day, start, end, cut_start, cut_end])
+                Bound::new(&SALES, [group.into(), day, start, end, cut_start, cut_end])
             }
         }
     }
 
     /// A stretch is counted only if there are sales on both sides of it, and that takes long.
-    pub(super) fn due(&self, range: &Range) -> Due {
+    pub(super) fn decide(&self, range: &Range) -> Decision {
         match self {
-            Part::Sales(StretchAsked(cut)) if range.is_cut(cut.day) => Due::AtLength,
-            Part::Sales(_) => Due::Never,
-            _ => Due::Now,
+            Part::Sales(StretchAsked(cut)) if range.is_cut(cut.day) => Decision::RunBlocking,
+            Part::Sales(_) => Decision::Skip,
+            _ => Decision::Run,
         }
     }
 
     /// Takes a row, and passes on what was sold, if the device is shown.
-    pub(super) fn row(
+    pub(super) fn on_row(
         &self,
         view: &ReportQuery,
         grain: Grain,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, PresentedToken, UnixMs};
+use kiosque_model::{Claim, Day, DeviceNo};
 
 use super::range::{self, Range, Sold};
 use super::{DashboardQuery, Grain, Report, ReportContext, ReportQuery, RowContext};
-use crate::db::Ask;
+use crate::db::{Bound, Step};
 use crate::devices::OnlineSince;
+use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, statements};
 use crate::{Error, Refused, Store};
 
@@ -46,12 +47,11 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn summary(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         online: OnlineSince,
         ask: DashboardQuery,
     ) -> Result<Summary, Refused> {
-        self.dashboard(presented, now, ask, SummaryFigures(online)).await
+        self.dashboard(claim, ask, SummaryFigures(online)).await
     }
 
     /// What the sales of each day come to, for every day that the range touches.
@@ -60,11 +60,10 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn sales_trend(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
     ) -> Result<Vec<(Day, Turnover)>, Refused> {
-        self.dashboard(presented, now, ask, TrendFigures).await
+        self.dashboard(claim, ask, TrendFigures).await
     }
 
     /// What each device sold, for those that sold something.
@@ -73,11 +72,10 @@ impl Store {
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn sales_by_device(
         &self,
-        presented: &PresentedToken,
-        now: UnixMs,
+        claim: Claim,
         ask: DashboardQuery,
     ) -> Result<Vec<DeviceSales>, Refused> {
-        self.dashboard(presented, now, ask, DeviceFigures).await
+        self.dashboard(claim, ask, DeviceFigures).await
     }
 }
 
@@ -85,6 +83,7 @@ struct SummaryFigures(OnlineSince);
 
 impl Report for SummaryFigures {
     type Found = Turnover;
+    type Step = ();
     type Answer = Summary;
     const GRAIN: Grain = Grain::Day;
     const COUNTS_DEVICES: bool = true;
@@ -107,6 +106,7 @@ struct TrendFigures;
 
 impl Report for TrendFigures {
     type Found = BTreeMap<Day, Turnover>;
+    type Step = ();
     type Answer = Vec<(Day, Turnover)>;
     const GRAIN: Grain = Grain::Day;
 
@@ -140,18 +140,19 @@ struct DevicesSold {
 
 impl Report for DeviceFigures {
     type Found = DevicesSold;
+    type Step = ();
     type Answer = Vec<DeviceSales>;
     const GRAIN: Grain = Grain::Device;
 
-    fn asks<'a>(&'a self, _: &'a ReportQuery, group: GroupNo) -> Vec<Ask<'a>> {
-        vec![Ask::new(&NAMES, [group.0.into()])]
+    fn steps<'a>(&'a self, _: &'a ReportQuery, group: HintedGroup) -> Vec<Step<'a, ()>> {
+        vec![Bound::new(&NAMES, [group.into()]).step(())]
     }
 
-    fn row(
+    fn on_row(
         &self,
         _: &RowContext<'_>,
         found: &mut Self::Found,
-        _: usize,
+        (): &(),
         row: &Row<'_>,
     ) -> Result<(), Error> {
         let device = DeviceNo(row.int(0)?);

@@ -1,5 +1,5 @@
-//! PostgreSQL: connections that many requests share, each sending what it asks in one go, and a few
-//! of which each transaction has one alone.
+//! PostgreSQL: shared connections, over which requests send their batches, and a pool of
+//! connections that run one transaction at a time.
 
 mod address;
 mod batch;
@@ -16,46 +16,45 @@ use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_p
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::{Batch, Length, Read, Write};
+use super::{Batch, Cost, Deadline, OpenOptions, Read, Write};
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, OpenOptions, Refused};
+use crate::{Error, Refused};
 use address::Address;
 use connection::{Connection, until};
 use lease::Lease;
 use transaction::Transaction;
 
-/// Connections that requests share: a slow one keeps only its neighbours waiting.
+/// Shared connections for short batches. A slow statement delays only those on its connection.
 const SHARED_FOR_SHORT: usize = 4;
-/// The same for what may take long.
+/// Shared connections for batches that may take long.
 const SHARED_FOR_LONG: usize = 4;
-/// Requests that go over one connection before the next is used: what travels together costs both
-/// ends half of what it costs alone.
+/// Batches in flight on one connection before the next one is used. Batches that share packets cost
+/// both ends half as much.
 const TOGETHER: usize = 32;
-/// Connections that transactions have alone.
-const ALONE_MAX: usize = 12;
-/// A transaction that reads.
+/// Connections in the pool for transactions.
+const POOL_MAX: usize = 12;
+/// Begins a transaction that reads.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
-/// How often a change is done again that others were in the way of.
+/// How often a change is tried that conflicts with other transactions.
 const TRIES_MAX: u32 = 10;
-/// How long the first of them waits before it tries again; each waits twice as long as the one
-/// before it.
-const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// The pause before the second try. Doubles with each try.
+const BACKOFF_INITIAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub(crate) struct Postgres {
     address: Arc<Address>,
-    /// The threads that connections work on.
-    home: Handle,
+    /// The runtime that drives the connections.
+    runtime: Handle,
     wait: Duration,
     short: Vec<Slot>,
     long: Vec<Slot>,
-    /// Whose turn it is to have a connection alone.
-    turns: Arc<Semaphore>,
+    /// Permits to use a connection of the pool.
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     pub(super) lease: Arc<Lease>,
 }
 
-/// A place for a shared connection, made when it is needed and made anew when it broke.
+/// A shared connection, opened when it is needed and again after it broke.
 #[derive(Debug, Default)]
 struct Slot {
     in_flight: AtomicUsize,
@@ -64,61 +63,61 @@ struct Slot {
 }
 
 impl Postgres {
-    pub(super) fn open(address: &str, opening: &OpenOptions<'_>) -> Result<Postgres, Error> {
+    pub(super) fn open(address: &str, options: &OpenOptions<'_>) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(address)?);
         let slots = |count| std::iter::repeat_with(Slot::default).take(count).collect();
         Ok(Postgres {
-            lease: Arc::new(Lease::new(Arc::clone(&address), opening.lease)),
+            lease: Arc::new(Lease::new(Arc::clone(&address), options.lease)),
             address,
-            home: Handle::current(),
-            wait: opening.wait,
+            runtime: Handle::current(),
+            wait: options.wait,
             short: slots(SHARED_FOR_SHORT),
             long: slots(SHARED_FOR_LONG),
-            turns: Arc::new(Semaphore::new(ALONE_MAX)),
+            permits: Arc::new(Semaphore::new(POOL_MAX)),
             idle: Mutex::default(),
         })
     }
 
-    /// Asks a batch in one round trip.
+    /// Runs a batch in one round trip.
     pub(super) async fn batch<B: Batch>(
         &self,
         batch: B,
-        length: Length,
-    ) -> Result<(B, B::Found), Refused> {
-        let place = self.place(length)?;
-        let slot = place.0;
-        let asked = async {
+        cost: Cost,
+    ) -> Result<(B, B::Proof, B::Rows), Refused> {
+        let in_flight = self.slot(cost)?;
+        let slot = in_flight.0;
+        let work = async {
             let connection = slot.connection(self).await?;
-            let found = batch::ask(&connection, &batch).await?;
-            self.lease.stands_for(&connection)?;
-            Ok::<_, Refused>(found)
+            let ran = batch::run(&connection, &batch).await?;
+            self.lease.check_for(&connection)?;
+            Ok::<_, Refused>(ran)
         };
-        let found = match tokio::time::timeout(self.wait, asked).await {
-            Ok(found) => found?,
+        let (proof, rows) = match tokio::time::timeout(self.wait, work).await {
+            Ok(ran) => ran?,
             Err(_) => {
-                // What did not answer in time is not asked again: a server that hangs says nothing.
+                // The server may hang, so the next batch gets another connection.
                 slot.forget();
                 let late = format!("no answer within {:?}", self.wait);
                 return Err(Error::Unreachable(late).into());
             }
         };
-        Ok((batch, found))
+        Ok((batch, proof, rows))
     }
 
-    /// The first row of one statement.
+    /// Returns the first row of one statement.
     pub(super) async fn one<T>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let (place, ends) = (self.place(Length::Short)?, Instant::now() + self.wait);
-        let slot = place.0;
-        let asked = async {
+        let (in_flight, ends) = (self.slot(Cost::Inline)?, Instant::now() + self.wait);
+        let slot = in_flight.0;
+        let work = async {
             let connection = slot.connection(self).await?;
             Transaction { connection: &connection, ends: None }.one(sql, params, read).await
         };
-        let found = until(ends, asked).await;
+        let found = until(ends, work).await;
         if found.is_err() {
             slot.forget();
         }
@@ -128,109 +127,109 @@ impl Postgres {
     /// Reads from one snapshot.
     pub(super) async fn read<T, E>(
         self: &Arc<Self>,
-        length: Length,
+        deadline: Deadline,
         ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let read = async move |postgres: &Arc<Postgres>, patience: Patience| {
-            let connection = postgres.begin(SNAPSHOT, patience).await.map_err(E::from)?;
-            let transaction = Transaction { connection: &connection, ends: patience.ends_work() };
+        let read = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
+            let connection = postgres.begin(SNAPSHOT, limits).await.map_err(E::from)?;
+            let transaction = Transaction { connection: &connection, ends: limits.ends_work() };
             let answer = ask(&Read::Postgres(transaction)).await;
             postgres.roll_back(connection);
             answer
         };
-        self.on_a_thread(length, read).await
+        self.on_blocking_pool(deadline, read).await
     }
 
     /// Writes in one transaction.
     pub(super) async fn write<T, E>(
         self: &Arc<Self>,
-        length: Length,
+        deadline: Deadline,
         change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let write = async move |postgres: &Arc<Postgres>, patience: Patience| {
-            let mut pause = FIRST_PAUSE;
+        let write = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
+            let mut pause = BACKOFF_INITIAL;
             for _ in 1..TRIES_MAX {
-                match postgres.try_write(patience, &change).await {
+                match postgres.try_write(limits, &change).await {
                     Tried::Done(done) => return done,
-                    Tried::InTheWay(error) if Instant::now() + pause >= patience.ends => {
+                    Tried::Conflict(error) if Instant::now() + pause >= limits.ends => {
                         return Err(error);
                     }
-                    Tried::InTheWay(_) => tokio::time::sleep(pause).await,
+                    Tried::Conflict(_) => tokio::time::sleep(pause).await,
                 }
                 pause *= 2;
             }
-            match postgres.try_write(patience, &change).await {
+            match postgres.try_write(limits, &change).await {
                 Tried::Done(done) => done,
-                Tried::InTheWay(error) => Err(error),
+                Tried::Conflict(error) => Err(error),
             }
         };
-        self.on_a_thread(length, write).await
+        self.on_blocking_pool(deadline, write).await
     }
 
-    /// Does what needs a connection alone, when its turn has come, on a thread of its own: a caller
-    /// that hangs up cannot leave a transaction open.
-    async fn on_a_thread<T, E>(
+    /// Runs a transaction on the blocking pool when a connection is free. A caller that hangs up
+    /// cannot leave a transaction open.
+    async fn on_blocking_pool<T, E>(
         self: &Arc<Self>,
-        length: Length,
-        work: impl AsyncFnOnce(&Arc<Postgres>, Patience) -> Result<T, E> + Send + 'static,
+        deadline: Deadline,
+        work: impl AsyncFnOnce(&Arc<Postgres>, TimeLimits) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        // Waiting for a turn and for a connection counts, too.
-        let patience = Patience { ends: Instant::now() + self.wait, length };
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        let turn = match tokio::time::timeout_at(patience.ends.into(), turn).await {
-            Ok(turn) => turn.map_err(|_| E::from(Error::Gone))?,
+        // Includes the wait for a permit and for a connection.
+        let limits = TimeLimits { ends: Instant::now() + self.wait, deadline };
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = match tokio::time::timeout_at(limits.ends.into(), permit).await {
+            Ok(permit) => permit.map_err(|_| E::from(Error::Gone))?,
             Err(_) => return Err(Error::Busy(self.wait).into()),
         };
         let (postgres, here) = (Arc::clone(self), Handle::current());
         let done = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            here.block_on(work(&postgres, patience))
+            let _permit = permit;
+            here.block_on(work(&postgres, limits))
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
     async fn try_write<T, E: From<Error>>(
         self: &Arc<Self>,
-        patience: Patience,
+        limits: TimeLimits,
         change: &impl AsyncFn(&Write<'_>) -> Result<T, E>,
     ) -> Tried<T, E> {
-        let connection = match self.begin("begin", patience).await {
+        let connection = match self.begin("begin", limits).await {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let transaction = Transaction { connection: &connection, ends: patience.ends_work() };
+        let transaction = Transaction { connection: &connection, ends: limits.ends_work() };
         let done = match change(&Write(Read::Postgres(transaction))).await {
             Ok(done) if !connection.has_failed() => done,
             Ok(_) => {
                 self.roll_back(connection);
-                let swallowed = Error::Data("a statement failed and was passed over".to_owned());
+                let swallowed = Error::Data("a failed statement was ignored".to_owned());
                 return Tried::Done(Err(swallowed.into()));
             }
             Err(error) => {
-                let again = connection.was_in_the_way();
+                let again = connection.had_conflict();
                 self.roll_back(connection);
-                return if again { Tried::InTheWay(error) } else { Tried::Done(Err(error)) };
+                return if again { Tried::Conflict(error) } else { Tried::Done(Err(error)) };
             }
         };
-        let ends = patience.ends_work().unwrap_or_else(|| Instant::now() + self.wait);
+        let ends = limits.ends_work().unwrap_or_else(|| Instant::now() + self.wait);
         match commit(&connection, ends).await {
             Ok(()) => {
-                self.keep(connection);
+                self.give_back(connection);
                 Tried::Done(Ok(done))
             }
-            Err(error) if connection::is_in_the_way(&error) => Tried::InTheWay(error.into()),
+            Err(error) if connection::is_conflict(&error) => Tried::Conflict(error.into()),
             Err(error) => {
                 connection.abandon();
                 Tried::Done(Err(error.into()))
@@ -238,35 +237,36 @@ impl Postgres {
         }
     }
 
-    /// Begins a transaction on a connection that nobody else has.
-    async fn begin(&self, begin: &str, patience: Patience) -> Result<Connection, Error> {
-        let connection = until(patience.ends, self.alone()).await?;
-        let begin = match patience.length {
-            Length::Short => begin.to_owned(),
-            Length::Unsure | Length::Long => format!("{begin}; set local statement_timeout = 0"),
+    /// Begins a transaction on a connection of the pool.
+    async fn begin(&self, begin: &str, limits: TimeLimits) -> Result<Connection, Error> {
+        let connection = until(limits.ends, self.pooled()).await?;
+        let begin = match limits.deadline {
+            Deadline::OfRequest => begin.to_owned(),
+            Deadline::None => format!("{begin}; set local statement_timeout = 0"),
         };
-        until(patience.ends, connection.begin(&begin)).await?;
+        until(limits.ends, connection.begin(&begin)).await?;
         Ok(connection)
     }
 
-    /// Takes back what a transaction did; nobody has to wait for that. A connection that does not
-    /// answer is closed, which takes it back, too.
+    /// Rolls a transaction back, in the background. A connection that does not answer is closed,
+    /// which also rolls back.
     fn roll_back(self: &Arc<Self>, connection: Connection) {
         let postgres = Arc::clone(self);
         tokio::spawn(async move {
             let ends = Instant::now() + postgres.wait;
             match until(ends, connection.simple("rollback")).await {
-                Ok(()) => postgres.keep(connection),
+                Ok(()) => postgres.give_back(connection),
                 Err(_) => connection.abandon(),
             }
         });
     }
 
-    /// A place on a shared connection: on the first that has one, else where the fewest are.
-    fn place(&self, length: Length) -> Result<InFlight<'_>, Error> {
-        let (slots, together) = match length {
-            Length::Short => (&self.short, TOGETHER),
-            Length::Unsure | Length::Long => (&self.long, 1),
+    /// Takes a place on a shared connection: the first that is not full, or else the one with the
+    /// fewest batches in flight.
+    fn slot(&self, cost: Cost) -> Result<InFlight<'_>, Error> {
+        let (slots, together) = match cost {
+            Cost::Inline => (&self.short, TOGETHER),
+            Cost::Unknown | Cost::Blocking => (&self.long, 1),
         };
         let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
         let free = slots.iter().find(|slot| in_flight(slot) < together);
@@ -275,13 +275,13 @@ impl Postgres {
         Ok(InFlight(slot))
     }
 
-    async fn alone(&self) -> Result<Connection, Error> {
+    async fn pooled(&self) -> Result<Connection, Error> {
         loop {
-            let kept = lock_ignoring_poison(&self.idle).pop();
-            match kept {
-                Some(kept) if kept.is_open() && self.lease.is_of_today(&kept) => {
-                    kept.plan_anew().await?;
-                    return Ok(kept);
+            let idle = lock_ignoring_poison(&self.idle).pop();
+            match idle {
+                Some(idle) if idle.is_open() && self.lease.is_current(&idle) => {
+                    idle.replan_if_old().await?;
+                    return Ok(idle);
                 }
                 Some(_) => {}
                 None => return self.connect().await,
@@ -289,45 +289,45 @@ impl Postgres {
         }
     }
 
-    /// Whoever needs a connection first, it works on the threads that opened the store: those that
-    /// store orders would keep the answers to others waiting.
+    /// Opens a connection. The runtime that opened the store drives it, whichever thread needs it
+    /// first: the runtimes that store orders would delay the answers to requests.
     async fn connect(&self) -> Result<Connection, Error> {
         let (address, wait) = (Arc::clone(&self.address), self.wait);
         let connecting = async move { Connection::open(&address, wait).await };
-        self.home.spawn(connecting).await.unwrap_or(Err(Error::Gone))
+        self.runtime.spawn(connecting).await.unwrap_or(Err(Error::Gone))
     }
 
-    fn keep(&self, connection: Connection) {
+    fn give_back(&self, connection: Connection) {
         let mut idle = lock_ignoring_poison(&self.idle);
-        if idle.len() < ALONE_MAX {
+        if idle.len() < POOL_MAX {
             idle.push(connection);
         }
     }
 }
 
-/// Until when something may take.
+/// The deadlines of a transaction.
 #[derive(Clone, Copy)]
-struct Patience {
-    /// When whoever asked has waited for long enough.
+struct TimeLimits {
+    /// When the caller has waited as long as a request waits.
     ends: Instant,
-    length: Length,
+    deadline: Deadline,
 }
 
-impl Patience {
-    /// Until when the work itself may take, once it has begun; `None`: as long as it takes.
+impl TimeLimits {
+    /// Returns the deadline of the work once it has begun; `None` for no deadline.
     fn ends_work(self) -> Option<Instant> {
-        (self.length == Length::Short).then_some(self.ends)
+        (self.deadline == Deadline::OfRequest).then_some(self.ends)
     }
 }
 
-/// What became of one try of a change.
+/// The result of one try of a change.
 enum Tried<T, E> {
     Done(Result<T, E>),
-    /// Another did something of the kind at the same time.
-    InTheWay(E),
+    /// It conflicted with another transaction.
+    Conflict(E),
 }
 
-/// A request that is on its way over a shared connection.
+/// A batch in flight on a shared connection.
 struct InFlight<'a>(&'a Slot);
 
 impl Drop for InFlight<'_> {
@@ -339,7 +339,7 @@ impl Drop for InFlight<'_> {
 impl Slot {
     async fn connection(&self, postgres: &Postgres) -> Result<Arc<Connection>, Error> {
         if let Some(open) = self.open_one(postgres) {
-            open.plan_anew().await?;
+            open.replan_if_old().await?;
             return Ok(open);
         }
         let _connecting = self.connecting.lock().await;
@@ -347,15 +347,14 @@ impl Slot {
             return Ok(open);
         }
         let new = Arc::new(postgres.connect().await?);
-        let mut kept = write_ignoring_poison(&self.connection);
-        *kept = Some(Arc::clone(&new));
+        *write_ignoring_poison(&self.connection) = Some(Arc::clone(&new));
         Ok(new)
     }
 
     fn open_one(&self, postgres: &Postgres) -> Option<Arc<Connection>> {
-        let kept = read_ignoring_poison(&self.connection);
-        let kept = kept.as_ref().filter(|kept| kept.is_open());
-        kept.filter(|kept| postgres.lease.is_of_today(kept)).cloned()
+        let current = read_ignoring_poison(&self.connection);
+        let open = current.as_ref().filter(|current| current.is_open());
+        open.filter(|open| postgres.lease.is_current(open)).cloned()
     }
 
     fn forget(&self) {
@@ -363,14 +362,14 @@ impl Slot {
     }
 }
 
-/// A commit that comes with a warning may not be where it should be, and one that was not answered
-/// may have been done or not.
+/// Commits. The outcome is unknown if the server warns, because the commit may not have reached the
+/// standby, or if it does not answer.
 async fn commit(connection: &Connection, ends: Instant) -> Result<(), Error> {
     let warnings = connection.warnings();
     match until(ends, connection.simple("commit")).await {
         Ok(()) if connection.warnings() == warnings => Ok(()),
         Ok(()) => Err(Error::Unknown("the commit came with a warning".to_owned())),
-        // It was refused: nothing was done.
+        // The server refused it, so nothing was committed.
         Err(Error::Postgres(error)) if error.code().is_some() => Err(error.into()),
         Err(error) => Err(Error::Unknown(format!("the commit was not answered: {error}"))),
     }

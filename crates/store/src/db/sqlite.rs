@@ -1,6 +1,5 @@
-//! SQLite: one file in WAL with `synchronous=FULL`. Short reads have a snapshot each and run where
-//! they are called; writes take turns in the order in which they come, each in a transaction of its
-//! own.
+//! SQLite: one file in WAL mode with `synchronous=FULL`. A short read runs on the calling thread
+//! with a snapshot of its own. Writes are queued, each in a transaction of its own.
 
 mod copy;
 mod rows;
@@ -15,38 +14,39 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Batch, Due, FileSizes, Length, Read, Write};
+use super::{Batch, Cost, Decision, FileSizes, Read, WhenAbsent, Write};
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Refused, WhenAbsent};
+use crate::{Error, Refused};
 pub(super) use copy::copy_to;
 use rows::each_of;
-pub(super) use rows::{compile, each, each_row_of, execute, execute_each, one, script};
+pub(super) use rows::{each, each_row_of, execute, execute_each, one, prepare, script};
 
 const FILE: &str = "kiosque.db";
-/// How often a waiting write asks again. Imports pause for longer than this between transactions.
-const ASK_AGAIN: Duration = Duration::from_millis(1);
-/// Readers kept for later; more are opened when needed and closed after use.
+/// The time between two attempts of a write to begin. Imports pause for longer than this between
+/// transactions.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
+/// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
-/// Pages that a reader keeps which runs where it is called, in KiB: there are as many such readers
-/// as threads that serve.
+/// The page cache of a reader on a request's thread, in KiB. There are as many such readers as
+/// threads that serve requests.
 const READER_CACHE_KIB: i64 = 16_500;
-/// Pages that a reader keeps which works long, in KiB: it mostly reads what it reads once.
+/// The page cache of a reader on the blocking pool, in KiB. Long reads rarely read a page twice.
 const LONG_READER_CACHE_KIB: i64 = 4_000;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: std::path::PathBuf,
     wait: Duration,
-    /// Whose turn it is to write: first come, first served.
-    turn: Arc<Semaphore>,
+    /// The permit to write: first come, first served.
+    write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
     readers: Readers,
-    /// Whose turn it is to read for long.
-    long_turns: Arc<Semaphore>,
+    /// Permits to read on the blocking pool.
+    long_permits: Arc<Semaphore>,
     long_readers: Readers,
 }
 
-/// Connections that read, kept for whoever reads next.
+/// A pool of connections that read.
 #[derive(Debug)]
 struct Readers {
     cache_kib: i64,
@@ -69,49 +69,49 @@ impl Sqlite {
         // Checkpoints in larger steps: each one syncs the whole file.
         writer.pragma_update(None, "wal_autocheckpoint", 8_000)?;
         writer.pragma_update(None, "cache_size", -32_000)?;
-        // Writes ask for their turn themselves, more often than SQLite would.
+        // Writes retry by themselves, more often than SQLite does.
         writer.busy_timeout(Duration::ZERO)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Sqlite {
             path,
             wait,
-            turn: Arc::new(Semaphore::new(1)),
+            write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
             readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
-            // One more than there are cores: one that waits for the disk keeps no core busy.
-            long_turns: Arc::new(Semaphore::new(cores + 1)),
+            // One more than cores: a reader that waits for the disk uses no core.
+            long_permits: Arc::new(Semaphore::new(cores + 1)),
             long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
         })
     }
 
-    /// Runs a batch in one snapshot: where it is called, or on a thread for work that may take
-    /// long, a few at a time. Waiting for another thread would cost a short one more than its
-    /// reads.
+    /// Runs a batch in one snapshot: on the calling thread, or on the blocking pool, a few at a
+    /// time. A change of threads costs a short batch more than its reads.
     pub(super) async fn batch<B: Batch>(
         self: &Arc<Self>,
         batch: B,
-        length: Length,
-    ) -> Result<(B, B::Found), Refused> {
-        if length != Length::Long {
-            let found = self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, length))?;
-            if let Some(found) = found {
-                return Ok((batch, found));
+        cost: Cost,
+    ) -> Result<(B, B::Proof, B::Rows), Refused> {
+        if cost != Cost::Blocking {
+            let ran = self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, cost))?;
+            if let Some((proof, rows)) = ran {
+                return Ok((batch, proof, rows));
             }
         }
-        let turn = self.turn(&self.long_turns).await?;
+        let permit = self.permit(&self.long_permits).await?;
         let sqlite = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // The turn is held by the work, which a caller that hangs up does not stop.
-            let _turn = turn;
-            let found = sqlite.with_reader(&sqlite.long_readers, |connection| {
-                run(connection, &batch, Length::Long)
+            // The work holds the permit, because it goes on when its caller hangs up.
+            let _permit = permit;
+            let ran = sqlite.with_reader(&sqlite.long_readers, |connection| {
+                run(connection, &batch, Cost::Blocking)
             })?;
-            Ok((batch, found.ok_or(Error::Gone)?))
+            let (proof, rows) = ran.ok_or(Error::Gone)?;
+            Ok((batch, proof, rows))
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    /// The first row of one statement, read where it is called.
+    /// Returns the first row of one statement, read on the calling thread.
     pub(super) fn one<T>(
         &self,
         sql: &'static Sql,
@@ -128,7 +128,7 @@ impl Sqlite {
     ) -> Result<T, E> {
         let connection = self.reader(readers).map_err(E::from)?;
         let answer = ask(&connection);
-        // A reader whose snapshot was not given back is closed, which gives it back.
+        // A reader whose snapshot is still open is closed, which ends the snapshot.
         if connection.is_autocommit() {
             let mut idle = lock_ignoring_poison(&readers.idle);
             if idle.len() < IDLE_READERS_MAX {
@@ -138,7 +138,7 @@ impl Sqlite {
         answer
     }
 
-    /// Reads from one snapshot on a thread for work that may take long, a few at a time.
+    /// Reads from one snapshot on the blocking pool, a few readers at a time.
     pub(super) async fn read_long<T, E>(
         self: &Arc<Self>,
         ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
@@ -147,12 +147,12 @@ impl Sqlite {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let turn = self.turn(&self.long_turns).await.map_err(E::from)?;
+        let permit = self.permit(&self.long_permits).await.map_err(E::from)?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
         let done = tokio::task::spawn_blocking(move || {
-            // As above.
-            let _turn = turn;
+            // The work holds the permit, as above.
+            let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
                 run_alone(connection, &BEGIN_READ).map_err(E::from)?;
                 let answer = here.block_on(ask(&Read::Sqlite(connection)));
@@ -163,8 +163,8 @@ impl Sqlite {
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    /// Writes in one transaction, off the caller's thread; durable when it returns. An error takes
-    /// everything back.
+    /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls it
+    /// back.
     pub(super) async fn write<T, E>(
         self: &Arc<Self>,
         change: impl AsyncFnOnce(&Write<'_>) -> Result<T, E> + Send + 'static,
@@ -173,24 +173,24 @@ impl Sqlite {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        // Waiting for earlier writes and for a thread counts, too.
-        let patience_ends = Instant::now() + self.wait;
-        let turn = self.turn(&self.turn).await.map_err(E::from)?;
+        // Includes the wait for earlier writes and for a thread.
+        let deadline = Instant::now() + self.wait;
+        let permit = self.permit(&self.write_permit).await.map_err(E::from)?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
         let done = tokio::task::spawn_blocking(move || {
-            // As above.
-            let _turn = turn;
-            sqlite.write_until(patience_ends, |write| here.block_on(change(write)))
+            // The work holds the permit, as above.
+            let _permit = permit;
+            sqlite.write_until(deadline, |write| here.block_on(change(write)))
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    /// Waits for this process's earlier work, and keeps no thread waiting with it.
-    async fn turn(&self, turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
-        let turn = Arc::clone(turns).acquire_owned();
-        match tokio::time::timeout(self.wait, turn).await {
-            Ok(Ok(turn)) => Ok(turn),
+    /// Waits for earlier work of this process, without blocking a thread.
+    async fn permit(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
+        let permit = Arc::clone(permits).acquire_owned();
+        match tokio::time::timeout(self.wait, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Error::Gone),
             Err(_) => Err(Error::Busy(self.wait)),
         }
@@ -198,15 +198,15 @@ impl Sqlite {
 
     fn write_until<T, E: From<Error>>(
         &self,
-        patience_ends: Instant,
+        deadline: Instant,
         change: impl FnOnce(&Write<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let connection = lock_ignoring_poison(&self.writer);
         if !connection.is_autocommit() {
-            // An earlier change panicked in the middle; nobody may go on with what it began.
+            // An earlier change panicked, and left its transaction open.
             run_alone(&connection, &ROLLBACK).map_err(E::from)?;
         }
-        self.begin(&connection, patience_ends).map_err(E::from)?;
+        self.begin(&connection, deadline).map_err(E::from)?;
         let done = change(&Write(Read::Sqlite(&connection))).and_then(|done| {
             run_alone(&connection, &COMMIT).map_err(E::from)?;
             Ok(done)
@@ -217,20 +217,20 @@ impl Sqlite {
         done
     }
 
-    fn begin(&self, connection: &Connection, patience_ends: Instant) -> Result<(), Error> {
+    fn begin(&self, connection: &Connection, deadline: Instant) -> Result<(), Error> {
         loop {
             match run_alone(connection, &BEGIN_WRITE) {
                 Err(Error::Sqlite(error)) if is_busy(&error) => {}
                 other => return other,
             }
-            if Instant::now() >= patience_ends {
+            if Instant::now() >= deadline {
                 return Err(Error::Busy(self.wait));
             }
-            std::thread::sleep(ASK_AGAIN);
+            std::thread::sleep(RETRY_INTERVAL);
         }
     }
 
-    /// How large the files are: the database, and the log of what is not in it yet.
+    /// Returns the sizes of the database file and of the write-ahead log.
     pub(super) fn file_sizes(&self) -> FileSizes {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
@@ -259,7 +259,7 @@ static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(wait)?;
-    // A plan is made once and kept: without this, each new parameter may make another.
+    // Keeps one plan for each statement. Without this, SQLite may plan again for new parameters.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
@@ -269,36 +269,32 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-/// Runs a batch: its first statement decides whether the others are run. `None`: it is longer than
-/// it was thought to be.
+/// Runs a batch, unless its check refuses the caller. Returns `None` for a batch that turns out to
+/// belong on the blocking pool.
 fn run<B: Batch>(
     connection: &Connection,
     batch: &B,
-    length: Length,
-) -> Result<Option<B::Found>, Refused> {
-    let (mut found, asks, shortcut) = (B::Found::default(), batch.asks(), batch.shortcut());
-    let Some((proof, others)) = asks.split_first() else { return Ok(Some(found)) };
-    debug_assert!(proof.of.is_none(), "a proof is one statement");
-    let mut statement = connection.prepare_cached(proof.sql.for_sqlite()?).map_err(Error::from)?;
-    let mut rows = statement.query(rusqlite::params_from_iter(&proof.params))?;
-    // It has one row at most. As long as nobody asks for another one, the others are asked of the
-    // same snapshot: a transaction of their own would cost two more statements.
-    if let Some(row) = rows.next()? {
-        batch.row(&mut found, 0, &Row::Sqlite(row))?;
+    cost: Cost,
+) -> Result<Option<(B::Proof, B::Rows)>, Refused> {
+    let check = batch.check();
+    let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
+    let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;
+    // The check returns one row at most. As long as no second one is requested, its statement keeps
+    // the snapshot open for the others: a transaction would take two more statements.
+    let proof = batch.prove(row.next()?.map(Row::Sqlite).as_ref())?;
+    let mut rows = batch.rows();
+    for step in batch.cache_check().iter() {
+        each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;
     }
-    batch.proven(&found)?;
-    for (at, ask) in (1..).zip(others) {
-        if let Some((_, ask)) = shortcut.as_ref().filter(|(before, _)| *before == at) {
-            each_of(connection, ask, |row| batch.shortcut_row(&mut found, row))?;
+    for step in &batch.steps() {
+        match batch.decide(&rows, &step.kind) {
+            Decision::Skip => continue,
+            Decision::RunBlocking if cost != Cost::Blocking => return Ok(None),
+            Decision::Run | Decision::RunBlocking => {}
         }
-        match batch.due(&found, at) {
-            Due::Never => continue,
-            Due::AtLength if length != Length::Long => return Ok(None),
-            Due::Now | Due::AtLength => {}
-        }
-        each_of(connection, ask, |row| batch.row(&mut found, at, row))?;
+        each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;
     }
-    Ok(Some(found))
+    Ok(Some((proof, rows)))
 }
 
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {

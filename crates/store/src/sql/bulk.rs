@@ -52,7 +52,7 @@
 //! follow. Anything else is refused with the reason, when the statement is first used and by
 //! `Store::prepare_all`.
 
-use super::text::{Kind, Token};
+use super::token::{Kind, Token};
 
 /// The type of a column of bulk rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,9 +49,13 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
             .await
             .unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
-        assert_eq!(fixture.store.session(&session, NOW).await.is_err(), ended == 1, "{what}");
+        assert_eq!(
+            fixture.store.session(fixture.claim(&session)).await.is_err(),
+            ended == 1,
+            "{what}"
+        );
         assert!(
-            fixture.store.session(&other, NOW).await.is_ok(),
+            fixture.store.session(fixture.claim(&other)).await.is_ok(),
             "{what}: another account's session"
         );
         let rows = fixture.query("select count(*) from sessions");
@@ -67,7 +71,7 @@ async fn a_fault_ends_no_session() {
     let disabled = AccountEntry { enabled: Some(false), ..bare_account("ops") };
     let faults = fixture.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
     assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
-    assert!(fixture.store.session(&session, NOW).await.is_ok());
+    assert!(fixture.store.session(fixture.claim(&session)).await.is_ok());
 }
 
 /// AUTH-24: a login that had compared its password before the change is refused, too.

@@ -10,7 +10,7 @@ use kiosque_store::{
 };
 
 use kiosque_testkit::entries::{bare_device, device, group_id, order};
-use kiosque_testkit::{NOW, TestStore, open, open_options};
+use kiosque_testkit::{TestStore, open, open_options};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
 
@@ -38,7 +38,7 @@ async fn page(
         Ok(())
     };
     let (total, told) =
-        fixture.store.device_page(&session, NOW, ONLINE_SINCE, ask, told).await.unwrap();
+        fixture.store.device_page(fixture.claim(&session), ONLINE_SINCE, ask, told).await.unwrap();
     (total, told.join(" "))
 }
 

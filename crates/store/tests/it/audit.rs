@@ -3,7 +3,7 @@
 
 use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{ActedBy, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
+use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{AuditQuery, NewHashes};
 
 use kiosque_testkit::entries::bare_account;
@@ -70,11 +70,13 @@ async fn the_trail_tells_a_story_from_its_end() {
     log_in(&fixture, origin(here, at(1)), 100).await;
     let second = log_in(&fixture, origin(there, at(2)), 100).await;
     let group = GroupId::parse("b").ok();
+    let claim = |token: &PresentedToken, ms| Claim { token: token.clone(), now: at(ms) };
+    let second = claim(&second, 3);
     let switch = fixture.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
     let third = PresentedToken::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
-    fixture.store.log_out(third.clone(), origin(there, at(4))).await.unwrap();
+    fixture.store.log_out(claim(&third, 4), origin(there, at(4))).await.unwrap();
     // A refused change is not recorded, and an expired session is not replaced.
-    assert!(fixture.store.log_out(third, origin(there, at(5))).await.is_err());
+    assert!(fixture.store.log_out(claim(&third, 5), origin(there, at(5))).await.is_err());
     log_in(&fixture, origin(here, at(6)), 2).await;
     log_in(&fixture, origin(here, at(8)), 100).await;
     let off = AccountEntry { third_party_api: Some(false), ..bare_account("ops") };

@@ -23,12 +23,12 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
     for off_ms in [-60_000, 60_000] {
         let held = store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
         assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 5_000, "{held:?}");
-        let refused = store.session(&session, NOW).await;
+        let refused = store.session(fixture.claim(&session)).await;
         let Err(Refused::Store(Error::Unreachable(why))) = refused else { panic!("{refused:?}") };
         assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");
         let held = store.check_clock(UnixMs(right_time(&fixture))).unwrap();
         assert!(!held.is_off, "{held:?}");
-        store.session(&session, NOW).await.unwrap();
+        store.session(fixture.claim(&session)).await.unwrap();
     }
     // A file has no clock to compare with.
     assert_eq!(TestStore::on(TestData::sqlite()).await.store.check_clock(NOW), None);

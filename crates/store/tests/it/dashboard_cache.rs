@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold, Turnover};
-use kiosque_model::{Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
+use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
     DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
 };
@@ -36,8 +36,9 @@ async fn told(
     let ask =
         DashboardQuery { group: None, devices: Vec::new(), start: UnixMs(start), end: UnixMs(end) };
     let online = OnlineSince(now.plus_ms(-ONLINE_WINDOW_MS));
-    let summary = store.summary(session, now, online, ask.clone()).await.unwrap();
-    (summary, store.sales_trend(session, now, ask).await.unwrap())
+    let claim = Claim { token: session.clone(), now };
+    let summary = store.summary(claim.clone(), online, ask.clone()).await.unwrap();
+    (summary, store.sales_trend(claim, ask).await.unwrap())
 }
 
 /// A store with a cache, and its client.

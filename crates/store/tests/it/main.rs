@@ -18,4 +18,5 @@ mod rates;
 mod receive;
 mod retries;
 mod round_trips;
+mod scope;
 mod verify;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
+use kiosque_model::{
+    Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
+};
 use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
     OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
@@ -138,7 +140,8 @@ fn no_line(_: &mut Nothing, _: DeviceLine<'_>) -> Result<(), Error> {
 
 /// Every business request, by name.
 async fn ask(counted: &Counted, name: &str) {
-    let (store, session) = (&counted.store, &counted.session);
+    let store = &counted.store;
+    let claim = Claim { token: counted.session.clone(), now: NOW };
     let online = OnlineSince(UnixMs(0));
     let span = Span { start: UnixMs(0), end: UnixMs(1_000) };
     let some = DashboardQuery { devices: vec![DeviceCode::parse("d1")], ..all() };
@@ -146,32 +149,30 @@ async fn ask(counted: &Counted, name: &str) {
     let other = DashboardQuery { group: Some(GroupId::parse("b")), ..all() };
     let inner = Some("oid:o3".to_owned());
     let done = match name {
-        "session" => store.session(session, NOW).await,
-        "order page" => store.order_page(session, NOW, orders(None)).await.map(|_| ()),
-        "order page in a span" => {
-            store.order_page(session, NOW, orders(Some(span))).await.map(|_| ())
-        }
+        "session" => store.session(claim).await,
+        "order page" => store.order_page(claim, orders(None)).await.map(|_| ()),
+        "order page in a span" => store.order_page(claim, orders(Some(span))).await.map(|_| ()),
         "order detail" => {
             let numbers = TradeNumbers { out: None, inner };
-            store.order_detail(session, NOW, numbers).await.map(|_| ())
+            store.order_detail(claim, numbers).await.map(|_| ())
         }
         "device page" => {
-            store.device_page(session, NOW, online, devices(None), no_device).await.map(|_| ())
+            store.device_page(claim, online, devices(None), no_device).await.map(|_| ())
         }
         "device page of another group" => {
             let ask = devices(Some("b"));
-            store.device_page(session, NOW, online, ask, no_device).await.map(|_| ())
+            store.device_page(claim, online, ask, no_device).await.map(|_| ())
         }
-        "summary" => store.summary(session, NOW, online, all()).await.map(|_| ()),
-        "summary of some devices" => store.summary(session, NOW, online, some).await.map(|_| ()),
-        "summary of cut days" => store.summary(session, NOW, online, cut).await.map(|_| ()),
-        "summary of another group" => store.summary(session, NOW, online, other).await.map(|_| ()),
-        "sales trend" => store.sales_trend(session, NOW, all()).await.map(|_| ()),
-        "sales by device" => store.sales_by_device(session, NOW, all()).await.map(|_| ()),
-        "best sellers" => store.best_sellers(session, NOW, all(), 10).await.map(|_| ()),
-        "best sellers of cut days" => store.best_sellers(session, NOW, cut, 10).await.map(|_| ()),
-        "device profile" => store.device_profile(session, NOW, all(), no_device).await,
-        "device aisles" => store.device_aisles(session, NOW, all(), no_line).await,
+        "summary" => store.summary(claim, online, all()).await.map(|_| ()),
+        "summary of some devices" => store.summary(claim, online, some).await.map(|_| ()),
+        "summary of cut days" => store.summary(claim, online, cut).await.map(|_| ()),
+        "summary of another group" => store.summary(claim, online, other).await.map(|_| ()),
+        "sales trend" => store.sales_trend(claim, all()).await.map(|_| ()),
+        "sales by device" => store.sales_by_device(claim, all()).await.map(|_| ()),
+        "best sellers" => store.best_sellers(claim, all(), 10).await.map(|_| ()),
+        "best sellers of cut days" => store.best_sellers(claim, cut, 10).await.map(|_| ()),
+        "device profile" => store.device_profile(claim, all(), no_device).await,
+        "device aisles" => store.device_aisles(claim, all(), no_line).await,
         name => panic!("no request {name}"),
     };
     done.unwrap_or_else(|error| panic!("{name}: {error:?}"));

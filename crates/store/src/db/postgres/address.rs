@@ -1,4 +1,4 @@
-//! Where a PostgreSQL is, and how it is spoken to.
+//! Addresses of PostgreSQL, and the encryption of connections.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
 
-/// How an address begins.
+/// The schemes of addresses.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-/// Named in the server's list of connections.
+/// The application name in the server's list of connections.
 const APPLICATION: &str = "kiosque";
-/// The certificates that the server's own must lead to: as libpq calls it.
+/// The option with the root certificates, named as in libpq.
 const ROOT_CERTIFICATES: &str = "sslrootcert";
 
-/// An address, read.
+/// A parsed address.
 pub(crate) struct Address {
     pub(super) hosts: Vec<Host>,
     pub(super) encryption: Encryption,
@@ -26,17 +26,17 @@ pub(crate) struct Address {
 
 /// One of the servers that may be the primary.
 pub(super) struct Host {
-    /// As it was written, for people.
+    /// The host as written, for messages.
     pub(super) name: String,
     pub(super) config: Config,
 }
 
-/// Whether what travels is encrypted.
+/// The encryption of a connection.
 #[derive(Clone)]
 pub(super) enum Encryption {
-    /// It is not: both ends are on one machine, or in a network of their own.
+    /// None: both ends are on one machine, or in a trusted network.
     None,
-    /// The server is known by its certificate.
+    /// TLS with a verified server certificate.
     Tls(MakeRustlsConnect),
 }
 
@@ -51,35 +51,36 @@ impl std::fmt::Debug for Encryption {
 
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not what it was read from, which may have a password in it.
+        // Not the address itself, which may contain a password.
         f.debug_list().entries(self.hosts.iter().map(|host| &host.name)).finish()
     }
 }
 
 impl Address {
-    /// Reads `postgres://user:password@host1:5432,host2:5432/database?option=value&…`. Whatever
-    /// its hosts, the one that takes writes is meant.
+    /// Parses `postgres://user:password@host1:5432,host2:5432/database?option=value&…`. Of several
+    /// hosts, the one that accepts writes is used.
     ///
-    /// With `sslmode=require`, or `verify-full`, which is the same here, the connection is
-    /// encrypted, and the server's certificate must be its own and lead to one of the file
-    /// `sslrootcert`; there is no encryption that does not look at it.
+    /// `sslmode=require` and `verify-full` both encrypt the connection and verify the server's name
+    /// and certificate against the file `sslrootcert`. There is no unverified encryption.
     pub(super) fn parse(text: &str) -> Result<Address, Error> {
         if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
-            return Err(fault("is no address like postgres://user:password@host:5432/database"));
+            return Err(fault(
+                "is not an address like postgres://user:password@host:5432/database",
+            ));
         }
         let (text, roots) = without_root_certificates(text);
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
-        let asked = hosts.first().map(|host| host.config.get_ssl_mode());
-        let (mode, encryption) = match (asked, roots) {
-            (None, _) => return Err(fault("names no host")),
+        let requested = hosts.first().map(|host| host.config.get_ssl_mode());
+        let (mode, encryption) = match (requested, roots) {
+            (None, _) => return Err(fault("has no host")),
             (Some(SslMode::Disable | SslMode::Prefer), None) => {
                 (SslMode::Disable, Encryption::None)
             }
             (_, Some(file)) => (SslMode::Require, Encryption::Tls(tls(&file)?)),
             (_, None) => {
                 return Err(fault(
-                    "sslmode=require needs sslrootcert=FILE, the certificates that the server's \
-                     must lead to",
+                    "sslmode=require needs sslrootcert=FILE, the root certificates for the \
+                     server's",
                 ));
             }
         };
@@ -90,12 +91,13 @@ impl Address {
     }
 }
 
-/// Whoever told the address says where it stood; it may have a password in it.
+/// An error without the address, which may contain a password; the caller adds the place where it
+/// was given.
 fn fault(why: &str) -> Error {
     Error::Data(why.to_owned())
 }
 
-/// Each host of an address, and the address with that host alone.
+/// Returns each host of an address, with the address of that host alone.
 fn each_host(text: &str) -> impl Iterator<Item = (String, String)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -116,7 +118,7 @@ fn read_host((name, text): (String, String)) -> Result<Host, Error> {
     Ok(Host { name, config })
 }
 
-/// Takes what the driver does not know out.
+/// Removes the option that the client library does not know, and returns its value.
 fn without_root_certificates(text: &str) -> (String, Option<String>) {
     let Some((base, query)) = text.split_once('?') else { return (text.to_owned(), None) };
     let is_root = |option: &&str| option.starts_with(&format!("{ROOT_CERTIFICATES}="));
@@ -134,7 +136,7 @@ fn tls(file: &str) -> Result<MakeRustlsConnect, Error> {
         roots.add(certificate).map_err(|error| fault(&error))?;
     }
     if roots.is_empty() {
-        return Err(fault(&"holds no certificate"));
+        return Err(fault(&"contains no certificate"));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_host_is_asked_alone_and_no_password_is_told() {
+    fn each_host_has_an_address_of_its_own_and_no_password_is_shown() {
         let text = "postgres://ops:p%40ss@one:5433,two:5434,[::1]/kiosque?connect_timeout=2";
         let address = Address::parse(text).expect("an address");
         assert_eq!(format!("{address:?}"), r#"["one:5433", "two:5434", "[::1]"]"#);
@@ -161,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told_without_the_address() {
-        for (text, said) in [
+    fn faults_do_not_show_the_address() {
+        for (text, expected) in [
             ("postgres://ops:secret@one/db?sslmode=require", "sslrootcert=FILE"),
             ("postgres://ops:secret@one/db?sslmode=verify-full", "sslrootcert=FILE"),
             ("postgre://ops:secret@one/db", "postgres://"),
@@ -170,9 +172,11 @@ mod tests {
             ("postgres://ops:secret@one/db?colour=red", "colour"),
             ("postgres://ops:secret@one/db?sslrootcert=/none.pem", "/none.pem"),
         ] {
-            let Err(Error::Data(told)) = Address::parse(text) else { panic!("{text} was read") };
-            assert!(told.contains(said), "{told}");
-            assert!(!told.contains("secret"), "{told}");
+            let Err(Error::Data(fault)) = Address::parse(text) else {
+                panic!("{text} is no fault")
+            };
+            assert!(fault.contains(expected), "{fault}");
+            assert!(!fault.contains("secret"), "{fault}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One connection to PostgreSQL, and the statements that it knows.
+//! A connection to PostgreSQL and its prepared statements.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -19,69 +19,69 @@ use crate::sql::Sql;
 
 use super::address::{Address, Encryption, Host};
 
-/// What all connections keep to. A transaction that is left alone gives its locks back.
+/// The settings of every connection. The server ends a transaction that idles, which releases its
+/// locks.
 ///
-/// Every statement is made of key ranges, each looked up from the one before it, as SQLite does
-/// them. So one plan is right whatever the parameters are, and making it anew costs ten times what
-/// a page costs; and no other plan is, least of all one that was made while a table was empty.
+/// Every statement is a nested loop of key ranges, as SQLite runs it. That plan is right for all
+/// parameters and table sizes, and planning costs ten times as much as reading a page; so plans are
+/// generic, and the planner may not choose another one for a table that is still empty.
 const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
     set client_min_messages = 'warning'; set plan_cache_mode = 'force_generic_plan'; \
     set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; \
     set enable_mergejoin = off; set jit = off";
 
-/// What must be known of a server. The first eight digits of a WAL file's name are its line of
-/// time.
-const WHO: &str = "select case when pg_is_in_recovery() then '' \
+/// Reads the server's timeline and whether it has Citus. A WAL file's name begins with the eight
+/// digits of its timeline.
+const SERVER: &str = "select case when pg_is_in_recovery() then '' \
     else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end, \
     exists (select 1 from pg_extension where extname = 'citus')";
 
-/// How long to wait for another host once one has answered.
-const FOR_A_NEWER_ONE: Duration = Duration::from_millis(150);
+/// How long to wait for other hosts, of a newer timeline, after the first answer.
+const NEWER_HOST_WAIT: Duration = Duration::from_millis(150);
 
-/// What is left of a request's time when it has waited for a lock in vain.
-const FOR_THE_REST: Duration = Duration::from_millis(100);
-/// After how long the plans of a new connection are made anew for the second time.
-const FIRST_PLANS_LAST: Duration = Duration::from_millis(100);
-/// How long a server is asked to stop what it is at.
+/// The part of a request's time that remains after it waited in vain for a lock.
+const AFTER_LOCK_TIMEOUT: Duration = Duration::from_millis(100);
+/// The age of a connection of which the plans are first considered old.
+const FIRST_REPLAN_AGE: Duration = Duration::from_millis(100);
+/// How long to try to cancel a statement.
 const CANCEL_WAIT: Duration = Duration::from_secs(2);
 
-/// Which text of a statement.
+/// Which SQL text was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Form {
-    /// Its own.
-    Alone,
-    /// Behind a proof; see `Sql::proven`.
-    Proven,
+enum SqlVariant {
+    Plain,
+    /// See `Sql::with_proof`.
+    WithCheck,
 }
 
-/// One connection.
+/// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client,
-    statements: Mutex<HashMap<(usize, Form), Statement>>,
-    /// Warnings that the server has sent.
+    statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
+    /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,
-    /// Whether a statement failed since the transaction began, and whether it is worth another try.
+    /// Whether a statement failed since the transaction began, and whether one had a conflict.
     failed: AtomicBool,
-    in_the_way: AtomicBool,
-    /// Keeps what is sent in one go together.
+    conflict: AtomicBool,
+    /// Held while statements are sent that must not be interleaved with others.
     pub(super) sending: Mutex<()>,
-    /// Which primary this leads to: each promotion begins another line of time.
+    /// The server's timeline ID. It changes with every promotion.
     pub(super) timeline: String,
     /// How long a request waits.
     pub(super) wait: Duration,
     opened_at: Instant,
-    /// How old it was when its plans were made anew, in ms.
-    planned_at_age_ms: AtomicU64,
-    /// How its server is asked to stop what it is at.
+    /// The age at which its plans were last discarded, in ms.
+    replanned_at_age_ms: AtomicU64,
+    /// The encryption of cancel requests.
     cancelling: Encryption,
-    /// Whether rows lie on shards: then a statement asks for those of one alone.
+    /// Whether tables are distributed: then a statement may touch one shard only.
     pub(super) is_sharded: bool,
 }
 
 impl Connection {
-    /// Connects to the newest primary among the hosts: one that was replaced and lives on takes
-    /// writes, too, and nobody may believe it.
+    /// Connects to the primary with the newest timeline. A primary that was replaced but still runs
+    /// accepts writes, too, and its answers are wrong.
     pub(super) async fn open(address: &Address, wait: Duration) -> Result<Connection, Error> {
         let ends = Instant::now() + wait;
         let hosts = address.hosts.iter().map(|host| async move {
@@ -93,13 +93,11 @@ impl Connection {
         });
         let mut hosts: FuturesUnordered<_> = hosts.collect();
         let (mut newest, mut faults) = (None::<Connection>, Vec::new());
-        let mut patience_ends = ends;
-        while let Ok(Some(opened)) =
-            tokio::time::timeout_at(patience_ends.into(), hosts.next()).await
-        {
+        let mut deadline = ends;
+        while let Ok(Some(opened)) = tokio::time::timeout_at(deadline.into(), hosts.next()).await {
             match opened {
                 Ok(opened) => {
-                    patience_ends = patience_ends.min(Instant::now() + FOR_A_NEWER_ONE);
+                    deadline = deadline.min(Instant::now() + NEWER_HOST_WAIT);
                     let is_newer = newest.as_ref().is_none_or(|it| it.timeline < opened.timeline);
                     newest = if is_newer { Some(opened) } else { newest };
                 }
@@ -130,31 +128,34 @@ impl Connection {
                 client
             }
         };
-        // Whoever waits for a lock is told that the store is busy, before time runs out for all.
-        let for_a_lock = wait.saturating_sub(FOR_THE_REST).max(FOR_THE_REST);
-        let (time, for_a_lock) = (wait.as_millis(), for_a_lock.as_millis());
-        let settings =
-            format!("{SETTINGS}; set statement_timeout = {time}; set lock_timeout = {for_a_lock}");
+        // A request that waits for a lock fails as busy before its whole time is up.
+        let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
+        let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
+        let settings = format!(
+            "{SETTINGS}; set statement_timeout = {time}; set lock_timeout = {lock_timeout}"
+        );
         client.batch_execute(&settings).await?;
-        let who = client.query_one(WHO, &[]).await?;
+        let server = client.query_one(SERVER, &[]).await?;
         Ok(Connection {
             client,
             statements: Mutex::default(),
             warnings,
             failed: AtomicBool::new(false),
-            in_the_way: AtomicBool::new(false),
+            conflict: AtomicBool::new(false),
             sending: Mutex::default(),
             wait,
             opened_at: Instant::now(),
-            planned_at_age_ms: AtomicU64::new(FIRST_PLANS_LAST.as_millis().try_into().unwrap_or(0)),
+            replanned_at_age_ms: AtomicU64::new(
+                FIRST_REPLAN_AGE.as_millis().try_into().unwrap_or(0),
+            ),
             cancelling: encryption.clone(),
-            timeline: who.try_get(0)?,
-            is_sharded: who.try_get(1)?,
+            timeline: server.try_get(0)?,
+            is_sharded: server.try_get(1)?,
         })
     }
 
-    /// Leaves a connection whose server did not answer in time, and asks it to stop what it is at:
-    /// a commit that waits for a standby would wait, and keep its place, long after we have gone.
+    /// Closes a connection whose server did not answer in time, and cancels its statement: a commit
+    /// that waits for a standby would go on waiting and occupy the server's connection.
     pub(super) fn abandon(self) {
         let token = self.client.cancel_token();
         tokio::spawn(async move {
@@ -164,22 +165,22 @@ impl Connection {
                     Encryption::Tls(tls) => token.cancel_query(tls).await,
                 }
             };
-            // If that is not heard either, there is nothing more to do.
+            // If this fails as well, nothing more can be done.
             let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
         });
     }
 
-    /// Has its plans made anew, if it has become twice as old since that was last done: a plan that
-    /// was made for a small table looks for rows of a large one in the wrong index, and nobody else
-    /// may have told the server to look again.
-    pub(super) async fn plan_anew(&self) -> Result<(), Error> {
+    /// Discards its plans if it is twice as old as when they were last discarded. A plan for a
+    /// small table may use the wrong index once the table is large, and the server does not notice
+    /// unless the table is analyzed.
+    pub(super) async fn replan_if_old(&self) -> Result<(), Error> {
         let age_ms = u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let planned_at = self.planned_at_age_ms.load(Ordering::Relaxed);
-        if age_ms < planned_at.saturating_mul(2) {
+        let replanned_at = self.replanned_at_age_ms.load(Ordering::Relaxed);
+        if age_ms < replanned_at.saturating_mul(2) {
             return Ok(());
         }
         let order = Ordering::Relaxed;
-        let mine = self.planned_at_age_ms.compare_exchange(planned_at, age_ms, order, order);
+        let mine = self.replanned_at_age_ms.compare_exchange(replanned_at, age_ms, order, order);
         if mine.is_ok() { self.sent_whole(self.simple("discard plans")).await } else { Ok(()) }
     }
 
@@ -191,37 +192,40 @@ impl Connection {
         self.warnings.load(Ordering::Acquire)
     }
 
-    /// A statement of this connection, compiled once.
-    pub(super) async fn statement(
+    /// Returns a prepared statement; this connection prepares each once.
+    pub(super) async fn statement(&self, sql: &'static Sql) -> Result<Statement, Error> {
+        self.prepared(sql, SqlVariant::Plain, sql.for_postgres()?).await
+    }
+
+    /// Returns a statement prepared behind an authorization check, and the index of the first
+    /// column of its own.
+    pub(super) async fn with_check(
+        &self,
+        check: &'static Sql,
+        sql: &'static Sql,
+    ) -> Result<(Statement, usize), Error> {
+        let (first, second) = (self.statement(check).await?, self.statement(sql).await?);
+        let widths = (first.columns().len(), second.columns().len());
+        let text = sql.with_proof(check, widths)?;
+        Ok((self.prepared(sql, SqlVariant::WithCheck, text).await?, widths.0 + 1))
+    }
+
+    async fn prepared(
         &self,
         sql: &'static Sql,
-        form: Form,
+        variant: SqlVariant,
         text: &str,
     ) -> Result<Statement, Error> {
-        let key = (std::ptr::from_ref(sql).addr(), form);
-        let known = || lock_ignoring_poison(&self.statements);
-        if let Some(known) = known().get(&key) {
+        let key = (std::ptr::from_ref(sql).addr(), variant);
+        if let Some(known) = lock_ignoring_poison(&self.statements).get(&key) {
             return Ok(known.clone());
         }
         let statement = self.sent_whole(self.client.prepare(text)).await?;
-        known().insert(key, statement.clone());
+        lock_ignoring_poison(&self.statements).insert(key, statement.clone());
         Ok(statement)
     }
 
-    /// A statement behind a proof, and which of the columns is its own first.
-    pub(super) async fn behind(
-        &self,
-        proof: &'static Sql,
-        asked: &'static Sql,
-    ) -> Result<(Statement, usize), Error> {
-        let first = self.statement(proof, Form::Alone, proof.for_postgres()?).await?;
-        let second = self.statement(asked, Form::Alone, asked.for_postgres()?).await?;
-        let columns = (first.columns().len(), second.columns().len());
-        let text = asked.with_proof(proof, columns)?;
-        Ok((self.statement(asked, Form::Proven, text).await?, columns.0 + 1))
-    }
-
-    /// Asks a statement of its own.
+    /// Runs a statement.
     pub(super) async fn rows(
         &self,
         statement: &Statement,
@@ -230,7 +234,8 @@ impl Connection {
         self.sent_whole(self.rows_together(statement, params)).await
     }
 
-    /// Asks one of several statements that belong together; whoever polls it has `sending`.
+    /// Runs one of several statements that are sent together. The caller holds `sending` while it
+    /// polls the result.
     pub(super) async fn rows_together(
         &self,
         statement: &Statement,
@@ -239,20 +244,20 @@ impl Connection {
         self.client.query_raw(statement, params.iter().copied()).await
     }
 
-    /// What is sent when `work` is first polled never comes between statements of others that
-    /// belong together.
+    /// Runs `work`, which sends its statement when it is first polled, without interleaving it with
+    /// statements that are sent together.
     async fn sent_whole<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let mut is_sent = false;
         poll_fn(|context| {
-            let _alone = (!is_sent).then(|| lock_ignoring_poison(&self.sending));
+            let _guard = (!is_sent).then(|| lock_ignoring_poison(&self.sending));
             is_sent = true;
             work.as_mut().poll(context)
         })
         .await
     }
 
-    /// The one row of a statement that is asked now and then.
+    /// Returns the one row of a statement that is not worth preparing.
     pub(super) async fn first(
         &self,
         text: &str,
@@ -261,7 +266,7 @@ impl Connection {
         Ok(self.client.query_one(text, params).await?)
     }
 
-    /// A statement that is run now and then.
+    /// Runs a statement that is not worth preparing.
     pub(super) async fn run(
         &self,
         text: &str,
@@ -278,32 +283,33 @@ impl Connection {
     /// Begins a transaction.
     pub(super) async fn begin(&self, text: &str) -> Result<(), Error> {
         self.failed.store(false, Ordering::Release);
-        self.in_the_way.store(false, Ordering::Release);
+        self.conflict.store(false, Ordering::Release);
         self.simple(text).await
     }
 
-    /// Whether what failed since the transaction began may do better at another try.
-    pub(super) fn was_in_the_way(&self) -> bool {
-        self.in_the_way.load(Ordering::Acquire)
+    /// Returns whether a statement had a conflict since the transaction began, so that another try
+    /// may succeed.
+    pub(super) fn had_conflict(&self) -> bool {
+        self.conflict.load(Ordering::Acquire)
     }
 
-    /// Whether a statement failed since the transaction began: then nothing of it will be kept.
+    /// Returns whether a statement failed since the transaction began, which then cannot commit.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
     pub(super) fn note(&self, error: &Error) {
         self.failed.store(true, Ordering::Release);
-        if is_in_the_way(error) {
-            self.in_the_way.store(true, Ordering::Release);
+        if is_conflict(error) {
+            self.conflict.store(true, Ordering::Release);
         }
     }
 }
 
-/// Others did the same at the same time: a serialization failure, a deadlock, or a key that was
-/// free a moment ago. Or one of several statements on their way together failed for such a cause,
-/// and another was heard of first.
-pub(super) fn is_in_the_way(error: &Error) -> bool {
+/// Returns whether an error is a conflict with another transaction: a serialization failure, a
+/// deadlock, or a key that was free a moment ago. Of several statements sent together, the failure
+/// of a later one may be reported before the conflict that caused it.
+pub(super) fn is_conflict(error: &Error) -> bool {
     let Error::Postgres(error) = error else { return false };
     let Some(code) = error.code() else { return false };
     [
@@ -315,8 +321,8 @@ pub(super) fn is_in_the_way(error: &Error) -> bool {
     .contains(code)
 }
 
-/// Drives a connection until it ends, and counts the warnings of its server: a commit that comes
-/// with one may not be where it should be.
+/// Drives a connection until it ends, and counts the server's warnings: a commit with a warning may
+/// not have reached the standby.
 async fn listen<S, T>(mut connection: tokio_postgres::Connection<S, T>, warnings: Arc<AtomicU64>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
@@ -329,7 +335,7 @@ where
     }
 }
 
-/// Does what can be done until then.
+/// Runs `work` with a deadline.
 pub(super) async fn until<T>(
     ends: Instant,
     work: impl Future<Output = Result<T, Error>>,

@@ -1,7 +1,7 @@
-//! What makes a node's answers about sessions true on several nodes: a lease, kept alive by a write
-//! that must reach the standby. Once a standby has been promoted, the old primary's writes reach
-//! nobody, so that whoever still reads from it loses the lease; and whoever reads from the new one
-//! waits that long before its first answer.
+//! The session lease, which keeps answers about sessions correct on several nodes. A node renews it
+//! with a write that must reach the standby. After a promotion, writes to the old primary reach no
+//! standby, so nodes that still read from it lose the lease; nodes that read from the new primary
+//! wait for the length of a lease before they answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use super::connection::{Connection, until};
 use crate::Error;
 use kiosque_locks::lock_ignoring_poison;
 
-/// How often a lease is renewed while it lasts.
-const BEATS_IN_A_LEASE: u32 = 5;
-/// Nodes that have not been heard of for so long are forgotten.
-const FORGOTTEN_AFTER: &str = "86400000";
+/// Renewals during the length of a lease.
+const RENEWALS_PER_LEASE: u32 = 5;
+/// Nodes that did not renew for this long are deleted, in ms.
+const NODE_EXPIRY_MS: &str = "86400000";
 
-/// How long a node may answer for sessions after the last write that reached the standby.
+/// The terms under which a node answers for sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLease {
-    /// The same on all nodes of a database.
+    /// How long after the last write that reached the standby. The same on all nodes of a database.
     pub length: Duration,
-    /// How far clocks may be apart, a node's and the database's.
+    /// The largest difference between the clocks of a node and of the database.
     pub clock_skew: Duration,
 }
 
@@ -31,12 +31,12 @@ impl Default for SessionLease {
     }
 }
 
-/// A node's clock, held against the database's.
+/// A comparison of a node's clock with the database's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockCheck {
-    /// By how much it is ahead.
+    /// How far the node's clock is ahead.
     pub ahead_ms: i64,
-    /// Whether that is more than the lease allows.
+    /// Whether the difference is larger than the lease allows.
     pub is_off: bool,
 }
 
@@ -49,30 +49,31 @@ pub(crate) struct Lease {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The primary that was heard of last.
+    /// The timeline of the last known primary.
     timeline: String,
-    /// Until when it stands.
-    until: Option<Instant>,
-    /// Since when an answer of another primary cannot be true any more.
-    from: Option<Instant>,
-    /// The database's clock, in Unix ms, and when it said so.
+    /// The end of the lease.
+    expires_at: Option<Instant>,
+    /// The time from which no node can hold a lease on an earlier primary.
+    starts_at: Option<Instant>,
+    /// The database's clock in Unix ms, and the time at which it was requested.
     clock: Option<(i64, Instant)>,
     clock_is_off_by_ms: Option<i64>,
-    /// Why the last renewal failed, if it did.
+    /// The failure of the last renewal.
     fault: Option<String>,
 }
 
-/// Tells a primary apart from those before it, and when it was first seen, by its own clock. The
-/// first of all is not waited for: before it nobody answered.
-const MEET: &str = "insert into primaries (timeline, seen_at_ms)
+/// Registers a primary with the time, by its own clock. The first one counts from 0, because no
+/// node can hold an earlier lease.
+const REGISTER_PRIMARY: &str = "insert into primaries (timeline, seen_at_ms)
     select $1, case when exists (select 1 from primaries) then
         (extract(epoch from clock_timestamp()) * 1000)::bigint else 0 end
     on conflict (timeline) do nothing";
-const MET: &str = "select seen_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint
+const PRIMARY_AGE: &str =
+    "select seen_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint
     from primaries where timeline = $1";
 const JOIN: &str = "insert into nodes (node, beat_at_ms) values (gen_random_uuid()::text, 0)
     returning node";
-const BEAT: &str = "update nodes
+const RENEW: &str = "update nodes
     set beat_at_ms = (extract(epoch from clock_timestamp()) * 1000)::bigint
     where node = $1 returning beat_at_ms";
 
@@ -81,35 +82,39 @@ impl Lease {
         Lease { terms, address, state: Mutex::default() }
     }
 
-    /// Takes the lease and keeps it for as long as anyone holds it.
+    /// Takes the lease, and renews it until this value is dropped.
     pub(crate) async fn take(self: &Arc<Self>) -> Result<(), Error> {
-        let mut beating = None;
-        self.beat(&mut beating).await?;
-        tokio::spawn(keep(Arc::downgrade(self), beating, self.terms.length / BEATS_IN_A_LEASE));
+        let mut node = None;
+        self.try_renew(&mut node).await?;
+        tokio::spawn(keep_renewing(
+            Arc::downgrade(self),
+            node,
+            self.terms.length / RENEWALS_PER_LEASE,
+        ));
         Ok(())
     }
 
-    /// Whether a session may be answered for.
-    pub(crate) fn stands(&self) -> Result<(), Error> {
-        self.state().stands(self.terms)
+    /// Checks that this node may answer for sessions.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.state().check(self.terms)
     }
 
-    /// The same, by what was read over this connection.
-    pub(super) fn stands_for(&self, connection: &Connection) -> Result<(), Error> {
+    /// The same, for rows that were read over this connection.
+    pub(super) fn check_for(&self, connection: &Connection) -> Result<(), Error> {
         let state = self.state();
         if state.timeline != connection.timeline {
-            return Err(Error::Unreachable("read from another primary than the last".to_owned()));
+            return Err(Error::Unreachable("read from a primary that was replaced".to_owned()));
         }
-        state.stands(self.terms)
+        state.check(self.terms)
     }
 
-    /// Whether a connection leads to the primary that was heard of last.
-    pub(super) fn is_of_today(&self, connection: &Connection) -> bool {
+    /// Returns whether a connection leads to the last known primary.
+    pub(super) fn is_current(&self, connection: &Connection) -> bool {
         let state = self.state();
         state.timeline.is_empty() || state.timeline == connection.timeline
     }
 
-    /// Holds a clock against the database's.
+    /// Compares a clock with the database's.
     pub(crate) fn check_clock(&self, now_ms: i64) -> Option<ClockCheck> {
         let mut state = self.state();
         let (database_ms, at) = state.clock?;
@@ -121,12 +126,12 @@ impl Lease {
         Some(ClockCheck { ahead_ms: ahead, is_off })
     }
 
-    async fn beat(&self, beating: &mut Option<Beating>) -> Result<(), Error> {
+    async fn try_renew(&self, kept: &mut Option<Node>) -> Result<(), Error> {
         let started = Instant::now();
         let ends = started + self.terms.length;
-        let mut node = match beating.take() {
+        let mut node = match kept.take() {
             Some(node) if node.connection.is_open() => node,
-            _ => Beating::on(Connection::open(&self.address, self.terms.length).await?),
+            _ => Node::on(Connection::open(&self.address, self.terms.length).await?),
         };
         let database_ms = match until(ends, self.renew(&mut node)).await {
             Ok(database_ms) => database_ms,
@@ -136,27 +141,28 @@ impl Lease {
             }
         };
         let mut state = self.state();
-        state.until = Some(started + self.terms.length);
-        // It was told soon after it was asked for; the answer may have waited for the standby.
+        state.expires_at = Some(started + self.terms.length);
+        // The clock was read soon after the request; the answer may have waited for the standby.
         state.clock = Some((database_ms, started));
         state.fault = None;
-        *beating = Some(node);
+        *kept = Some(node);
         Ok(())
     }
 
-    /// Joins, if that is still to be done, and writes; returns the database's clock.
-    async fn renew(&self, node: &mut Beating) -> Result<i64, Error> {
+    /// Renews the lease, and registers the node before the first time. Returns the database's
+    /// clock.
+    async fn renew(&self, node: &mut Node) -> Result<i64, Error> {
         if node.name.is_none() {
             node.join().await?;
             let left = node.left_to_wait(self.terms).await?;
             let mut state = self.state();
             if state.timeline != node.connection.timeline {
                 state.timeline.clone_from(&node.connection.timeline);
-                state.from = Some(Instant::now() + left);
-                state.until = None;
+                state.starts_at = Some(Instant::now() + left);
+                state.expires_at = None;
             }
         }
-        node.beat().await
+        node.renew().await
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,7 +171,7 @@ impl Lease {
 }
 
 impl State {
-    fn stands(&self, terms: SessionLease) -> Result<(), Error> {
+    fn check(&self, terms: SessionLease) -> Result<(), Error> {
         let now = Instant::now();
         if let Some(off) = self.clock_is_off_by_ms {
             return Err(Error::Unreachable(format!(
@@ -173,11 +179,11 @@ impl State {
                 terms.clock_skew
             )));
         }
-        if self.from.is_some_and(|from| now < from) {
-            let what = "a new primary: sessions are answered for when those of the old have ended";
-            return Err(Error::Unreachable(what.to_owned()));
+        if self.starts_at.is_some_and(|start| now < start) {
+            let why = "a new primary: waiting until leases on the old one have expired";
+            return Err(Error::Unreachable(why.to_owned()));
         }
-        if self.until.is_none_or(|until| until <= now) {
+        if self.expires_at.is_none_or(|end| end <= now) {
             let why = self.fault.as_deref().unwrap_or("it was not renewed in time");
             return Err(Error::Unreachable(format!("no lease for sessions: {why}")));
         }
@@ -185,55 +191,55 @@ impl State {
     }
 }
 
-/// The connection that renews the lease.
-struct Beating {
+/// A node, and the connection that renews its lease.
+struct Node {
     connection: Connection,
-    /// What this node is called in the database, once it has joined.
+    /// Its name in the database, once it is registered.
     name: Option<String>,
 }
 
-impl Beating {
-    fn on(connection: Connection) -> Beating {
-        Beating { connection, name: None }
+impl Node {
+    fn on(connection: Connection) -> Node {
+        Node { connection, name: None }
     }
 
     async fn join(&mut self) -> Result<(), Error> {
-        let forget = format!(
+        let delete_expired = format!(
             "delete from nodes where beat_at_ms < \
-             (extract(epoch from clock_timestamp()) * 1000)::bigint - {FORGOTTEN_AFTER}"
+             (extract(epoch from clock_timestamp()) * 1000)::bigint - {NODE_EXPIRY_MS}"
         );
-        self.connection.simple(&forget).await?;
+        self.connection.simple(&delete_expired).await?;
         self.name = Some(self.connection.first(JOIN, &[]).await?.try_get(0)?);
         Ok(())
     }
 
-    /// How long the nodes that hold a lease on an earlier primary may still answer.
+    /// Returns how long nodes with a lease on an earlier primary may still answer.
     async fn left_to_wait(&self, terms: SessionLease) -> Result<Duration, Error> {
         let timeline = &self.connection.timeline;
-        self.connection.run(MEET, &[timeline]).await?;
-        let row = self.connection.first(MET, &[timeline]).await?;
+        self.connection.run(REGISTER_PRIMARY, &[timeline]).await?;
+        let row = self.connection.first(PRIMARY_AGE, &[timeline]).await?;
         let (seen_at_ms, now_ms): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let passed = u64::try_from(now_ms.saturating_sub(seen_at_ms)).unwrap_or(0);
         Ok((terms.length + terms.clock_skew).saturating_sub(Duration::from_millis(passed)))
     }
 
-    /// A write that counts only when it is where it must be; returns the database's clock.
-    async fn beat(&mut self) -> Result<i64, Error> {
+    /// Writes the renewal, which must reach the standby. Returns the database's clock.
+    async fn renew(&mut self) -> Result<i64, Error> {
         let warnings = self.connection.warnings();
-        let beat_at_ms = self.connection.first(BEAT, &[&self.name]).await?.try_get(0)?;
+        let renewed_at_ms = self.connection.first(RENEW, &[&self.name]).await?.try_get(0)?;
         if self.connection.warnings() != warnings {
-            return Err(Error::Unknown("its renewal came with a warning".to_owned()));
+            return Err(Error::Unknown("the renewal came with a warning".to_owned()));
         }
-        Ok(beat_at_ms)
+        Ok(renewed_at_ms)
     }
 }
 
-/// Renews it until nobody holds it.
-async fn keep(lease: Weak<Lease>, mut beating: Option<Beating>, pause: Duration) {
+/// Renews a lease until it is dropped.
+async fn keep_renewing(lease: Weak<Lease>, mut node: Option<Node>, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(lease) = lease.upgrade() else { return };
-        if let Err(error) = lease.beat(&mut beating).await {
+        if let Err(error) = lease.try_renew(&mut node).await {
             lease.state().fault = Some(error.to_string());
         }
     }

@@ -1,17 +1,17 @@
-//! What statements are sent with.
+//! The parameters of a statement, as the client library takes them.
 
 use tokio_postgres::types::ToSql;
 
 use crate::Error;
-use crate::db::Ask;
+use crate::db::Bound;
 use crate::sql::{ColumnType, Sql, Value};
 
 pub(super) fn borrowed<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
 
-/// The columns of many rows, then the other parameters.
-pub(super) fn together<'a>(
+/// Returns the columns of bulk rows, then the other parameters.
+pub(super) fn all_params<'a>(
     columns: &'a [Column<'a>],
     params: &'a [Value<'a>],
 ) -> Vec<&'a (dyn ToSql + Sync)> {
@@ -19,7 +19,7 @@ pub(super) fn together<'a>(
     columns.chain(params.iter().map(|param| param as &(dyn ToSql + Sync))).collect()
 }
 
-/// The values of one column of many rows.
+/// The values of one column of bulk rows.
 pub(super) enum Column<'a> {
     Ints(Vec<Option<i64>>),
     Texts(Vec<Option<&'a str>>),
@@ -52,8 +52,10 @@ pub(super) fn columns<'r, 'v: 'r>(
     Ok(sql.bulk_types()?.iter().enumerate().map(column).collect())
 }
 
-/// What an ask is sent with: the columns of its rows, if it has some, then its own parameters.
-pub(super) fn columns_of<'a>(ask: &'a Ask<'a>) -> Result<Vec<Column<'a>>, Error> {
-    let rows = ask.of.iter().flatten().map(Vec::as_slice);
-    if ask.of.is_some() { columns(ask.sql, rows) } else { Ok(Vec::new()) }
+/// Returns the columns of a bulk statement's rows; none for other statements.
+pub(super) fn bulk_columns<'a>(bound: &'a Bound<'a>) -> Result<Vec<Column<'a>>, Error> {
+    match &bound.rows {
+        Some(rows) => columns(bound.sql, rows.iter().map(Vec::as_slice)),
+        None => Ok(Vec::new()),
+    }
 }

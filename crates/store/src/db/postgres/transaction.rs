@@ -1,4 +1,4 @@
-//! The verbs of a transaction on PostgreSQL.
+//! The operations of a transaction on PostgreSQL.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -7,16 +7,16 @@ use futures_util::TryStreamExt;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::connection::{Connection, Form, until};
-use super::params::{borrowed, columns, together};
+use super::connection::{Connection, until};
+use super::params::{all_params, borrowed, columns};
 use crate::Error;
 use crate::sql::{Row, Sql, Value};
 
-/// A transaction on a connection, and until when it may take.
+/// A transaction on a connection, with a deadline.
 #[derive(Clone, Copy)]
 pub(crate) struct Transaction<'a> {
     pub(super) connection: &'a Connection,
-    /// `None`: as long as it takes.
+    /// `None`: no deadline.
     pub(super) ends: Option<Instant>,
 }
 
@@ -71,7 +71,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let columns = columns(sql, rows.iter().map(<[_; N]>::as_slice))?;
-        let params = together(&columns, params);
+        let params = all_params(&columns, params);
         let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
         self.each_raw(sql, &params, visit).await
     }
@@ -83,8 +83,7 @@ impl Transaction<'_> {
         mut visit: impl FnMut(tokio_postgres::Row) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.within(async {
-            let statement =
-                self.connection.statement(sql, Form::Alone, sql.for_postgres()?).await?;
+            let statement = self.connection.statement(sql).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
                 visit(row)?;
@@ -112,7 +111,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
-        let params = together(&columns, params);
+        let params = all_params(&columns, params);
         self.execute_raw(sql, &params).await.map(|_| ())
     }
 
@@ -122,42 +121,45 @@ impl Transaction<'_> {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, Error> {
         self.within(async {
-            let statement =
-                self.connection.statement(sql, Form::Alone, sql.for_postgres()?).await?;
+            let statement = self.connection.statement(sql).await?;
             Ok(self.connection.client.execute(&statement, params).await?)
         })
         .await
     }
 
-    /// Compiles a statement without running it, and checks the columns that it returns.
-    pub(crate) async fn compile(&self, sql: &'static Sql) -> Result<(), Error> {
+    /// Prepares a statement, alone and behind an authorization check, and checks the columns that
+    /// it returns.
+    pub(crate) async fn prepare(
+        &self,
+        sql: &'static Sql,
+        check: &'static Sql,
+    ) -> Result<(), Error> {
         let text = sql.for_postgres()?;
-        let compiled = async {
+        let prepared = async {
             let statement = self.connection.client.prepare(text).await?;
             if text.starts_with("select ") {
-                // It may be asked behind the proof of a session.
-                self.connection.behind(crate::sessions::proof(), sql).await?;
+                self.connection.with_check(check, sql).await?;
             }
             Ok(statement)
         };
         let fault = |error: Error| Error::Data(format!("statement {}: {error}", sql.name));
-        let statement = compiled.await.map_err(fault)?;
+        let statement = prepared.await.map_err(fault)?;
         let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
         sql.check_columns(&columns)
     }
 
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
-        self.within(self.connection.simple(&in_its_words(text))).await
+        self.within(self.connection.simple(&with_byte_collation(text))).await
     }
 
-    pub(crate) async fn alone(&self) -> Result<(), Error> {
-        // Any number does that nobody else takes: the letters "kios".
+    pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
+        // An arbitrary number, the letters "kios".
         self.within(self.connection.simple("select pg_advisory_xact_lock(1802071923)")).await
     }
 }
 
-/// Text is told apart and ordered by its bytes, as it is in SQLite.
-fn in_its_words(migration: &str) -> String {
+/// Compares and orders text by its bytes, as SQLite does.
+fn with_byte_collation(migration: &str) -> String {
     let mut text = migration.to_owned();
     for behind in [" ", ",", ";", "\n"] {
         text = text.replace(&format!(" text{behind}"), &format!(" text collate \"C\"{behind}"));

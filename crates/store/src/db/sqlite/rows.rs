@@ -1,22 +1,24 @@
-//! What statements of a file are run with: rows come out where they are asked for.
+//! Statements on SQLite, run on the calling thread.
 
 use rusqlite::Connection;
 
 use crate::Error;
 use crate::cooperative::yield_if_due;
-use crate::db::Ask;
+use crate::db::Bound;
 use crate::sql::{Row, Sql, Value};
 
-/// Each row of a statement; of one for many rows, of each of them in turn.
+/// Visits each row of a statement; of a bulk statement, the rows for each bulk row in turn.
 pub(super) fn each_of(
     connection: &Connection,
-    ask: &Ask<'_>,
+    bound: &Bound<'_>,
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Some(of) = &ask.of else { return each(connection, ask.sql, &ask.params, visit) };
-    for one in of {
-        let params: Vec<Value<'_>> = one.iter().chain(&ask.params).copied().collect();
-        each(connection, ask.sql, &params, &mut visit)?;
+    let Some(rows) = &bound.rows else {
+        return each(connection, bound.sql, &bound.params, visit);
+    };
+    for row in rows {
+        let params: Vec<Value<'_>> = row.iter().chain(&bound.params).copied().collect();
+        each(connection, bound.sql, &params, &mut visit)?;
     }
     Ok(())
 }
@@ -55,7 +57,7 @@ pub(in crate::db) fn execute(
     Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
 }
 
-/// Runs a statement for each of many rows; it is looked up once.
+/// Runs a bulk statement for each row. The prepared statement is looked up once.
 pub(in crate::db) fn execute_each<'v>(
     connection: &Connection,
     sql: &'static Sql,
@@ -70,7 +72,7 @@ pub(in crate::db) fn execute_each<'v>(
     Ok(())
 }
 
-/// Each row of a statement, for each of many rows.
+/// Visits the rows of a bulk statement for each bulk row.
 pub(in crate::db) fn each_row_of<const N: usize>(
     connection: &Connection,
     sql: &'static Sql,
@@ -89,17 +91,17 @@ pub(in crate::db) fn each_row_of<const N: usize>(
     Ok(())
 }
 
-/// Compiles a statement without running it, and checks the columns that it returns.
-pub(in crate::db) fn compile(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
+/// Prepares a statement, and checks the columns that it returns.
+pub(in crate::db) fn prepare(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
     match connection.prepare(sql.for_sqlite()?) {
         Ok(statement) => sql.check_columns(&statement.column_names().collect::<Vec<_>>()),
         Err(error) => Err(Error::Data(format!("statement {}: {error}", sql.name))),
     }
 }
 
-/// Runs the statements of a migration. SQLite looks a row up twice by a key of any type but this
-/// one, which it takes as the row's own number; both spellings mean the same 64 bits there. Small
-/// rows that are read by ranges of their key lie in its order.
+/// Runs the statements of a migration. `integer primary key` is the row id of a SQLite table, with
+/// the same 64 bits; a key of any other type needs two look-ups. Small rows that are read by key
+/// ranges are stored in key order.
 pub(in crate::db) fn script(connection: &Connection, text: &str) -> Result<(), Error> {
     let text = text.replace("bigint primary key", "integer primary key");
     let text = text.replace("/* kept in the order of its key */", "without rowid");

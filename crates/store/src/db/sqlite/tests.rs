@@ -2,7 +2,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::db::Ask;
+use crate::db::{Bound, Step};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -18,8 +18,8 @@ async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
     sqlite.write(async move |write| write.script(text).await).await
 }
 
-/// A store with a write in progress until the sender is dropped, and a runtime with few threads for
-/// blocking work.
+/// A store with a write in progress until the sender is dropped, and a runtime with few blocking
+/// threads.
 fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -45,7 +45,7 @@ type Hold = std::sync::mpsc::Sender<()>;
 /// A login during a full ingest waits for one transaction at most: writes run in the order in which
 /// they arrived, and waiting ones occupy no thread that others need.
 #[test]
-fn writes_have_their_turns_in_the_order_in_which_they_came() {
+fn writes_run_in_the_order_of_their_calls() {
     let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(60));
     let order = Arc::new(Mutex::new(Vec::new()));
     let write = |number: usize| {
@@ -62,30 +62,30 @@ fn writes_have_their_turns_in_the_order_in_which_they_came() {
     runtime.block_on(async {
         // Tasks start in the order in which they were spawned.
         tokio::task::yield_now().await;
-        let read = sqlite.read_long(async |read| read.one(&COUNT, &[], |row| row.int(0)).await);
+        let read = sqlite.read_long(async |read| read.one(&COUNT, &[], |row| row.read()).await);
         let read = tokio::time::timeout(Duration::from_secs(20), read).await;
         assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
         drop(hold);
         for write in writes {
-            write.await.expect("no panic").expect("a turn");
+            write.await.expect("no panic").expect("a permit");
         }
     });
     assert_eq!(*lock_ignoring_poison(&order), (0..40).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_write_waits_for_its_turn_as_long_as_it_may() {
+fn a_write_waits_no_longer_than_a_request() {
     let wait = Duration::from_millis(300);
     let (_folder, runtime, sqlite, hold) = occupied(wait);
     let write = || sqlite.write(async |_| Ok::<_, Error>(()));
     let late = runtime.block_on(write());
     assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
     drop(hold);
-    runtime.block_on(write()).expect("a turn");
+    runtime.block_on(write()).expect("a permit");
 }
 
 #[tokio::test]
-async fn a_change_that_panics_is_taken_back_and_stops_nobody() {
+async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = noted(&folder, Duration::from_millis(100)).await;
     let panicked = sqlite.write::<(), Error>(async |write| {
@@ -94,51 +94,65 @@ async fn a_change_that_panics_is_taken_back_and_stops_nobody() {
     });
     assert!(matches!(panicked.await, Err(Error::Gone)));
     let whole = note(&sqlite, "insert into notes (note) values ('whole')").await;
-    whole.expect("the next change has its turn");
-    let kept = sqlite.one(&COUNT, &[], |row| row.int(0)).expect("a count");
+    whole.expect("the next change runs");
+    let kept = sqlite.one(&COUNT, &[], |row| row.read()).expect("a count");
     assert_eq!(kept, Some(1));
 }
 
-static PROOF: Sql = Sql::new("PROOF", "select note from notes where rowid = 1");
+static CHECK: Sql = Sql::new("CHECK", "select note from notes where rowid = 1");
 
-/// Reads a note, and then counts all notes twice; a note is added after each answer.
+/// Reads a note, and then counts all notes twice; another connection adds one after each row.
 struct Interrupted(std::path::PathBuf);
 
-impl Batch for Interrupted {
-    type Found = Vec<i64>;
-
-    fn asks(&self) -> Vec<Ask<'_>> {
-        vec![Ask::new(&PROOF, []), Ask::new(&COUNT, []), Ask::new(&COUNT, [])]
-    }
-
-    fn row(&self, found: &mut Vec<i64>, ask: usize, row: &Row<'_>) -> Result<(), Error> {
-        if ask > 0 {
-            found.push(row.int(0)?);
-        }
-        let other = Connection::open(&self.0)?;
-        other.execute("insert into notes values ('another')", [])?;
-        Ok(())
-    }
-
-    fn proven(&self, _: &Vec<i64>) -> Result<(), Refused> {
+impl Interrupted {
+    fn interrupt(&self) -> Result<(), Error> {
+        Connection::open(&self.0)?.execute("insert into notes values ('another')", [])?;
         Ok(())
     }
 }
 
-/// Data that is read with a session is that of the moment when the session was proven.
+impl Batch for Interrupted {
+    type Proof = ();
+    type Rows = Vec<i64>;
+    type Step = ();
+
+    fn check(&self) -> Bound<'_> {
+        Bound::new(&CHECK, [])
+    }
+
+    fn prove(&self, row: Option<&Row<'_>>) -> Result<(), Refused> {
+        assert!(row.is_some(), "the first note");
+        Ok(self.interrupt()?)
+    }
+
+    fn rows(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    fn steps(&self) -> Vec<Step<'_, ()>> {
+        vec![Bound::new(&COUNT, []).step(()), Bound::new(&COUNT, []).step(())]
+    }
+
+    fn on_row(&self, rows: &mut Vec<i64>, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        rows.push(row.read()?);
+        self.interrupt()
+    }
+}
+
+/// All rows of an answer are read from the snapshot in which the session was proven.
 #[tokio::test]
 async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = noted(&folder, Duration::from_secs(60)).await;
     note(&sqlite, "insert into notes values ('first')").await.expect("a note");
-    for (length, want) in [(Length::Short, 1), (Length::Unsure, 4), (Length::Long, 7)] {
+    for (cost, want) in [(Cost::Inline, 1), (Cost::Unknown, 4), (Cost::Blocking, 7)] {
         let batch = Interrupted(folder.path().join(FILE));
-        let (_, found) = sqlite.batch(batch, length).await.expect("an answer");
-        assert_eq!(found, [want, want], "{length:?}");
+        let (_, (), counts) = sqlite.batch(batch, cost).await.expect("an answer");
+        assert_eq!(counts, [want, want], "{cost:?}");
     }
 }
 
-/// For an insert that selects, SQLite keeps the previous version of every page that it touches.
+/// SQLite journals every page that an `insert … select` touches.
 #[test]
 fn rows_are_inserted_by_their_values() {
     let mut inserts = 0;

@@ -4,37 +4,23 @@ use kiosque_model::TradeNo;
 
 use super::{Incoming, SHAPE, derived_trade_no_in};
 use crate::Error;
-use crate::sql::Row;
+use crate::sql::row;
 
-/// A stored order, borrowed from its row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StoredOrder<'a> {
-    head: &'a [u8],
-    lines: &'a [u8],
-    errors: Option<&'a str>,
-    pub(crate) trade_no: Option<&'a str>,
-    trade_no_in: Option<&'a str>,
-    order_id: &'a str,
+row! {
+    /// A stored order, borrowed from its row.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct StoredOrder<'r> {
+        shape: i64,
+        head: &'r [u8],
+        lines: &'r [u8],
+        errors: Option<&'r str>,
+        pub(crate) trade_no: Option<&'r str>,
+        trade_no_in: Option<&'r str>,
+        order_id: &'r str,
+    }
 }
 
-impl<'a> StoredOrder<'a> {
-    /// Reads `shape, head, lines, errors, trade_no, trade_no_in, order_id`, starting at column
-    /// `first`.
-    pub(crate) fn read(row: &'a Row<'_>, first: usize) -> Result<StoredOrder<'a>, Error> {
-        let order_id = row.text(first + 6)?;
-        match row.int(first)? {
-            SHAPE => Ok(StoredOrder {
-                head: row.bytes(first + 1)?,
-                lines: row.bytes(first + 2)?,
-                errors: row.maybe_text(first + 3)?,
-                trade_no: row.maybe_text(first + 4)?,
-                trade_no_in: row.maybe_text(first + 5)?,
-                order_id,
-            }),
-            other => Err(Error::Data(format!("order {order_id}: unknown shape {other}"))),
-        }
-    }
-
+impl StoredOrder<'_> {
     /// Appends the order as an element of an order list's `records`.
     pub(crate) fn put_list_record(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         self.put_head(out)?;
@@ -59,6 +45,10 @@ impl<'a> StoredOrder<'a> {
 
     /// Appends the fields that both have, without the closing brace.
     fn put_head(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if self.shape != SHAPE {
+            let (order_id, shape) = (self.order_id, self.shape);
+            return Err(Error::Data(format!("order {order_id}: unknown shape {shape}")));
+        }
         let pay_end_date = pay_end_date(self.head).ok_or_else(|| {
             Error::Data(format!("order {}: its stored head ends without its times", self.order_id))
         })?;
@@ -87,6 +77,7 @@ impl Incoming {
     /// The text is not one that [`Incoming::of`] rendered.
     pub fn put_list_record(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         let order = StoredOrder {
+            shape: self.record.shape,
             head: self.record.head.as_bytes(),
             lines: self.record.lines.as_bytes(),
             errors: self.record.errors.as_deref(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use kiosque_model::{DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
+use kiosque_model::{Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
     ApplyError, AuditQuery, Device, DeviceQuery, Error, History, OnlineSince, OpenedSession,
     OrderQuery, Owners, Refused, Span,
@@ -48,7 +48,7 @@ impl Player {
             Step::LogOut(name) => match self.tokens.get(name) {
                 None => String::new(),
                 Some(token) => {
-                    answered(store.log_out(token.clone(), origin("127.0.0.1", at)).await)
+                    answered(store.log_out(claim(token, at), origin("127.0.0.1", at)).await)
                 }
             },
             Step::Look(name) => self.look(name, at).await,
@@ -67,10 +67,11 @@ impl Player {
     }
 
     async fn switch(&mut self, name: &'static str, group: &str, at: UnixMs) -> String {
-        let Some(token) = self.tokens.get(name).cloned() else { return String::new() };
+        let Some(token) = self.tokens.get(name) else { return String::new() };
+        let claim = claim(token, at);
         let (group, end) = (GroupId::parse(group).ok(), at.plus_ms(SESSION_MS));
         let switch =
-            self.fixture.store.switch_group(token, group, chance(at), end, origin("::1", at));
+            self.fixture.store.switch_group(claim, group, chance(at), end, origin("::1", at));
         let opened = switch.await;
         self.opened(name, opened)
     }
@@ -97,7 +98,7 @@ impl Player {
             Ok(())
         };
         let since = OnlineSince(at.plus_ms(-100));
-        let devices = answered(store.device_page(token, at, since, ask, line).await);
+        let devices = answered(store.device_page(claim(token, at), since, ask, line).await);
         let mut seen = vec![trail, devices];
         for code in DEVICES {
             let device = DeviceCode::parse(code).ok();
@@ -105,7 +106,7 @@ impl Player {
             let history = if odd { History::Left } else { History::Included };
             let span = Some(Span { start: at.plus_ms(-400), end: at }).filter(|_| odd);
             let ask = OrderQuery { device, history, span, page };
-            let page = store.order_page(token, at, ask).await;
+            let page = store.order_page(claim(token, at), ask).await;
             seen.push(answered(page.map(|page| {
                 let records = page.newest_first().map(String::from_utf8_lossy);
                 (page.total, records.map(String::from).collect::<Vec<_>>())
@@ -113,6 +114,10 @@ impl Player {
         }
         seen.join("\n")
     }
+}
+
+fn claim(token: &PresentedToken, now: UnixMs) -> Claim {
+    Claim { token: token.clone(), now }
 }
 
 /// The same on both engines.

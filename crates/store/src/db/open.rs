@@ -1,0 +1,44 @@
+//! The options that a store is opened with.
+
+use std::path::Path;
+use std::time::Duration;
+
+use kiosque_model::{UnixMs, Zone};
+
+use super::SessionLease;
+
+/// Whether a folder or database without data is filled or refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenAbsent {
+    /// Create the data.
+    Create,
+    /// Fail.
+    Refuse,
+}
+
+/// The location of the data.
+#[derive(Clone, Copy, Debug)]
+pub enum StoreLocation<'a> {
+    /// A file in this folder.
+    Folder(&'a Path),
+    /// A PostgreSQL database: `postgres://…`. Of several hosts, the one that accepts writes is
+    /// used.
+    Postgres(&'a str),
+}
+
+/// Options for opening a store.
+#[derive(Clone, Debug)]
+pub struct OpenOptions<'a> {
+    /// The location of the data.
+    pub place: StoreLocation<'a>,
+    /// What to do without data.
+    pub when_absent: WhenAbsent,
+    /// The platform's time zone. `None`: the recorded one, or UTC for new data.
+    pub zone: Option<&'a Zone>,
+    /// How long a request waits for the store.
+    pub wait: Duration,
+    /// The lease under which this node answers for sessions; unused for a folder.
+    pub lease: SessionLease,
+    /// The current time.
+    pub now: UnixMs,
+}

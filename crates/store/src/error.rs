@@ -1,0 +1,97 @@
+//! Failures of the store, and refusals.
+
+use std::time::Duration;
+
+use kiosque_model::Refusal;
+use kiosque_model::money::MoneyFault;
+
+/// A failure of the store; never the caller's fault.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Other work kept the store busy for longer than a request waits.
+    #[error("the store was busy for {0:?}")]
+    Busy(Duration),
+    /// SQLite failed.
+    #[error("the store failed: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// PostgreSQL reported an error.
+    #[error("the database failed: {}", describe(.0))]
+    Postgres(tokio_postgres::Error),
+    /// PostgreSQL does not answer, or its answers cannot be trusted now.
+    #[error("the database cannot be relied on now: {0}")]
+    Unreachable(String),
+    /// The outcome of a commit is not known.
+    #[error("it is not known whether this was done: {0}")]
+    Unknown(String),
+    /// The data was not written by this program, or the request does not fit this data.
+    #[error("{0}")]
+    Data(String),
+    /// A worker of the store ended without an answer.
+    #[error("a worker of the store ended without an answer")]
+    Gone,
+}
+
+/// The reason for a request without an answer.
+#[derive(Debug)]
+pub enum Refused {
+    /// The caller is not authorized, or the subject of the request does not exist.
+    Refusal(Refusal),
+    /// The store failed.
+    Store(Error),
+}
+
+/// Formats a PostgreSQL error: its message and SQLSTATE, or the transport error.
+fn describe(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => format!("{} ({})", error.message(), error.code().code()),
+        None => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        use tokio_postgres::error::SqlState;
+        let code = error.code();
+        // The server ended the statement, or could not start it.
+        let unavailable = [
+            SqlState::QUERY_CANCELED,
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::TOO_MANY_CONNECTIONS,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+        ];
+        match code {
+            None => Error::Unreachable(describe(&error)),
+            Some(code) if unavailable.contains(code) => Error::Unreachable(describe(&error)),
+            Some(_) => Error::Postgres(error),
+        }
+    }
+}
+
+impl From<MoneyFault> for Error {
+    fn from(fault: MoneyFault) -> Self {
+        Error::Data(fault.to_string())
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Refused::Refusal(refusal)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Refused::Store(error)
+    }
+}
+
+impl From<rusqlite::Error> for Refused {
+    fn from(error: rusqlite::Error) -> Self {
+        Refused::Store(error.into())
+    }
+}

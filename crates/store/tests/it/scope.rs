@@ -1,0 +1,50 @@
+//! The group in a token is a hint: the row of the session decides which rows are returned.
+
+use kiosque_model::{Claim, PageRequest, PresentedToken, Refusal};
+use kiosque_store::{Device, DeviceQuery, OnlineSince, Refused};
+use kiosque_testkit::entries::order;
+use kiosque_testkit::{NOW, TestData, TestStore};
+
+async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<String>, Refused> {
+    let page = PageRequest::new(1, 100).unwrap();
+    let request = DeviceQuery { group: None, code: None, name_part: None, is_online: None, page };
+    let collect = |codes: &mut Vec<String>, device: Device<'_>| {
+        codes.push(device.code.to_owned());
+        Ok(())
+    };
+    let claim = Claim { token: token.clone(), now: NOW };
+    let (total, codes) =
+        fixture.store.device_page(claim, OnlineSince(NOW), request, collect).await?;
+    assert_eq!(usize::try_from(total).unwrap(), codes.len());
+    Ok(codes)
+}
+
+/// SCOPE-1: a request sees the group that the session selects, whichever group its token names.
+#[tokio::test]
+async fn rows_of_the_hinted_group_are_not_returned_for_a_session_of_another() {
+    for data in [TestData::sqlite(), TestData::postgres()] {
+        let fixture = TestStore::with_fleet_on(data).await;
+        fixture.receive_new(vec![order("o1", "d1", 1), order("o2", "e1", 1)]).await;
+        let token = fixture.log_in("ops").await.unwrap();
+        assert_eq!(devices(&fixture, &token).await.unwrap(), ["d1", "d2"]);
+
+        let select = |group: &str| {
+            fixture.tamper(&format!(
+                "update sessions set group_no =
+                    (select group_no from groups where group_id = '{group}')"
+            ));
+        };
+        select("b");
+        assert_eq!(devices(&fixture, &token).await.unwrap(), ["e1"]);
+        select("a");
+        assert_eq!(devices(&fixture, &token).await.unwrap(), ["d1", "d2"]);
+
+        select("b");
+        fixture.tamper("update groups set active = false where group_id = 'b'");
+        let refused = devices(&fixture, &token).await;
+        assert!(matches!(refused, Err(Refused::Refusal(Refusal::GroupClosed))), "{refused:?}");
+        fixture.tamper("delete from sessions");
+        let refused = devices(&fixture, &token).await;
+        assert!(matches!(refused, Err(Refused::Refusal(Refusal::TokenInvalid))), "{refused:?}");
+    }
+}
