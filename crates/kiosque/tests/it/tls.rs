@@ -114,11 +114,11 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     // Moved into place: a file that is written there could be read half written.
     let garbage = sandbox.file("moving", "garbage");
     std::fs::rename(garbage, sandbox.data().join("tls/cert.pem")).unwrap();
-    served.stderr_until("the certificate in use stays");
+    served.stderr_until("the current one stays in use");
     // Usually longer than until the file is looked at again.
     std::thread::sleep(Duration::from_millis(1_500));
     let said = served.stderr();
-    assert_eq!(said.matches("the certificate in use stays").count(), 1, "{said}");
+    assert_eq!(said.matches("the current one stays in use").count(), 1, "{said}");
     std::fs::write(sandbox.path("old.pem"), old).unwrap();
     served.connect_trusting(&sandbox.path("old.pem")).log_in("walker", "secret");
 

@@ -91,7 +91,8 @@ impl Certificate {
                 tracing::info!(%path, "the certificate was reloaded");
             }
             Err(error) => {
-                tracing::warn!(%error, "the certificate in use stays: the new one is unfit");
+                let message = "the new certificate cannot be used; the current one stays in use";
+                tracing::warn!(%error, "{message}");
             }
         }
     }
