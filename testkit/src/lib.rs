@@ -3,16 +3,17 @@
 //! Each part is a feature, named after the crate whose tests use it, so that they build no crate
 //! above their own:
 //!
-//! - always: a seeded generator ([`Rng`]), the soak switch ([`size`]), and [`sql`] for what the
-//!   store offers no function for;
+//! - always: fleets ([`FleetToml`]), a seeded generator ([`Rng`]), the soak switch ([`size`]), and
+//!   [`sql`] for what the store offers no function for;
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
 //! - `program`: the program in a process of its own (`Sandbox`, `Served`), and a blocking client.
 //!
-//! `client` is the common part of the last two: paths, responses and TLS.
+//! `client` is the common part of the last two: paths, orders, responses and TLS.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod fleet;
 mod rng;
 mod soak;
 pub mod sql;
@@ -28,6 +29,8 @@ mod data;
 #[cfg(feature = "store")]
 pub mod entries;
 #[cfg(feature = "client")]
+mod order_line;
+#[cfg(feature = "client")]
 mod paths;
 #[cfg(feature = "program")]
 mod program;
@@ -42,6 +45,9 @@ mod store;
 #[cfg(feature = "client")]
 mod tls;
 
+pub use fleet::FleetToml;
+#[cfg(feature = "client")]
+pub use order_line::OrderLine;
 #[cfg(feature = "client")]
 pub use paths::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,

@@ -53,9 +53,9 @@ impl Program {
 
     /// Returns a sandbox with data in a time zone, to which a fleet (TOML) was applied.
     #[must_use]
-    pub fn sandbox_with(self, fleet: &str, zone: &str) -> Sandbox {
+    pub fn sandbox_with(self, fleet: impl AsRef<str>, zone: &str) -> Sandbox {
         let sandbox = self.sandbox();
-        let fleet = sandbox.file("fleet.toml", fleet);
+        let fleet = sandbox.file("fleet.toml", fleet.as_ref());
         sandbox.run(&["apply", &fleet, "--timezone", zone]).success();
         sandbox
     }

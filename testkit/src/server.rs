@@ -76,25 +76,28 @@ pub struct TestServer {
 
 impl TestServer {
     /// Starts a server with a fleet, in TOML.
-    pub async fn start(fleet: &str) -> TestServer {
+    pub async fn start(fleet: impl AsRef<str>) -> TestServer {
         TestServer::start_with(fleet, |_| {}).await
     }
 
     /// Starts a server with a fleet and changed settings.
-    pub async fn start_with(fleet: &str, change: impl FnOnce(&mut Settings)) -> TestServer {
+    pub async fn start_with(
+        fleet: impl AsRef<str>,
+        change: impl FnOnce(&mut Settings),
+    ) -> TestServer {
         let mut options = ServerOptions::default();
         change(&mut options.settings);
         TestServer::start_on(fleet, options).await
     }
 
     /// Starts a server with a fleet, in a time zone.
-    pub async fn start_in_zone(zone: &str, fleet: &str) -> TestServer {
+    pub async fn start_in_zone(zone: &str, fleet: impl AsRef<str>) -> TestServer {
         let zone = Zone::named(zone).unwrap();
         TestServer::start_on(fleet, ServerOptions { zone, ..ServerOptions::default() }).await
     }
 
     /// Starts a server with these options, then applies a fleet.
-    pub async fn start_on(fleet: &str, options: ServerOptions) -> TestServer {
+    pub async fn start_on(fleet: impl AsRef<str>, options: ServerOptions) -> TestServer {
         let server = TestServer::open(options).await;
         server.apply(fleet).await.unwrap();
         server
@@ -182,9 +185,9 @@ impl TestServer {
     ///
     /// # Errors
     /// The fleet has faults, or the store failed.
-    pub async fn apply(&self, fleet: &str) -> Result<Applied, ApplyError> {
-        let fleet =
-            fleet::parse(fleet, Format::Toml, self.store.zone()).map_err(ApplyError::Faults)?;
+    pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
+        let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
+            .map_err(ApplyError::Faults)?;
         let by = ActedBy::command(self.now());
         fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }

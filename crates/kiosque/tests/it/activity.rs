@@ -4,7 +4,7 @@ use kiosque_testkit::{DEVICES_PATH, Sandbox, Served, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::FLEET;
+use crate::fleet::fleet;
 
 /// Sends a heartbeat of `D1`, and checks that this server shows it at once (DEV-7).
 fn beat(sandbox: &Sandbox, served: &Served, token: &str) -> i64 {
@@ -26,7 +26,7 @@ fn last_active(served: &Served, token: &str) -> Value {
 /// Another process sees the heartbeats that have been written, and no others.
 #[test]
 fn heartbeats_are_written_every_few_seconds() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve_with(&["--activity-flush", "20ms"]);
     let token = served.connect().log_in("walker", "secret");
     let beaten = beat(&sandbox, &served, &token);
@@ -36,7 +36,7 @@ fn heartbeats_are_written_every_few_seconds() {
 
 #[test]
 fn heartbeats_are_written_when_the_server_stops() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut served = sandbox.serve_with(&["--activity-flush", "1h"]);
     let token = served.connect().log_in("walker", "secret");
     let beaten = beat(&sandbox, &served, &token);

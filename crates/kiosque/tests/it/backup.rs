@@ -10,7 +10,7 @@ use std::time::Instant;
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Sandbox, Served, WAIT_MAX, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::{FLEET, fields};
+use crate::fleet::{fields, fleet};
 
 /// Makes the backup the data of another folder.
 fn restored(backup: &Path) -> Sandbox {
@@ -40,7 +40,7 @@ fn total(served: &Served, token: &str) -> i64 {
 /// server, with the sessions from before.
 #[test]
 fn a_copy_made_amid_writes_is_whole() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     sandbox
         .run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes())
         .success();
@@ -123,7 +123,7 @@ fn signalled(sandbox: &Sandbox, signal: &str) -> Option<ExitStatus> {
 /// A backup that is killed leaves no FILE and does no harm, and one that is terminated cleans up.
 #[test]
 fn a_backup_that_ends_amid_leaves_no_file() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let long = format!(r#""payChannelName":"{}","currency""#, "x".repeat(8_000));
     let some = orders("o", 0..2_000).replace(r#""currency""#, &long);
     sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).success();
@@ -156,7 +156,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
 
 #[test]
 fn a_file_that_exists_is_left_alone() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file = sandbox.file("copy.db", "mine");
     let ran = sandbox.run(&["backup", &file]).failure();
     assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup replaces nothing\n"));
@@ -169,7 +169,7 @@ fn a_file_that_exists_is_left_alone() {
 
 #[test]
 fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let ran = sandbox.run(&["backup", "no/such/copy.db"]).failure();
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("kiosque: no/such/copy.db.partial: No such file"), "{ran:?}");

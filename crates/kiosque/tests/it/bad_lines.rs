@@ -5,7 +5,7 @@ use kiosque_testkit::Sandbox;
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::{CANARIES, CARD, CARD_KEPT, FLEET, PHONE_KEPT, fields, order, order_with};
+use crate::fleet::{CANARIES, CARD, CARD_KEPT, PHONE_KEPT, fields, fleet, order, order_with};
 use crate::pages;
 
 /// Changes of a valid order, each with the reason of its rejection.
@@ -152,7 +152,7 @@ fn broken() -> Vec<Faulty> {
 
 #[test]
 fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let faulty: Vec<Faulty> = changed().chain(broken()).collect();
     let mut file = Vec::new();
     for (at, (line, _)) in (0..).zip(&faulty) {

@@ -5,11 +5,11 @@ use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Ran, Sandbox};
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
-use crate::fleet::{FLEET, order_with};
+use crate::fleet::{fleet, order_with};
 use crate::pages;
 
 fn sandbox() -> Sandbox {
-    KIOSQUE.sandbox_with(FLEET, "Europe/Paris")
+    KIOSQUE.sandbox_with(fleet(), "Europe/Paris")
 }
 
 /// VER-2: the printed document is the committed one.
@@ -31,8 +31,8 @@ fn openapi_prints_the_committed_document() {
 #[test]
 fn apply_says_what_it_did_and_again_does_nothing() {
     let sandbox = KIOSQUE.sandbox();
-    let fleet = sandbox.file("fleet.toml", FLEET);
-    let ran = sandbox.run(&["apply", &fleet]).success();
+    let file = sandbox.file("fleet.toml", fleet());
+    let ran = sandbox.run(&["apply", &file]).success();
     assert_eq!(
         ran.stdout,
         "groups:   2 created, 0 changed, 0 unchanged\n\
@@ -41,7 +41,7 @@ fn apply_says_what_it_did_and_again_does_nothing() {
          devices:  2 created, 0 changed, 0 unchanged\n"
     );
     assert_eq!(ran.stderr, "");
-    let ran = sandbox.run(&["apply", &fleet]).success();
+    let ran = sandbox.run(&["apply", &file]).success();
     assert_eq!(
         ran.stdout,
         "groups:   0 created, 0 changed, 2 unchanged\n\
@@ -180,8 +180,8 @@ fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
         sandbox.file(name, "mine");
     }
-    let fleet = sandbox.file("fleet.toml", FLEET);
-    sandbox.run(&["apply", &fleet]).success();
+    let file = sandbox.file("fleet.toml", fleet());
+    sandbox.run(&["apply", &file]).success();
     let orders = sandbox.file("orders.ndjson", order_with("1", "D1", "D2"));
     sandbox.run(&["import", "orders", &orders]).success();
     drop(sandbox.serve());

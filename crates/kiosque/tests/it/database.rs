@@ -13,35 +13,22 @@ mod warning;
 use std::time::{Duration, Instant};
 
 use kiosque_testdb::Server;
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{
+    DEVICES_PATH, FleetToml, OrderLine, Sandbox, Served, TOKEN_PATH, wait_until,
+};
 
 use crate::KIOSQUE;
-use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{DEVICES_PATH, Sandbox, Served, TOKEN_PATH, wait_until};
 
 /// Two accounts; no login replaces the session of one of them.
-const FLEET: &str = r#"
-[[group]]
-id = "g"
-name = "Group"
-[[account]]
-login_name = "walker"
-password = "secret"
-third_party_api = true
-groups = ["g"]
-[[account]]
-login_name = "guest"
-password = "secret"
-third_party_api = true
-groups = ["g"]
-[[device]]
-code = "D0"
-name = "D0"
-group = "g"
-[[device]]
-code = "D1"
-name = "D1"
-group = "g"
-"#;
+fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("g", "Group")
+        .account("walker", &["g"])
+        .account("guest", &["g"])
+        .device("D0", "D0", "g")
+        .device("D1", "D1", "g")
+}
 
 /// One of several nodes on a database: a folder for its certificate, and the address of its data.
 struct Node {
@@ -64,8 +51,8 @@ impl Node {
 
     /// Creates the data, and a key for the operator's calls.
     fn furnish(&self) -> String {
-        let fleet = self.sandbox.file("fleet.toml", FLEET);
-        self.run(&["apply", &fleet]).success();
+        let file = self.sandbox.file("fleet.toml", fleet());
+        self.run(&["apply", &file]).success();
         self.run(&["operator-key", "create", "tills"]).success().stdout.trim_end().to_owned()
     }
 
@@ -109,11 +96,10 @@ fn until_good(caller: &mut Client, token: &str) -> Duration {
 fn order(name: &str, at: usize) -> String {
     let (device, minute) = (at % 2, at % 60);
     let time = |second| format!("2026-01-02 03:{minute:02}:{second}");
-    let order = serde_json::json!({
-        "orderId": order_id(name, at), "deviceCode": format!("D{device}"), "currency": "USD",
-        "totalAmount": 100 + at, "tradeStartTime": time("00"), "payEndTime": time("30"),
-    });
-    format!("{order}\n")
+    OrderLine::new(order_id(name, at), format!("D{device}"), time("00"))
+        .amount("USD", 100 + i64::try_from(at).unwrap())
+        .paid(time("30"))
+        .to_string()
 }
 
 fn order_id(name: &str, at: usize) -> String {

@@ -7,7 +7,7 @@ use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served};
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::FLEET;
+use crate::fleet::fleet;
 use crate::pages;
 
 const TODAY: &str = "2026-03-31";
@@ -139,7 +139,7 @@ fn another_day_is_made_anew_and_other_data_is_left_alone() {
     assert!(newest.as_str().unwrap().starts_with("2026-04-02"), "{newest}");
     drop(served);
 
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
     let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
     let folder = sandbox.data();

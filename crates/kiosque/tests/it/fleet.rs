@@ -1,38 +1,20 @@
 //! The fleet that the tests of imports share, and orders for it.
 
+use kiosque_testkit::FleetToml;
+
 /// Two groups, an account that walks and one that logs in all the while.
-pub(crate) const FLEET: &str = r#"
-[[group]]
-id = "north"
-name = "North"
-[[group]]
-id = "south"
-name = "South"
-[[account]]
-login_name = "walker"
-display_name = "Walker"
-password = "secret"
-third_party_api = true
-groups = ["north", "south"]
-[[account]]
-login_name = "guest"
-display_name = "Guest"
-password = "secret"
-third_party_api = true
-groups = ["north"]
-[[product]]
-id = "cola"
-name = "Cola"
-currency = "EUR"
-[[device]]
-code = "D1"
-name = "First"
-group = "north"
-[[device]]
-code = "D2"
-name = "Second"
-group = "north"
-"#;
+pub(crate) fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("north", "North")
+        .group("south", "South")
+        .account("walker", &["north", "south"])
+        .with("display_name = \"Walker\"")
+        .account("guest", &["north"])
+        .with("display_name = \"Guest\"")
+        .product("cola", "Cola", "EUR")
+        .device("D1", "First", "north")
+        .device("D2", "Second", "north")
+}
 
 /// A card and a phone number that must never be readable again, and their masked form (FMT-4).
 pub(crate) const CARD: &str = "4929000011112222";

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::bad_lines::check_nowhere;
-use crate::fleet::{CARD, FLEET, PHONE, order, order_with};
+use crate::fleet::{CARD, PHONE, fleet, order, order_with};
 use crate::pages;
 
 fn sandbox() -> Sandbox {
-    KIOSQUE.sandbox_with(FLEET, "Europe/Paris")
+    KIOSQUE.sandbox_with(fleet(), "Europe/Paris")
 }
 
 fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {

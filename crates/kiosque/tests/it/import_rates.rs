@@ -5,13 +5,13 @@ use kiosque_testkit::{SUMMARY_PATH, TOKEN_PATH, TREND_PATH};
 use serde_json::json;
 
 use crate::KIOSQUE;
-use crate::fleet::{FLEET, order_with};
+use crate::fleet::{fleet, order_with};
 
 const RATES: &str = "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n2026-01-03,EUR,2\n";
 
 #[test]
 fn rates_are_taken_in_and_replaced() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let file = sandbox.file("rates.csv", RATES);
     let ran = sandbox.run(&["import", "rates", &file]).success();
     assert_eq!(
@@ -25,7 +25,7 @@ fn rates_are_taken_in_and_replaced() {
 
 #[test]
 fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let file = sandbox.file("rates.csv", format!("{RATES}2026-01-04,EUR,1,25\n2026-01-05,XX,1\n"));
     let ran = sandbox.run(&["import", "rates", &file]).failure();
     assert_eq!(ran.stdout, "");
@@ -43,7 +43,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
 /// no sum.
 #[test]
 fn rates_that_are_loaded_late_count_at_once() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let sold = |id: &str, day: &str| {
         let time = format!("2026-01-{day} 12:00:00");
         let paid = format!("\"tradeStartTime\":\"{time}\",\"payEndTime\":\"{time}\"");

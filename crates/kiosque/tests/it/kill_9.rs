@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{
+    BY_DEVICE_PATH, DEVICES_PATH, FleetToml, ORDERS_PATH, SUMMARY_PATH, Sandbox, Served, wait_until,
+};
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::pages;
-use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, Sandbox, Served, wait_until,
-};
 
 /// Orders of the file that is imported.
 const ORDERS: usize = 6_000;
@@ -28,33 +28,11 @@ const DEVICES: usize = 4;
 /// it nor the data can hold all of them: those take more than four megabytes.
 const LOG_BLOCKS: Range<u64> = 800..4_000;
 
-const FLEET: &str = r#"
-[[group]]
-id = "g"
-name = "Group"
-[[account]]
-login_name = "walker"
-display_name = "Walker"
-password = "secret"
-third_party_api = true
-groups = ["g"]
-[[device]]
-code = "D0"
-name = "D0"
-group = "g"
-[[device]]
-code = "D1"
-name = "D1"
-group = "g"
-[[device]]
-code = "D2"
-name = "D2"
-group = "g"
-[[device]]
-code = "D3"
-name = "D3"
-group = "g"
-"#;
+fn fleet() -> FleetToml {
+    let fleet = FleetToml::new().group("g", "Group").account("walker", &["g"]);
+    let codes = (0..DEVICES).map(|number| format!("D{number}"));
+    codes.fold(fleet, |fleet, code| fleet.device(&code, &code, "g"))
+}
 
 /// Orders in no order of time, some of them with a second, later version further down.
 fn file() -> String {
@@ -188,7 +166,7 @@ fn import_and_kill(sandbox: &Sandbox, file: &str, when: When) -> bool {
 #[test]
 fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let whole = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let whole = KIOSQUE.sandbox_with(fleet(), "UTC");
     let fresh = KIOSQUE.sandbox();
     copy_data(&whole.data(), &fresh.data());
     let file = whole.file("orders.ndjson", file());
@@ -258,7 +236,7 @@ fn check_after_kill(
 
 #[test]
 fn a_session_survives_kill_9_of_the_server() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut served = sandbox.serve();
     let old = served.connect().log_in("walker", "secret");
     let token = served.connect().log_in("walker", "secret");
@@ -276,7 +254,7 @@ fn a_session_survives_kill_9_of_the_server() {
 
 #[test]
 fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file = file();
     let mut served = sandbox.serve();
     let token = served.connect().log_in("walker", "secret");
@@ -343,7 +321,7 @@ fn streamed(name: &str, at: usize) -> String {
 #[test]
 fn kill_9_of_a_server_loses_no_order_that_was_answered() {
     let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
     let key = key.trim_end();
     let seed = seed();

@@ -5,7 +5,7 @@ use kiosque_testkit::{Ran, Sandbox, Served};
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::{FLEET, order};
+use crate::fleet::{fleet, order};
 
 const ORDERS: &str = "/operator/v1/orders";
 const FLEETS: &str = "/operator/v1/fleet";
@@ -27,7 +27,7 @@ fn status(served: &Served, path: &str, key: &str, body: &str) -> u16 {
 
 #[test]
 fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let (till, all) = (create(&sandbox, &["till", "--may", "orders"]), create(&sandbox, &["all"]));
     assert_ne!(till, all);
@@ -47,7 +47,7 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
 
 #[test]
 fn what_cannot_be_done_with_a_key_is_told() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     create(&sandbox, &["till"]);
     let complaint = |args: &[&str]| {
         let mut words = vec!["operator-key"];
@@ -74,7 +74,7 @@ fn what_cannot_be_done_with_a_key_is_told() {
 
 #[test]
 fn keys_are_listed_for_people_and_for_programs() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     create(&sandbox, &["till", "--may", "activity,orders"]);
     sandbox.run(&["operator-key", "revoke", "till"]).success();
     create(&sandbox, &["till"]);
@@ -96,7 +96,7 @@ fn keys_are_listed_for_people_and_for_programs() {
 /// however it was sent.
 #[test]
 fn no_key_stands_in_the_data_or_in_the_log() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve_with(&["--log", "trace"]);
     let key = create(&sandbox, &["till", "--may", "orders"]);
     let url = format!("https://{}{ORDERS}", served.operator());

@@ -2,12 +2,12 @@
 //! operator's listener.
 
 use crate::KIOSQUE;
-use crate::fleet::{FLEET, order};
+use crate::fleet::{fleet, order};
 
 /// LIM-13: one signal stops both, once the requests under way have been answered.
 #[test]
 fn both_listeners_stop_on_one_signal() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
     let mut served = sandbox.serve();
     let (address, operator) = (served.address(), served.operator());
@@ -26,7 +26,7 @@ fn both_listeners_stop_on_one_signal() {
 /// Unknown keys of orders are ignored, with one warning each however often they occur.
 #[test]
 fn a_key_that_means_nothing_is_warned_of_once() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
     let served = sandbox.serve();
     let mut caller = served.connect_operator();

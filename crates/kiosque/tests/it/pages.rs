@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH};
+use serde_json::{Value, json};
 
 /// Returns every record of a paged call, and checks that the pages agree with their totals.
 pub(crate) fn pages(

@@ -3,7 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, Ran, Served, TOKEN_PATH};
 
 use crate::KIOSQUE;
-use crate::fleet::FLEET;
+use crate::fleet::fleet;
 
 /// Returns the largest page size of a server, from its refusal (PAGE-4).
 fn largest_page(served: &Served) -> String {
@@ -18,7 +18,7 @@ fn largest_page(served: &Served) -> String {
 
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
     let file = sandbox.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
     let cert = sandbox.data().join("tls/cert.pem");
@@ -37,7 +37,7 @@ fn a_flag_goes_before_a_variable_and_that_before_the_file() {
 
 #[test]
 fn a_file_and_the_environment_can_say_where_the_data_is() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let data = sandbox.data().to_str().unwrap().to_owned();
     let file =
         sandbox.file("kiosque.toml", format!("data = {data:?}\ntimezone = \"Europe/Paris\"\n"));
@@ -51,7 +51,7 @@ fn a_file_and_the_environment_can_say_where_the_data_is() {
 
 #[test]
 fn common_flags_may_stand_before_or_after_the_arguments() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let data = sandbox.data().to_str().unwrap().to_owned();
     let orders = sandbox.file("orders.ndjson", "");
     let config = sandbox.file("kiosque.toml", "");
@@ -74,7 +74,7 @@ fn common_flags_may_stand_before_or_after_the_arguments() {
 
 #[test]
 fn a_wrong_configuration_file_is_named_with_its_key() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     for (content, wanted) in [
         ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
         ("listen = \"8443\"\n", "listen: invalid socket address syntax\n"),
@@ -94,7 +94,7 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
 
 #[test]
 fn an_unknown_variable_is_a_warning_and_no_more() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut command = sandbox.command(&["verify"]);
     let ran =
         Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).success();
@@ -104,7 +104,7 @@ fn an_unknown_variable_is_a_warning_and_no_more() {
 
 #[test]
 fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "Europe/Paris");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     sandbox.run(&["verify"]).success();
     sandbox.run(&["verify", "--timezone", "Europe/Paris"]).success();
     let said = "the time zone of this data is Europe/Paris, not Asia/Tokyo";
@@ -124,7 +124,7 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
     }
     // Without a zone it is UTC, and that is recorded, too (FMT-2).
     let plain = KIOSQUE.sandbox();
-    let fleet = plain.file("fleet.toml", FLEET);
+    let fleet = plain.file("fleet.toml", fleet());
     plain.run(&["apply", &fleet]).success();
     plain.run(&["verify", "--timezone", "UTC"]).success();
     let ran = plain.run(&["verify", "--timezone", "Europe/Paris"]).failure();
@@ -133,7 +133,7 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
 
 #[test]
 fn a_server_speaks_its_default_locale() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve_with(&["--default-locale", "zh-CN"]);
     let body = r#"{"username":"walker","password":"wrong"}"#;
     let reply = served.connect().call(TOKEN_PATH, None, body);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use kiosque_testkit::{Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::FLEET;
+use crate::fleet::fleet;
 
 #[test]
 fn a_certificate_is_made_once_and_curl_takes_it() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let cert = sandbox.data().join("tls/cert.pem");
     let key = sandbox.data().join("tls/key.pem");
@@ -40,11 +40,11 @@ fn a_certificate_is_made_once_and_curl_takes_it() {
 
 #[test]
 fn a_certificate_that_is_given_is_the_one_shown() {
-    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
     let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
     let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     args.extend(["--tls-cert", &cert, "--tls-key", &key]);
     let served = Served::start(&mut sandbox.command(&args), cert.as_ref());
@@ -54,9 +54,9 @@ fn a_certificate_that_is_given_is_the_one_shown() {
 
 #[test]
 fn a_certificate_that_cannot_be_used_is_named() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(sandbox.serve());
-    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
     let path =
         |sandbox: &Sandbox, name: &str| sandbox.data().join(name).to_str().unwrap().to_owned();
@@ -83,7 +83,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
 
 #[test]
 fn plain_http_is_not_answered() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let mut stream = TcpStream::connect(served.address()).unwrap();
     stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
@@ -101,8 +101,8 @@ fn plain_http_is_not_answered() {
 /// leaves the old one in place with one log line, and is read again when it changes.
 #[test]
 fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
-    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
     let served = sandbox.serve();
     let mut open = served.connect();

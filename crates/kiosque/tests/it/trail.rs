@@ -8,7 +8,7 @@ use kiosque_testkit::{
 };
 
 use crate::KIOSQUE;
-use crate::fleet::FLEET;
+use crate::fleet::fleet;
 
 /// Returns the trail, the oldest entry first.
 fn trail(sandbox: &Sandbox) -> Vec<Happened> {
@@ -45,7 +45,7 @@ fn guess(served: &Served, name: &str, password: &str) -> i64 {
 /// Commands record their changes in the trail, also when there were none.
 #[test]
 fn commands_tell_what_they_did() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
     let orders = sandbox.file("orders.ndjson", format!("{order}\nnonsense\n"));
@@ -82,7 +82,7 @@ fn commands_tell_what_they_did() {
 /// Refused logins are written together, about once a second and at shutdown.
 #[test]
 fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut served = sandbox.serve();
     assert_eq!(guess(&served, "walker", "wrong"), -2);
     trail_until(&sandbox, |trail| trail.len() == 2);
@@ -102,7 +102,7 @@ fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
 /// source of a login).
 #[test]
 fn trusted_proxies_can_be_named_everywhere() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let cert = sandbox.data().join("tls/cert.pem");
     let text = sandbox.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
     let list = sandbox.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
@@ -139,7 +139,7 @@ fn trusted_proxies_can_be_named_everywhere() {
 /// The setting `audit_retention`: a server deletes older entries as soon as it starts.
 #[test]
 fn what_is_older_than_its_retention_is_purged() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let _kept = sandbox.serve();
     assert_eq!(trail(&sandbox).len(), 1);
     let _served = sandbox.serve_with(&["--audit-retention", "1ms"]);
@@ -155,7 +155,8 @@ const NAME: &str = "canary-typed-as-a-name";
 #[test]
 fn no_secret_stands_anywhere() {
     let sandbox = KIOSQUE.sandbox();
-    let fleet = sandbox.file("fleet.toml", FLEET.replace("\"secret\"", &format!("{RIGHT:?}")));
+    let fleet = sandbox
+        .file("fleet.toml", fleet().to_string().replace("\"secret\"", &format!("{RIGHT:?}")));
     let applied = sandbox.run(&["apply", &fleet, "--log", "debug"]).success();
     let mut served = sandbox.serve_with(&["--log", "debug"]);
     let secrets = tell_secrets(&served);

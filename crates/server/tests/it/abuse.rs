@@ -12,22 +12,12 @@ mod stalled_clients;
 mod tls;
 pub(crate) mod wire;
 
-use kiosque_testkit::{DEVICES_PATH, Reply, TestServer};
+use kiosque_testkit::{DEVICES_PATH, FleetToml, Reply, TestServer};
 
-pub(crate) const FLEET: &str = r#"
-    [[group]]
-    id = "g1"
-    name = "One"
-    [[account]]
-    login_name = "ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["g1"]
-    [[device]]
-    code = "D1"
-    name = "Lobby"
-    group = "g1"
-"#;
+/// A group, its account and its device.
+pub(crate) fn fleet() -> FleetToml {
+    FleetToml::new().group("g1", "One").account("ops", &["g1"]).device("D1", "Lobby", "g1")
+}
 
 /// Checks an answer for the promises of every answer. ENV-1: the envelope. ENV-2: the HTTP status
 /// follows from `code`. ENV-8, ENV-9, ENV-10: its headers.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_testkit::{LoggedIn, TOKEN_PATH, TestServer, size};
 
-use crate::abuse::FLEET;
+use crate::abuse::fleet;
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
@@ -31,7 +31,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
     rlimit::increase_nofile_limit(8_000).unwrap();
     // Few enough for a short run to use them up.
     let free = size(20, 100);
-    let settled = TestServer::start_with(FLEET, |settings| {
+    let settled = TestServer::start_with(fleet(), |settings| {
         settings.limits.login_failures_unknown_free = u32::try_from(free).unwrap();
     });
     let server = Arc::new(settled.await);
@@ -117,7 +117,7 @@ async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guess
 /// are not known to the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     server.log_in("ops").await;
     let stranger = Ipv4Addr::new(127, 9, 9, 9);
     let mut guesser = server.connect_from(stranger).await.unwrap();

@@ -1,73 +1,34 @@
 //! A small server with data of every kind, whose answers are snapshots.
 
-use kiosque_testkit::{Reply, TestRequest, TestServer};
+use kiosque_testkit::{FleetToml, Reply, TestRequest, TestServer};
 
-pub(crate) const FLEET: &str = r#"
-    [[group]]
-    id = "harbour"
-    name = "Harbour"
-    [[group]]
-    id = "station"
-    name = "Station"
-    [[group]]
-    id = "old"
-    name = "Old town"
-    active = false
-    [[group]]
-    id = "bare"
-    name = "Nothing yet"
+const AISLES: &str = r#"aisle = [
+    { code = "A1", product = "P-1", price = 250, stock = 7, capacity = 10 },
+    { code = "A2", product = "P-2", price = 120, stock = 3, capacity = 10, layer = 2 },
+]"#;
 
-    [[account]]
-    login_name = "ops"
-    display_name = "Operations"
-    password = "secret"
-    third_party_api = true
-    groups = ["old", "harbour", "station"]
-    [[account]]
-    login_name = "new"
-    password = "secret"
-    third_party_api = true
-    groups = ["bare"]
-
-    [[product]]
-    id = "P-1"
-    name = "Cola \"0.5\""
-    category = "drinks"
-    currency = "EUR"
-    default_price = 250
-    [[product]]
-    id = "P-2"
-    name = "Eau 水"
-    currency = "EUR"
-
-    [[device]]
-    code = "H-1"
-    name = "Pier 1"
-    group = "harbour"
-    model = "M200"
-    address = "1 Quay Street"
-    aisle = [
-        { code = "A1", product = "P-1", price = 250, stock = 7, capacity = 10 },
-        { code = "A2", product = "P-2", price = 120, stock = 3, capacity = 10, layer = 2 },
-    ]
-    [[device]]
-    code = "H-2"
-    name = "Pier 2"
-    group = "harbour"
-    [[device]]
-    code = "H-3"
-    name = "Fish_market 100%"
-    group = "harbour"
-    [[device]]
-    code = "H-4"
-    name = "Pier 4, in repair"
-    group = "harbour"
-    enabled = false
-    [[device]]
-    code = "S-1"
-    name = "Platform 1"
-    group = "station"
-"#;
+pub(crate) fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("harbour", "Harbour")
+        .group("station", "Station")
+        .group("old", "Old town")
+        .with("active = false")
+        .group("bare", "Nothing yet")
+        .account("ops", &["old", "harbour", "station"])
+        .with("display_name = \"Operations\"")
+        .account("new", &["bare"])
+        .product("P-1", "Cola \"0.5\"", "EUR")
+        .with("category = \"drinks\"\ndefault_price = 250")
+        .product("P-2", "Eau 水", "EUR")
+        .device("H-1", "Pier 1", "harbour")
+        .with("model = \"M200\"\naddress = \"1 Quay Street\"")
+        .with(AISLES)
+        .device("H-2", "Pier 2", "harbour")
+        .device("H-3", "Fish_market 100%", "harbour")
+        .device("H-4", "Pier 4, in repair", "harbour")
+        .with("enabled = false")
+        .device("S-1", "Platform 1", "station")
+}
 
 /// Imported in this order, and numbered by the start of the trades (ORD-3).
 const ORDERS: &[&str] = &[
@@ -99,7 +60,7 @@ const ORDERS: &[&str] = &[
 
 /// Starts the server, with its orders.
 pub(crate) async fn open() -> TestServer {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let lines: Vec<String> = ORDERS.iter().map(|order| order.replace('\n', "")).collect();
     server.import_valid(lines.join("\n")).await;
     server

@@ -96,7 +96,8 @@ async fn accounts_do_not_share_sessions() {
 async fn a_session_lasts_until_the_millisecond_that_it_names() {
     let validity = Duration::from_millis(90_001);
     let server =
-        TestServer::start_with(catalog::FLEET, |settings| settings.token_validity = validity).await;
+        TestServer::start_with(catalog::fleet(), |settings| settings.token_validity = validity)
+            .await;
     let session = server.log_in("ops").await;
     assert_eq!(session.expires_in, server.now().0 + 90_001);
     server.advance(Duration::from_millis(90_000));
@@ -137,7 +138,7 @@ async fn a_login_follows_the_fleet() {
 async fn the_same_password_again_ends_no_session() {
     let server = catalog::open().await;
     let session = server.log_in("ops").await;
-    let applied = server.apply(catalog::FLEET).await.unwrap();
+    let applied = server.apply(catalog::fleet()).await.unwrap();
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
     let hash = server.store.credentials(&name).await.unwrap().unwrap().password_hash;

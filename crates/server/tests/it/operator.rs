@@ -11,7 +11,7 @@ pub(crate) mod streams;
 mod texts;
 mod watch;
 
-use kiosque_testkit::{ORDERS_PATH, Reply, TestServer};
+use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, Reply, TestServer};
 use serde_json::Value;
 
 use crate::abuse::wire::{Target, Wire};
@@ -19,38 +19,22 @@ use crate::abuse::wire::{Target, Wire};
 pub(crate) const ORDERS: &str = "/operator/v1/orders";
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
 
-pub(crate) const FLEET: &str = r#"
-    [[group]]
-    id = "g1"
-    name = "One"
-    [[group]]
-    id = "g2"
-    name = "Two"
-    [[account]]
-    login_name = "ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["g1", "g2"]
-    [[product]]
-    id = "cola"
-    name = "Cola"
-    currency = "EUR"
-    [[device]]
-    code = "D1"
-    name = "Lobby"
-    group = "g1"
-    [[device]]
-    code = "D2"
-    name = "Gate"
-    group = "g2"
-"#;
+pub(crate) fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("g1", "One")
+        .group("g2", "Two")
+        .account("ops", &["g1", "g2"])
+        .product("cola", "Cola", "EUR")
+        .device("D1", "Lobby", "g1")
+        .device("D2", "Gate", "g2")
+}
 
 /// Returns a valid order of device `D1` as a line.
 pub(crate) fn line(id: &str, total: i64) -> String {
-    format!(
-        r#"{{"orderId":"{id}","deviceCode":"D1","currency":"EUR","totalAmount":{total},{}}}"#,
-        r#""tradeStartTime":"2026-03-01 09:00:00","payEndTime":"2026-03-01 09:00:20""#
-    ) + "\n"
+    OrderLine::new(id, "D1", "2026-03-01 09:00:00")
+        .amount("EUR", total)
+        .paid("2026-03-01 09:00:20")
+        .to_string()
 }
 
 /// Returns lines of orders that are all new.

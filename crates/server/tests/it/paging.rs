@@ -4,7 +4,7 @@
 mod devices;
 mod orders;
 
-use kiosque_testkit::{Client, LoggedIn, TOKEN_PATH, TestServer, cheap_hash};
+use kiosque_testkit::{Client, FleetToml, LoggedIn, TOKEN_PATH, TestServer};
 use serde_json::{Value, json};
 
 /// A page of an answer, each record represented by one field.
@@ -91,11 +91,6 @@ fn number(text: &str) -> Value {
 
 /// A server with a group and an account; tests add devices as they need them.
 async fn server() -> TestServer {
-    let hash = cheap_hash("secret");
-    TestServer::start(&format!(
-        "[[group]]\nid = \"g\"\nname = \"G\"\n[[group]]\nid = \"other\"\nname = \"Other\"\n\
-         [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g\"]\n"
-    ))
-    .await
+    let fleet = FleetToml::new().group("g", "G").group("other", "Other");
+    TestServer::start(fleet.cheap_account("ops", &["g"])).await
 }

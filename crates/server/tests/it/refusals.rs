@@ -8,13 +8,12 @@ mod scope;
 mod tokens;
 mod world;
 
-use serde_json::{Value, json};
-
 use kiosque_testkit::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, Connection, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
     ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH, TestRequest,
     TestServer,
 };
+use serde_json::{Value, json};
 use world::{Token, World};
 
 /// One refusal.

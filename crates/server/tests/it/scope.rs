@@ -6,13 +6,12 @@ mod wandering;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use kiosque_testkit::{
-    BEST_PATH, Client, DETAIL_PATH, DEVICES_PATH, LoggedIn, ORDERS_PATH, Reply, Rng, SUMMARY_PATH,
-    TOKEN_PATH, TREND_PATH, TestServer, cheap_hash, seed, size,
+    BEST_PATH, Client, DETAIL_PATH, DEVICES_PATH, FleetToml, LoggedIn, ORDERS_PATH, Reply, Rng,
+    SUMMARY_PATH, TOKEN_PATH, TREND_PATH, TestServer, seed, size,
 };
 use requests::Request;
+use serde_json::{Value, json};
 
 /// Part of every value that may be unique to one group.
 const NORTH: &str = "NORTH7";
@@ -26,20 +25,16 @@ fn device(mark: &str, number: usize) -> String {
 }
 
 /// A group, an account of its own, and devices with the same names as those of any other group.
-fn fleet_of(mark: &str) -> String {
-    let hash = cheap_hash("secret");
-    let mut fleet = format!(
-        "[[group]]\nid = \"g-{mark}\"\nname = \"Group {mark}\"\n\
-         [[account]]\nlogin_name = \"{mark}\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g-{mark}\"]\n"
-    );
+fn fleet_of(mark: &str) -> FleetToml {
+    let group = format!("g-{mark}");
+    let fleet = FleetToml::new().group(&group, &format!("Group {mark}"));
+    let mut fleet = fleet.cheap_account(mark, &[&group]);
     for number in 0..KIOSKS {
-        let code = device(mark, number);
         let enabled = number > 0;
-        fleet += &format!(
-            "[[device]]\ncode = \"{code}\"\nname = \"Kiosk {number}\"\ngroup = \"g-{mark}\"\n\
-             model = \"M {mark}\"\naddress = \"{mark} street\"\nenabled = {enabled}\n"
-        );
+        fleet = fleet
+            .device(&device(mark, number), &format!("Kiosk {number}"), &group)
+            .with(&format!("model = \"M {mark}\"\naddress = \"{mark} street\""))
+            .with(&format!("enabled = {enabled}"));
     }
     fleet
 }
@@ -142,12 +137,8 @@ async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     let (seed, requests) = (seed(), size(400, 10_000));
     println!("{requests} requests from seed {seed}");
     let server = house_of(&[NORTH, SOUTH]).await;
-    let hash = cheap_hash("secret");
-    let account = format!(
-        "[[account]]\nlogin_name = \"both\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g-{NORTH}\", \"g-{SOUTH}\"]\n"
-    );
-    server.apply(&account).await.unwrap();
+    let groups = [NORTH, SOUTH].map(|mark| format!("g-{mark}"));
+    server.apply(FleetToml::new().cheap_account("both", &groups)).await.unwrap();
     let mut rng = Rng::seeded(seed);
     let mut worker = Worker::of(&server, "both").await;
     let (mut selected, mut other) = (NORTH, SOUTH);

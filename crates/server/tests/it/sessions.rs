@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kiosque_testkit::{
-    Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer,
-    cheap_hash, size,
+    Client, DEVICES_PATH, FleetToml, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH,
+    TestServer, size,
 };
 use tokio::sync::{Barrier, RwLock};
 use tokio::task::JoinSet;
@@ -19,20 +19,16 @@ const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
 /// A server with eight groups of one device each, all of them assigned to one account.
 async fn server() -> TestServer {
-    let hash = cheap_hash("secret");
-    let mut fleet = String::new();
-    for group in 0..AT_ONCE {
-        fleet += &format!(
-            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
-             [[device]]\ncode = \"d{group}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n"
+    let groups: Vec<_> = (0..AT_ONCE).map(|group| format!("g{group}")).collect();
+    let mut fleet = FleetToml::new().cheap_account("ops", &groups);
+    for (number, group) in groups.iter().enumerate() {
+        fleet = fleet.group(group, &format!("Group {number}")).device(
+            &format!("d{number}"),
+            "Kiosk",
+            group,
         );
     }
-    let groups: Vec<_> = (0..AT_ONCE).map(|group| format!("g{group}")).collect();
-    fleet += &format!(
-        "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = {groups:?}\n"
-    );
-    TestServer::start(&fleet).await
+    TestServer::start(fleet).await
 }
 
 async fn callers(server: &TestServer, count: usize) -> Vec<Client> {

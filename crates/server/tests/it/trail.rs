@@ -8,27 +8,17 @@ use std::time::Duration;
 use http_body_util::Full;
 use kiosque_model::TrustedProxies;
 use kiosque_testkit::{
-    LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer,
+    FleetToml, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer,
 };
 use serde_json::Value;
 
-const FLEET: &str = r#"
-    [[group]]
-    id = "harbour"
-    name = "Harbour"
-    [[group]]
-    id = "station"
-    name = "Station"
-    [[account]]
-    login_name = "ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["harbour", "station"]
-    [[account]]
-    login_name = "no-api"
-    password = "secret"
-    groups = ["harbour"]
-"#;
+fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("harbour", "Harbour")
+        .group("station", "Station")
+        .account("ops", &["harbour", "station"])
+        .no_api_account("no-api", &["harbour"])
+}
 
 const NEAR: &str = "198.51.100.1";
 const FAR: &str = "2001:db8::7";
@@ -43,7 +33,7 @@ struct Watched {
 
 impl Watched {
     async fn open() -> Watched {
-        let server = TestServer::start_with(FLEET, |settings| {
+        let server = TestServer::start_with(fleet(), |settings| {
             settings.trusted_proxies = TrustedProxies::parse(["127.0.0.0/8"]).unwrap();
         })
         .await;
@@ -215,7 +205,7 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
 /// is the source.
 #[tokio::test]
 async fn nobody_is_trusted_unless_the_operator_says_so() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let body = r#"{"username":"ops","password":"secret"}"#;
     TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
     let ask = kiosque_store::AuditQuery { account: None, since: None, limit: 1, before: None };

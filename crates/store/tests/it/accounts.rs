@@ -4,7 +4,6 @@
 use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
 use kiosque_store::{ApplyError, NewHashes, Refused};
-
 use kiosque_testkit::entries::{account, bare_account, group, group_id};
 use kiosque_testkit::{NOW, TestStore, origin};
 

@@ -8,7 +8,6 @@ use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{
     Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
-
 use kiosque_testkit::entries::{bare_device, device, group_id, order};
 use kiosque_testkit::{TestStore, open, open_options};
 

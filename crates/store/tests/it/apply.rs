@@ -5,7 +5,6 @@
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{Currency, Minor};
 use kiosque_store::{Applied, ChangeCounts};
-
 use kiosque_testkit::TestStore;
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, product,

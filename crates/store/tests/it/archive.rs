@@ -3,7 +3,6 @@
 
 use kiosque_model::UnixMs;
 use kiosque_store::{Archived, History};
-
 use kiosque_testkit::entries::order;
 use kiosque_testkit::{NOW, TestStore};
 

@@ -5,7 +5,6 @@ use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{AuditQuery, NewHashes};
-
 use kiosque_testkit::entries::bare_account;
 use kiosque_testkit::{NOW, TestStore, origin};
 

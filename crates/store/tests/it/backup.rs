@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use kiosque_store::{BackedUp, BackupError, Copied, Error};
-use rusqlite::Connection;
-
 use kiosque_testkit::entries::{order, record};
 use kiosque_testkit::{TestData, TestStore};
+use rusqlite::Connection;
 
 /// A store with data for several steps of a copy.
 async fn laden() -> TestStore {

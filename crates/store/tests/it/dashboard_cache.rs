@@ -9,7 +9,6 @@ use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, Uni
 use kiosque_store::{
     DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
 };
-
 use kiosque_testkit::entries::{bare_device, device, group_id, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
 

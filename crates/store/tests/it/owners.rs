@@ -4,7 +4,6 @@
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::History;
-
 use kiosque_testkit::entries::{bare_device, device, group_id, order};
 use kiosque_testkit::{NOW, TestStore};
 

@@ -7,7 +7,6 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::Order;
 use kiosque_model::{Minor, UnixMs};
 use kiosque_store::{History, Incoming, Outcome};
-
 use kiosque_testkit::entries::{
     bare_device, bare_order, group_id, line, order, record, rendered, title, trade_no,
 };

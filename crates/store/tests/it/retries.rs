@@ -2,7 +2,6 @@
 //! failed for a cause of its own is not.
 
 use kiosque_store::{Error, Refused};
-
 use kiosque_testkit::entries::order;
 use kiosque_testkit::{TestData, TestStore, sql};
 

@@ -17,7 +17,6 @@ use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
     OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
-
 use kiosque_testkit::entries::{order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 

@@ -4,7 +4,6 @@ mod sums;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-
 use kiosque_testkit::TestStore;
 use kiosque_testkit::entries::{aisle, bare_device, order};
 

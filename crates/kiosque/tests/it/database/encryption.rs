@@ -3,25 +3,25 @@
 
 use kiosque_testdb::Server;
 
-use super::{FLEET, Node};
+use super::{Node, fleet};
 use crate::KIOSQUE;
 
 #[test]
 fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(sandbox.serve());
     let [cert, key] = ["cert.pem", "key.pem"].map(|name| sandbox.data().join("tls").join(name));
     let text = |path| std::fs::read_to_string(path).unwrap();
     let server = Server::start_with_tls(&text(&cert), &text(&key)).unwrap();
-    let fleet = sandbox.file("fleet.toml", FLEET);
+    let file = sandbox.file("fleet.toml", fleet());
     let with = |options: &str| {
         let mut node = Node::on(&[&server]);
         node.store.push_str(options);
-        node.run(&["apply", &fleet])
+        node.run(&["apply", &file])
     };
     with(&format!("?sslmode=require&sslrootcert={}", cert.display())).success();
     // The certificate of another server is not this server's.
-    let other = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
     let stranger = other.data().join("tls/cert.pem");
     let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).failure();

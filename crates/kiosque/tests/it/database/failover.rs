@@ -5,10 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
-
-use super::{Node, is_soak, log_in, order, until_good, use_of};
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{Served, wait_until};
+
+use super::{Node, is_soak, log_in, order, until_good, use_of};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 /// The answers to a client that posts orders.

@@ -1,15 +1,14 @@
 //! `kiosque move`: the data of a folder is taken over, also after a move that was killed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
 use kiosque_testdb::{Durability, Server};
-use std::collections::BTreeMap;
-
 use kiosque_testkit::{BY_DEVICE_PATH, SUMMARY_PATH, Served, sql, wait_until};
 use serde_json::Value;
 
-use super::{FLEET, Node, is_soak, log_in, order, order_id};
+use super::{Node, fleet, is_soak, log_in, order, order_id};
 use crate::KIOSQUE;
 use crate::pages;
 
@@ -41,7 +40,7 @@ fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
 #[test]
 fn a_move_that_is_killed_goes_on_where_it_was() {
     let orders = if is_soak() { 1_000_000 } else { 20_000 };
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut file = String::new();
     for at in 0..orders {
         write!(file, "{}", order("m", at)).unwrap();
@@ -85,7 +84,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
 /// neither, and repeating it opens the database.
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file: String = (0..40).map(|at| order("m", at)).collect();
     let file = sandbox.file("orders.ndjson", file);
     sandbox.run(&["import", "orders", &file]).success();
@@ -119,7 +118,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 /// A database that contains other data is left alone.
 #[test]
 fn a_move_goes_into_an_empty_database_only() {
-    let sandbox = KIOSQUE.sandbox_with(FLEET, "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     node.furnish();

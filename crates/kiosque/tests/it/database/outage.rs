@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
-
-use super::{Node, is_soak, log_in, order, until_good, use_of};
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{Reply, Served, TOKEN_PATH, wait_until};
+
+use super::{Node, is_soak, log_in, order, until_good, use_of};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 

@@ -5,16 +5,16 @@ use std::thread;
 
 use jiff::civil;
 use kiosque_testdb::{Durability, Server};
-use serde_json::{Value, json};
-
-use super::Node;
-use crate::KIOSQUE;
-use crate::pages;
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
     BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Ran, SUMMARY_PATH, Sandbox,
     Served, TREND_PATH,
 };
+use serde_json::{Value, json};
+
+use super::Node;
+use crate::KIOSQUE;
+use crate::pages;
 
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";

@@ -4,7 +4,7 @@ use http_body_util::Full;
 use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 
 use super::wire::{Wire, post};
-use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
+use super::{assert_envelope, assert_serves, assert_unreadable, fleet};
 
 /// The expected answer to a body.
 enum Want {
@@ -50,7 +50,7 @@ async fn ask(server: &TestServer, token: &str, body: Vec<u8>) -> Reply {
 /// and does no harm. REQ-11: integers have no fraction, no exponent and 64 bits.
 #[tokio::test]
 async fn hostile_json_gets_an_envelope() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let too_deep = "nested deeper than 32 levels";
     let nested = |open: &str, inner: &str, close: &str, levels: usize| {
@@ -109,7 +109,7 @@ async fn hostile_json_gets_an_envelope() {
 /// REQ-4: bytes that are not UTF-8 are reported with their position; other encodings are not JSON.
 #[tokio::test]
 async fn other_encodings_are_told() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let text = r#"{"deviceCode":"D1"}"#;
     let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -131,7 +131,7 @@ async fn other_encodings_are_told() {
 /// REQ-1: without a live session the answer reveals nothing about the body.
 #[tokio::test]
 async fn a_hostile_body_without_a_session_is_a_refused_token() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     for body in ["[".repeat(100_000), String::new(), "x".repeat(2 << 20)] {
         for path in [DEVICES_PATH, ORDERS_PATH] {
             assert_eq!(server.call(path, None, &body).await.code(), -4);
@@ -144,7 +144,7 @@ async fn a_hostile_body_without_a_session_is_a_refused_token() {
 /// REQ-6: a body where none is expected is ignored, and the connection continues after it.
 #[tokio::test]
 async fn a_body_that_nobody_asked_for_is_ignored() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     for body in ["[[[".to_owned(), "x".repeat(2 << 20), "{\"a\":1,\"a\":2}".to_owned()] {
         let token = server.log_in("ops").await.token;
         let mut caller = server.connect().await;
@@ -157,7 +157,7 @@ async fn a_body_that_nobody_asked_for_is_ignored() {
 /// REQ-12, AUTH-7: hostile names and passwords are wrong names and passwords.
 #[tokio::test]
 async fn hostile_credentials_are_wrong_ones() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let long = "x".repeat(900_000);
     for name in ["ops' or '1'='1", "ops\\u0000", "OPS", " ops", "o\\u006fps", "%6fps", &long] {
         let body = format!(r#"{{"username":"{name}","password":"secret"}}"#);
@@ -176,7 +176,7 @@ async fn hostile_credentials_are_wrong_ones() {
 /// REQ-5: the content type makes no difference.
 #[tokio::test]
 async fn the_content_type_decides_nothing() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let kinds: [&[&str]; 7] = [

@@ -8,12 +8,12 @@ use kiosque_testkit::{
 use serde_json::json;
 
 use super::wire::{Wire, post};
-use super::{FLEET, assert_envelope, assert_serves, assert_unreadable};
+use super::{assert_envelope, assert_serves, assert_unreadable, fleet};
 
 /// ADDR-7: requests that are sent before the answers to earlier ones are answered in their order.
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let mut all = Vec::new();
@@ -35,7 +35,7 @@ async fn pipelined_requests_are_answered_in_order() {
 /// ADDR-7: a body may be chunked, in any sizes, with extensions and trailers.
 #[tokio::test]
 async fn chunked_bodies_are_bodies() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let head = format!(
@@ -66,7 +66,7 @@ async fn chunked_bodies_are_bodies() {
 /// ADDR-7: `Expect: 100-continue` is answered before the body is sent.
 #[tokio::test]
 async fn expect_100_continue_is_answered() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     for (path, token, code) in
@@ -86,7 +86,7 @@ async fn expect_100_continue_is_answered() {
 /// before would lose the answer, and the next request would need another handshake.
 #[tokio::test]
 async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(300_000));
@@ -120,7 +120,7 @@ async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
 /// executed.
 #[tokio::test]
 async fn a_caller_that_hangs_up_in_the_middle_harms_nobody() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let request = post(TOKEN_PATH, &[], r#"{"username":"ops","password":"secret"}"#);
     for length in (0..request.len()).step_by(7) {

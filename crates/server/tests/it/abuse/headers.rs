@@ -3,12 +3,12 @@
 use kiosque_testkit::{DEVICES_PATH, SWITCH_PATH, TestServer};
 
 use super::wire::{Wire, post};
-use super::{FLEET, assert_envelope, assert_serves};
+use super::{assert_envelope, assert_serves, fleet};
 
 /// AUTH-14, AUTH-15, AUTH-16: the token is sent exactly once and unchanged.
 #[tokio::test]
 async fn a_token_is_sent_once_and_exactly() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let bearer = format!("Bearer {token}");
     let list = format!("{token},{token}");
@@ -50,7 +50,7 @@ async fn a_token_is_sent_once_and_exactly() {
 /// headers the first counts.
 #[tokio::test]
 async fn languages_that_make_no_sense_are_the_default() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let (en, zh) = ("Token is incorrect or invalid,please login again", "token 错误或已失效");
     let many = "fr,".repeat(5_000);
@@ -79,7 +79,7 @@ async fn languages_that_make_no_sense_are_the_default() {
 /// closes.
 #[tokio::test]
 async fn what_is_no_http_is_refused_by_http() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let start = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");
     for headers in [

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 
 use super::wire::{Target, Wire};
-use super::{FLEET, assert_envelope, assert_serves};
+use super::{assert_envelope, assert_serves, fleet};
 
 /// Returns the start of a connection: the preface and the settings.
 pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
@@ -118,7 +118,7 @@ async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: 
 /// ADDR-6: every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let deep = "[".repeat(100_000);
     let cases: &[(&str, Option<&str>, &str)] = &[
@@ -148,7 +148,7 @@ async fn http2_gives_the_same_answers() {
 /// ADDR-8: frames that no library would send end their connection, or are ignored.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let nonsense: [(&str, Vec<u8>); 9] = [
@@ -180,7 +180,7 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
 async fn a_slow_body_of_http2_ends_its_own_stream() {
     let deadline = Duration::from_millis(500);
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.body_deadline = deadline).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.body_deadline = deadline).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     let path = format!("/v8/{DEVICES_PATH}");
@@ -208,7 +208,7 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
 /// Requests that are cancelled as soon as they are made end their connection.
 #[tokio::test]
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(preface(&[])).await;

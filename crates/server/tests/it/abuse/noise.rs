@@ -11,7 +11,7 @@ use kiosque_testkit::{
 use tokio::io::AsyncWriteExt;
 
 use super::wire::{Target, post};
-use super::{FLEET, assert_envelope, assert_serves, http2};
+use super::{assert_envelope, assert_serves, fleet, http2};
 
 fn byte(rng: &mut Rng) -> u8 {
     // Half of the bytes have a meaning in HTTP or JSON.
@@ -93,7 +93,7 @@ async fn outcome(door: &Target, bytes: &[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     let panics = count_panics();
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let door = Target::of(&server);
     let token = server.log_in("ops").await.token;
     let with = [("third-api-token", token.as_str()), ("X-Locale", "zh-CN"), ("Expect", "x")];
@@ -122,7 +122,7 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let path = format!("/v8/{DEVICES_PATH}");
@@ -145,7 +145,7 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_handshakes_end_their_connection() {
     let panics = count_panics();
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let door = Target::of(&server);
     let first = 0x0074_6c73;

@@ -3,7 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer};
 
 use super::wire::{Wire, post};
-use super::{FLEET, assert_envelope, assert_serves};
+use super::{assert_envelope, assert_serves, fleet};
 
 #[track_caller]
 fn assert_not_found(reply: &Reply, what: &str) {
@@ -21,7 +21,7 @@ fn request(line: &str, token: &str) -> String {
 
 #[tokio::test]
 async fn other_methods_are_not_found() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "post", "PROPFIND", "M!"];
@@ -47,7 +47,7 @@ async fn other_methods_are_not_found() {
 /// ADDR-3: paths are compared byte by byte, with the prefix exactly once and no trailing slash.
 #[tokio::test]
 async fn paths_are_taken_as_they_are_written() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let long = "x".repeat(10_000);
@@ -83,7 +83,7 @@ async fn paths_are_taken_as_they_are_written() {
 /// ADDR-6: HTTP/1.0, the absolute form and an empty query string make no difference.
 #[tokio::test]
 async fn other_forms_of_the_same_request_are_answered_alike() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     let plain = wire.ask(request(&format!("POST /v8/{DEVICES_PATH} HTTP/1.1"), &token)).await;
@@ -112,7 +112,7 @@ async fn other_forms_of_the_same_request_are_answered_alike() {
 /// ADDR-7: `Connection: close` closes after the answer.
 #[tokio::test]
 async fn a_caller_may_ask_for_the_end() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let reply = wire.ask(post(TOKEN_PATH, &[("Connection", "close")], "{}")).await;
     assert_eq!(reply.code(), -1);

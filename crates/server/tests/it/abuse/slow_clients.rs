@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::wire::{Target, Wire, post};
-use super::{FLEET, assert_unreadable, http2};
+use super::{assert_unreadable, fleet, http2};
 
 /// The deadline under test.
 const DEADLINE: Duration = Duration::from_millis(1_000);
@@ -26,7 +26,7 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     let wanted = 8_000;
     let files = rlimit::increase_nofile_limit(wanted).unwrap();
     assert!(files >= wanted, "these tests need {wanted} open files and may have {files}");
-    TestServer::start_with(FLEET, |settings| {
+    TestServer::start_with(fleet(), |settings| {
         let limits = &mut settings.limits;
         limits.tls_handshake_deadline = FAR;
         limits.first_byte_deadline = FAR;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, TestServer};
 
 use super::wire::{Target, Wire, post};
-use super::{FLEET, assert_serves, http2};
+use super::{assert_serves, fleet, http2};
 
 const DEADLINE: Duration = Duration::from_millis(1_000);
 const LATE: Duration = Duration::from_secs(5);
@@ -14,7 +14,7 @@ const LATE: Duration = Duration::from_secs(5);
 /// A server with a device that has three hundred large orders.
 async fn server() -> TestServer {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.idle_deadline = DEADLINE).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.idle_deadline = DEADLINE).await;
     let name = "x".repeat(2_000);
     let orders: String = (0..300)
         .map(|number| {

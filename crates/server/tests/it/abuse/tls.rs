@@ -8,7 +8,7 @@ use rustls::{ClientConnection, ProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::wire::{Target, post};
-use super::{FLEET, assert_envelope, assert_serves};
+use super::{assert_envelope, assert_serves, fleet};
 
 /// Returns the first bytes of a TLS handshake.
 pub(crate) fn client_hello(door: &Target) -> Vec<u8> {
@@ -21,7 +21,7 @@ pub(crate) fn client_hello(door: &Target) -> Vec<u8> {
 
 #[tokio::test]
 async fn both_versions_of_tls_carry_the_same_answers() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut answers = Vec::new();
     for (version, number) in [
@@ -40,7 +40,7 @@ async fn both_versions_of_tls_carry_the_same_answers() {
 /// ADDR-6: a caller without ALPN gets HTTP/1.1; one with unsupported names gets no connection.
 #[tokio::test]
 async fn a_caller_without_alpn_speaks_http_1() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut door = Target::of(&server);
     Arc::make_mut(&mut door.config).alpn_protocols.clear();
@@ -55,7 +55,7 @@ async fn a_caller_without_alpn_speaks_http_1() {
 /// ADDR-5: plain HTTP gets no HTTP answer.
 #[tokio::test]
 async fn plain_http_is_not_answered() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let plain: [&[u8]; 4] = [
         b"POST /v8/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",

@@ -1,8 +1,6 @@
 //! DASH-8: days and months of time zones, around clock changes and the ends of months and years.
 
-use kiosque_testkit::{
-    BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
-};
+use kiosque_testkit::{BEST_PATH, BY_DEVICE_PATH, FleetToml, SUMMARY_PATH, TREND_PATH, TestServer};
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
@@ -10,14 +8,8 @@ use super::{ask, kpi};
 const HOUR_MS: i64 = 3_600_000;
 
 /// A device, and an account that sees it.
-fn fleet() -> String {
-    let hash = cheap_hash("secret");
-    format!(
-        "[[group]]\nid = \"g\"\nname = \"Group\"\n\
-         [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g\"]\n\
-         [[device]]\ncode = \"K\"\nname = \"Kiosk\"\ngroup = \"g\"\n"
-    )
+fn fleet() -> FleetToml {
+    FleetToml::new().group("g", "Group").cheap_account("ops", &["g"]).device("K", "Kiosk", "g")
 }
 
 fn ms(time: &str) -> i64 {

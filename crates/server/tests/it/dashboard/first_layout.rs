@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use kiosque_testkit::{
-    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, SUMMARY_PATH, ServerOptions, TREND_PATH, TestData,
-    TestServer, sql,
+    BEST_PATH, BY_DEVICE_PATH, FleetToml, ORDERS_PATH, SUMMARY_PATH, ServerOptions, TREND_PATH,
+    TestData, TestServer, sql,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -14,32 +14,16 @@ use super::ask;
 
 const FIRST: &str = include_str!("../../../../store/migrations/0001_first.sql");
 
-const FLEET: &str = r#"
-    [[group]]
-    id = "g"
-    name = "Group"
-    [[group]]
-    id = "h"
-    name = "Other"
-    [[account]]
-    login_name = "ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["g", "h"]
-    [[product]]
-    id = "p"
-    name = "Known"
-    currency = "EUR"
-    default_price = 200
-    [[device]]
-    code = "K"
-    name = "Kiosk"
-    group = "g"
-    [[device]]
-    code = "L"
-    name = "Lift"
-    group = "h"
-"#;
+fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("g", "Group")
+        .group("h", "Other")
+        .account("ops", &["g", "h"])
+        .product("p", "Known", "EUR")
+        .with("default_price = 200")
+        .device("K", "Kiosk", "g")
+        .device("L", "Lift", "h")
+}
 
 /// Paid, unpaid, cancelled, refunding and refunded orders; one in each of the two hours that a
 /// clock showed alike; goods with a name of their own, with several, and with none.
@@ -106,7 +90,7 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
         let (data, zone) = (TestData::in_folder(folder), zone.clone());
         ServerOptions { data, zone, ..ServerOptions::default() }
     };
-    let server = TestServer::start_on(FLEET, options(TempDir::new().unwrap())).await;
+    let server = TestServer::start_on(fleet(), options(TempDir::new().unwrap())).await;
     server.import_valid(orders()).await;
     server.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
     // Of two instants that a clock showed alike, only the text was stored: the first counts.

@@ -2,28 +2,22 @@
 //! (DASH-13).
 
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, FleetToml, SUMMARY_PATH, TREND_PATH, TestServer,
 };
 use serde_json::{Value, json};
 
 use super::{ask, kpi};
 
-fn fleet() -> String {
-    let hash = cheap_hash("secret");
-    let mut fleet = format!(
-        "[[group]]\nid = \"g\"\nname = \"Group\"\n\
-         [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g\"]\n"
-    );
+fn fleet() -> FleetToml {
+    let mut fleet = FleetToml::new().group("g", "Group").cheap_account("ops", &["g"]);
     for (currency, price) in [("JPY", 155), ("EUR", 250), ("KWD", 1_250), ("USD", 199)] {
-        fleet += &format!(
-            "[[product]]\nid = \"p-{currency}\"\nname = \"In {currency}\"\n\
-             currency = \"{currency}\"\ndefault_price = {price}\n\
-             [[device]]\ncode = \"{currency}\"\nname = \"In {currency}\"\ngroup = \"g\"\n\
-             aisle = [{{code = \"1\", product = \"p-{currency}\", price = {price}, \
-             show_price = {}}}]\n",
-            price + 1
-        );
+        let (product, name) = (format!("p-{currency}"), format!("In {currency}"));
+        let aisle = format!("product = {product:?}, price = {price}, show_price = {}", price + 1);
+        fleet = fleet
+            .product(&product, &name, currency)
+            .with(&format!("default_price = {price}"))
+            .device(currency, &name, "g")
+            .with(&format!("aisle = [{{code = \"1\", {aisle}}}]"));
     }
     fleet
 }

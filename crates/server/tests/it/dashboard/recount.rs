@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
-    BEST_PATH, BY_DEVICE_PATH, ORDERS_PATH, Rng, SUMMARY_PATH, TREND_PATH, TestServer, cheap_hash,
+    BEST_PATH, BY_DEVICE_PATH, FleetToml, ORDERS_PATH, Rng, SUMMARY_PATH, TREND_PATH, TestServer,
     seed, size, sql,
 };
 use serde_json::{Value, json};
@@ -33,20 +33,14 @@ const ZONES: [(&str, &str); 6] = [
     ("UTC", "2024-02-27"),
 ];
 
-fn fleet() -> String {
-    let hash = cheap_hash("secret");
-    let mut fleet = format!(
-        "[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\n\
-         third_party_api = true\ngroups = [\"g0\", \"g1\"]\n\
-         [[product]]\nid = \"p0\"\nname = \"Known\"\ncurrency = \"EUR\"\n"
-    );
+fn fleet() -> FleetToml {
+    let fleet = FleetToml::new().cheap_account("ops", &["g0", "g1"]);
+    let mut fleet = fleet.product("p0", "Known", "EUR");
     for group in 0..GROUPS {
-        fleet += &format!("[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n");
+        fleet = fleet.group(&format!("g{group}"), &format!("Group {group}"));
     }
     for device in 0..DEVICES {
-        let (code, group) = (device_code(device), device % GROUPS);
-        fleet +=
-            &format!("[[device]]\ncode = \"{code}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n");
+        fleet = fleet.device(&device_code(device), "Kiosk", &format!("g{}", device % GROUPS));
     }
     fleet
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kiosque_testkit::{DEVICES_PATH, TestServer};
 use tokio::time::timeout;
 
-use crate::abuse::FLEET;
+use crate::abuse::fleet;
 use crate::abuse::http2::{self, DATA, RST_STREAM, SETTINGS, await_frame};
 use crate::abuse::wire::{Target, post};
 
@@ -13,7 +13,7 @@ use crate::abuse::wire::{Target, post};
 #[tokio::test]
 pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.connections_max = 3).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.connections_max = 3).await;
     let token = server.log_in("ops").await.token;
     let door = Target::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
@@ -45,7 +45,7 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
 #[tokio::test]
 pub(super) async fn one_stream_too_many_is_refused() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.http2_streams_max = 2).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.http2_streams_max = 2).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     wire.say(http2::preface(&[])).await;

@@ -11,7 +11,7 @@ const DAY_MS: i64 = 86_400_000;
 #[tokio::test]
 pub(super) async fn a_range_is_as_long_as_its_limit() {
     let server =
-        TestServer::start_with(catalog::FLEET, |settings| settings.limits.dashboard_days_max = 3)
+        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_days_max = 3)
             .await;
     let token = server.log_in("ops").await.token;
     let ask = async |days_ms: i64| {
@@ -30,7 +30,7 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
     let server =
-        TestServer::start_with(catalog::FLEET, |settings| settings.limits.device_codes_max = 2)
+        TestServer::start_with(catalog::fleet(), |settings| settings.limits.device_codes_max = 2)
             .await;
     let token = server.log_in("ops").await.token;
     let ask = async |codes: &[&str]| {

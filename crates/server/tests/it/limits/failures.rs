@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use kiosque_model::{Limits, TrustedProxies};
-use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, cheap_hash};
+use kiosque_testkit::{FleetToml, Reply, TOKEN_PATH, TestRequest, TestServer};
 
 pub(crate) const LIMITED_EN: &str = "Too many failed logins. Please try again later.";
 const LIMITED_ZH: &str = "登录失败次数过多，请稍后再试。";
@@ -12,13 +12,8 @@ const LIMITED_ZH: &str = "登录失败次数过多，请稍后再试。";
 /// A server behind a proxy that it trusts for the source of a request; its password hashes are
 /// cheap.
 pub(crate) async fn server(change: impl FnOnce(&mut Limits)) -> TestServer {
-    let hash = cheap_hash("secret");
-    let fleet = format!(
-        "[[group]]\nid = \"g1\"\nname = \"G\"\n\
-         [[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"\nthird_party_api = true\n\
-         groups = [\"g1\"]\n"
-    );
-    TestServer::start_with(&fleet, |settings| {
+    let fleet = FleetToml::new().group("g1", "G").cheap_account("ops", &["g1"]);
+    TestServer::start_with(fleet, |settings| {
         settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
         change(&mut settings.limits);
     })

@@ -3,33 +3,23 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
+use kiosque_testkit::{FleetToml, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash};
 
-use crate::abuse::{FLEET, assert_envelope, assert_serves};
+use crate::abuse::{assert_envelope, assert_serves, fleet};
 
-/// An account whose hash is so costly that a login occupies its slot for the rest of a test's
-/// steps, and one that never logged in from anywhere.
-const COSTLY: &str = "
-    [[account]]
-    login_name = 'fresh'
-    password = 'secret'
-    third_party_api = true
-    groups = ['g1']
-    [[account]]
-    login_name = 'costly'
-    password_hash = '$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
-                     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-    third_party_api = true
-    groups = ['g1']
-";
-/// Its hash.
+/// A hash so costly that a login occupies its slot for the rest of a test's steps.
 const HASH: &str = "$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
                     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
 
+/// An account that never logged in from anywhere, and one with a hash of the test's choice.
+fn accounts(hash: &str) -> FleetToml {
+    FleetToml::new().account("fresh", &["g1"]).account_with_hash("costly", hash, &["g1"])
+}
+
 async fn server(slots: usize, queue: usize, wait: Duration) -> TestServer {
-    TestServer::start_with(&format!("{FLEET}{COSTLY}"), |settings| {
+    TestServer::start_with(format!("{}{}", fleet(), accounts(HASH)), |settings| {
         settings.limits.hash_slots = slots;
         settings.limits.hash_queue = queue;
         settings.limits.hash_wait = wait;
@@ -94,9 +84,9 @@ async fn strangers_take_no_slot_of_those_who_logged_in_before() {
     assert!(!guess.is_finished(), "the costly hash is too cheap");
     assert_eq!(guess.await.unwrap().code(), -2);
     // Nor the other way round: logins of known sources do not keep others from their first login.
-    server.apply(&COSTLY.replace(HASH, &cheap_hash("secret"))).await.unwrap();
+    server.apply(accounts(&cheap_hash("secret"))).await.unwrap();
     server.log_in("costly").await;
-    server.apply(COSTLY).await.unwrap();
+    server.apply(accounts(HASH)).await.unwrap();
     let guess = begin(&server, "costly").await;
     assert_busy(&begin(&server, "ops").await.await.unwrap(), TOO_MANY);
     server.log_in("fresh").await;
@@ -142,7 +132,8 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
-    let server = TestServer::start_with(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;
     let token = server.log_in("ops").await.token;
     let held = server.block_writes().await;
 

@@ -6,7 +6,7 @@ use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
 use serde_json::json;
 
 use crate::abuse::wire::{Target, Wire, post};
-use crate::abuse::{FLEET, assert_envelope, assert_serves, assert_unreadable, http2};
+use crate::abuse::{assert_envelope, assert_serves, assert_unreadable, fleet, http2};
 
 /// Returns a JSON object of exactly so many bytes.
 fn body_of(length: usize) -> String {
@@ -28,7 +28,7 @@ async fn over_http2(server: &TestServer, token: &str, body: String) -> Reply {
 #[tokio::test]
 pub(super) async fn a_body_is_taken_up_to_its_limit() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.body_max_bytes = 1_000).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.body_max_bytes = 1_000).await;
     let token = server.log_in("ops").await.token;
     let headers = [("third-api-token", token.as_str())];
     let too_large = "the body is larger than 1000 bytes";
@@ -74,7 +74,8 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
 /// LIM-2: JSON nests up to the limit; empty objects and arrays are levels, too.
 #[tokio::test]
 pub(super) async fn json_nests_up_to_its_limit() {
-    let server = TestServer::start_with(FLEET, |settings| settings.limits.json_max_depth = 3).await;
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.json_max_depth = 3).await;
     let token = server.log_in("ops").await.token;
     let ask = async |body| server.call(DEVICES_PATH, Some(&token), body).await;
     for body in ["{}", r#"{"x":[[1]]}"#, r#"{"x":{"y":{}}}"#, r#"{"x":[{}],"y":{"z":[]}}"#] {
@@ -88,7 +89,8 @@ pub(super) async fn json_nests_up_to_its_limit() {
 /// PAGE-4: `size` over its limit is a violation that names the limit.
 #[tokio::test]
 pub(super) async fn a_page_is_as_large_as_its_limit() {
-    let server = TestServer::start_with(FLEET, |settings| settings.limits.page_size_max = 7).await;
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.page_size_max = 7).await;
     let token = server.log_in("ops").await.token;
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"D1"}"#)] {
         let ask =
@@ -114,7 +116,7 @@ fn headers_of(length: usize, token: &str) -> Vec<u8> {
 #[tokio::test]
 pub(super) async fn headers_are_taken_up_to_their_limit() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.header_max_bytes = 2_000).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
     assert_eq!(wire.ask(headers_of(2_000, &token)).await.code(), 200);
@@ -137,7 +139,7 @@ pub(super) async fn headers_are_taken_up_to_their_limit() {
 /// LIM-3: a request has at most 100 headers.
 #[tokio::test]
 async fn headers_are_a_hundred_at_most() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     for (count, status) in [(100, 200), (101, 431), (5_000, 431)] {
         // `Host`, the token and the length are three of them.
@@ -153,7 +155,7 @@ async fn headers_are_a_hundred_at_most() {
 #[tokio::test]
 async fn headers_of_http2_are_taken_up_to_their_limit() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.header_max_bytes = 2_000).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.header_max_bytes = 2_000).await;
     let token = server.log_in("ops").await.token;
     let path = format!("https://localhost/v8/{DEVICES_PATH}");
     let ask = async |padding: usize| {
@@ -182,7 +184,7 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
 /// A valid request with large values is within every limit.
 #[tokio::test]
 async fn a_long_login_is_within_every_limit() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let body = format!(r#"{{"username":"ops","password":"{}"}}"#, "x".repeat(1_000_000));
     let reply = server.call(TOKEN_PATH, None, &body).await;
     assert_envelope(&reply);

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::abuse::wire::{Target, Wire, post};
-use crate::abuse::{FLEET, assert_envelope, http2};
+use crate::abuse::{assert_envelope, fleet, http2};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
@@ -16,7 +16,7 @@ const FAR: Duration = Duration::from_secs(300);
 const SOON: Duration = Duration::from_secs(5);
 
 async fn server(shutdown_deadline: Duration) -> TestServer {
-    TestServer::start_with(FLEET, |settings| {
+    TestServer::start_with(fleet(), |settings| {
         settings.limits.shutdown_deadline = shutdown_deadline;
         settings.limits.tls_handshake_deadline = FAR;
         settings.limits.first_byte_deadline = FAR;

@@ -3,7 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer};
 use serde_json::json;
 
-use super::{FLEET, whole};
+use super::{fleet, whole};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 
@@ -24,7 +24,7 @@ async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
 /// by name, and the others are stored.
 #[tokio::test]
 async fn heartbeats_are_seen_by_the_next_request() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("activity").await;
     let token = server.log_in("ops").await.token;
     assert_eq!(online(&server, &token).await, (0, Vec::new()));
@@ -53,7 +53,7 @@ async fn heartbeats_are_seen_by_the_next_request() {
 /// At most 1,000 rejected lines are listed, however long the stream is; all are counted.
 #[tokio::test]
 async fn a_long_stream_is_counted_whole() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("activity").await;
     let mut body = String::new();
     for at in 0..2_500 {
@@ -72,7 +72,7 @@ async fn a_long_stream_is_counted_whole() {
 
 #[tokio::test]
 async fn heartbeats_need_a_key_that_may() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let other = server.create_key("orders,fleet").await;
     for (key, status) in [(None, 401), (Some(token.as_str()), 401), (Some(other.as_str()), 403)] {

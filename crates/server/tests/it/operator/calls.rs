@@ -2,9 +2,8 @@
 
 use kiosque_testkit::{Reply, TestServer};
 
+use super::{FLEET_CALL, ORDERS, fleet, whole};
 use crate::abuse::wire::Target;
-
-use super::{FLEET, FLEET_CALL, ORDERS, whole};
 
 async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
     let mut request = http::Request::builder().method(method).uri(path).header("host", "localhost");
@@ -17,7 +16,7 @@ async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &s
 
 #[tokio::test]
 async fn what_is_not_done_is_told_as_a_problem() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let bearer = format!("Bearer {key}");
     let told =
@@ -37,7 +36,7 @@ async fn what_is_not_done_is_told_as_a_problem() {
 /// `GET /livez` needs no key. ADDR-4: neither listener has the paths of the other.
 #[tokio::test]
 async fn each_listener_has_its_own_calls() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     insta::assert_snapshot!("livez", whole(&ask(&server, "GET", "/livez", &[]).await));
     assert_eq!(ask(&server, "HEAD", "/livez", &[]).await.status, 200);
     let login = "/v8/platform-auth/auth/third-api/token";
@@ -50,7 +49,7 @@ async fn each_listener_has_its_own_calls() {
 /// A refused caller that is still sending receives its answer, unless it sends without end.
 #[tokio::test]
 async fn a_refused_caller_is_heard_out() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     for size in [1 << 10, 4 << 20] {
         let reply = server.call_operator(ORDERS, None, vec![b'x'; size]).await;
         assert_eq!(reply.status, 401);
@@ -61,7 +60,7 @@ async fn a_refused_caller_is_heard_out() {
 /// A caller with `Expect: 100-continue` is asked for its body only if its key is valid.
 #[tokio::test]
 async fn a_caller_that_asks_first_need_not_send_in_vain() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let body = super::lines("o", 3);
     for (key, answers) in [("kqo_none", &[401][..]), (key.as_str(), &[100, 200])] {

@@ -4,11 +4,11 @@
 use kiosque_testkit::TestServer;
 use serde_json::json;
 
-use super::{FLEET, FLEET_CALL, whole};
+use super::{FLEET_CALL, fleet, whole};
 
 #[tokio::test]
 async fn a_fleet_is_applied_and_what_it_did_is_told() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     server.log_in("ops").await;
     let fleet = json!({
@@ -31,7 +31,7 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
 
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_applied() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let before = server.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.
@@ -60,7 +60,7 @@ async fn every_fault_is_told_and_nothing_is_applied() {
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.
 #[tokio::test]
 async fn a_fleet_of_many_passwords_keeps_nobody_waiting() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let token = server.log_in("ops").await.token;
     let accounts: Vec<_> = (0..12)

@@ -5,14 +5,14 @@ use kiosque_model::{KeyName, OperatorKey};
 use kiosque_store::RevokedKey;
 use kiosque_testkit::TestServer;
 
-use super::{FLEET, FLEET_CALL, ORDERS};
+use super::{FLEET_CALL, ORDERS, fleet};
 
 /// Every call that takes a key, with the right it needs and its answer to an empty body.
 const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fleet", 422)];
 
 #[tokio::test]
 async fn each_right_opens_its_call_and_no_other() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     for may in ["orders", "activity", "fleet", "audit", "orders,activity,fleet,audit"] {
         let key = server.create_key(may).await;
         for (path, right, done) in CALLS {
@@ -26,7 +26,7 @@ async fn each_right_opens_its_call_and_no_other() {
 /// From the next request on, also on the same connection; other keys are not affected.
 #[tokio::test]
 async fn a_revoked_key_is_refused_from_the_next_request() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let (key, other) =
         (server.create_key("orders").await, server.create_key_named("other", "orders").await);
     let mut caller = server.connect_operator().await;
@@ -49,7 +49,7 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
 
 #[tokio::test]
 async fn a_key_is_presented_in_one_way() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let mut caller = server.connect_operator().await;
     let mut ask = async |values: &[String]| {

@@ -5,7 +5,7 @@
 use kiosque_testkit::{ORDERS_PATH, TestServer};
 use serde_json::json;
 
-use super::{FLEET, ORDERS, counts, kept, line, lines, shown, whole};
+use super::{ORDERS, counts, fleet, kept, line, lines, shown, whole};
 
 /// Every kind of outcome and of line: the file that `import orders` takes, and the answer to it.
 fn mixed() -> Vec<u8> {
@@ -32,7 +32,7 @@ fn mixed() -> Vec<u8> {
 
 #[tokio::test]
 async fn an_answer_says_what_became_of_each_line() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let before = [line("old", 100), line("changed", 100)].concat();
     assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
@@ -42,7 +42,7 @@ async fn an_answer_says_what_became_of_each_line() {
     assert_eq!(kept(&server, &token).await, ["changed", "colour", "last", "new", "old"]);
 
     // The same file imported by the command stores the same orders.
-    let other = TestServer::start(FLEET).await;
+    let other = TestServer::start(fleet()).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
     let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
@@ -63,7 +63,7 @@ async fn an_answer_says_what_became_of_each_line() {
 /// Integrators see the orders with their next request.
 #[tokio::test]
 async fn what_is_answered_is_shown() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let token = server.log_in("ops").await.token;
     for posted in 1..=3 {
@@ -79,7 +79,7 @@ async fn what_is_answered_is_shown() {
 /// to a limit.
 #[tokio::test]
 async fn at_most_a_thousand_rejected_lines_are_listed() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let bad = format!("{{\"orderId\":\"{}\"}}\n", "x".repeat(3_000));
     let body = [bad.repeat(1_200), line("good", 1)].concat();
@@ -99,7 +99,7 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
 /// too.
 #[tokio::test]
 async fn an_order_knows_the_products_of_this_moment() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let token = server.log_in("ops").await.token;
     let sold = |id: &str| {
@@ -123,7 +123,7 @@ async fn an_order_knows_the_products_of_this_moment() {
 /// Any content type is accepted, and HTTP/2 as well.
 #[tokio::test]
 async fn orders_come_over_http2_and_as_whatever_they_are_called() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let mut sender = server.connect_operator_http2().await;
     let request = http::Request::post(format!("https://localhost{ORDERS}"));

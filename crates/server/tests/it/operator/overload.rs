@@ -6,7 +6,7 @@ use kiosque_testkit::{Reply, TestServer};
 use tokio::io::AsyncWriteExt;
 
 use super::streams::begin;
-use super::{FLEET, FLEET_CALL, ORDERS, Stream, counts, line, lines};
+use super::{FLEET_CALL, ORDERS, Stream, counts, fleet, line, lines};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
@@ -20,7 +20,7 @@ fn assert_refused(reply: &Reply, said: &str) {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.ingest_streams_max = 2).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.ingest_streams_max = 2).await;
     let key = server.create_key("orders").await;
     let mut first = Stream::open(&server, &key).await;
     let mut second = Stream::open(&server, &key).await;
@@ -39,7 +39,7 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
 /// under way is not read any further, and all of it is stored in the end.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn what_waits_is_bounded() {
-    let server = TestServer::start_with(FLEET, |settings| {
+    let server = TestServer::start_with(fleet(), |settings| {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_queue_max_bytes = 300 << 10;
     })
@@ -85,7 +85,7 @@ pub(crate) async fn what_waits_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
     for threads in [1, 2] {
-        let server = TestServer::start_with(FLEET, |settings| {
+        let server = TestServer::start_with(fleet(), |settings| {
             settings.limits.store_wait = FAR;
             settings.limits.ingest_threads = threads;
         })
@@ -110,7 +110,7 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
 
 #[tokio::test]
 pub(crate) async fn a_fleet_is_taken_up_to_its_limit() {
-    let server = TestServer::start_with(FLEET, |settings| {
+    let server = TestServer::start_with(fleet(), |settings| {
         settings.limits.body_max_bytes = 100;
         settings.limits.fleet_body_max_bytes = 1_000;
     })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kiosque_testkit::{Reply, TestServer, sql};
 use tokio::task::JoinHandle;
 
-use super::{FLEET, ORDERS, Stream, counts, kept, line, lines, shown};
+use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
@@ -13,7 +13,7 @@ const FAR: Duration = Duration::from_secs(300);
 const SOON: Duration = Duration::from_millis(200);
 
 async fn server() -> TestServer {
-    TestServer::start_with(FLEET, |settings| {
+    TestServer::start_with(fleet(), |settings| {
         settings.limits.store_wait = FAR;
         settings.limits.ingest_threads = 4;
     })
@@ -106,7 +106,8 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
     let wait = Duration::from_millis(600);
-    let server = TestServer::start_with(FLEET, |settings| settings.limits.store_wait = wait).await;
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let held = server.block_writes().await;
     let begun = Instant::now();
@@ -130,7 +131,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
     let deadline = Duration::from_millis(700);
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.idle_deadline = deadline).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.idle_deadline = deadline).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let mut silent = Stream::open(&server, &key).await;
     let mut slow = Stream::open(&server, &key).await;
@@ -203,7 +204,7 @@ async fn a_stream_that_pauses_is_stored_so_far() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
     let server =
-        TestServer::start_with(FLEET, |settings| settings.limits.ingest_streams_max = 1).await;
+        TestServer::start_with(fleet(), |settings| settings.limits.ingest_streams_max = 1).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     for round in 0..5 {
         let mut stream = Stream::open(&server, &key).await;

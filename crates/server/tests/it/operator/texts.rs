@@ -5,7 +5,7 @@ use http_body_util::Full;
 use kiosque_testkit::TestServer;
 use serde_json::{Value, json};
 
-use super::{FLEET, FLEET_CALL, ORDERS, counts};
+use super::{FLEET_CALL, ORDERS, counts, fleet};
 
 /// Returns every variant of `whole` with a NUL at the end of one of its texts.
 fn with_a_nul(whole: &Value) -> Vec<Value> {
@@ -39,7 +39,7 @@ fn with_a_nul(whole: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let order = json!({
         "orderId": "o", "deviceCode": "D1", "currency": "EUR", "totalAmount": 5,
@@ -61,7 +61,7 @@ async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
 
 #[tokio::test]
 async fn a_heartbeat_with_a_nul_is_set_aside() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("activity").await;
     let body = format!("{}\n{}", json!({"deviceCode": "D1\0"}), json!({"deviceCode": "\0"}));
     let reply = server.call_operator("/operator/v1/activity", Some(&key), body).await;
@@ -70,7 +70,7 @@ async fn a_heartbeat_with_a_nul_is_set_aside() {
 
 #[tokio::test]
 async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let hash = server.store.credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
     let hash = hash.unwrap().unwrap().password_hash;
@@ -103,7 +103,7 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
 /// No account has such a name, so the filter finds no entry.
 #[tokio::test]
 async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("audit").await;
     server.log_in("ops").await;
     for (account, entries) in [("ops", 1), ("%00", 0), ("ops%00", 0), ("%00ops", 0)] {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TOKEN_PATH, TestData, TestServer};
+use kiosque_testkit::{DEVICES_PATH, FleetToml, Reply, START_MS, TOKEN_PATH, TestData, TestServer};
 use tokio::net::TcpStream;
 
 use super::{ORDERS, line, whole};
@@ -10,24 +10,13 @@ use super::{ORDERS, line, whole};
 /// Part of every value that belongs to a tenant.
 const CANARY: &str = "canary7";
 
-const FLEET: &str = r#"
-    [[group]]
-    id = "canary7-group"
-    name = "canary7 Group"
-    [[account]]
-    login_name = "canary7-ops"
-    password = "secret"
-    third_party_api = true
-    groups = ["canary7-group"]
-    [[account]]
-    login_name = "canary7-guest"
-    password = "secret"
-    groups = ["canary7-group"]
-    [[device]]
-    code = "canary7-device"
-    name = "canary7 Device"
-    group = "canary7-group"
-"#;
+fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("canary7-group", "canary7 Group")
+        .account("canary7-ops", &["canary7-group"])
+        .no_api_account("canary7-guest", &["canary7-group"])
+        .device("canary7-device", "canary7 Device", "canary7-group")
+}
 
 async fn get(server: &TestServer, path: &str) -> Reply {
     let mut caller = server.connect_operator().await;
@@ -85,7 +74,7 @@ fn moved(before: &Series, after: &Series) -> Vec<String> {
 
 #[tokio::test]
 async fn every_counter_moves_with_what_it_counts() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders,activity").await;
     let before = metrics(&server).await;
     let start = f64::from(i32::try_from(START_MS / 1_000).unwrap());
@@ -150,7 +139,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
 /// The histogram of durations by path: each request is in one bucket and in the count.
 #[tokio::test]
 async fn durations_are_kept_by_path() {
-    let server = TestServer::start(FLEET).await;
+    let server = TestServer::start(fleet()).await;
     for _ in 0..3 {
         server.call("nowhere", None, "{}").await;
     }

@@ -1,6 +1,6 @@
 //! Pages of devices: the order by code point, with every filter.
 
-use kiosque_testkit::{DEVICES_PATH, Rng, START_MS, TestServer, seed, size};
+use kiosque_testkit::{DEVICES_PATH, OrderLine, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
 use super::{Walker, server};
@@ -65,12 +65,7 @@ async fn make(server: &TestServer, rng: &mut Rng, count: usize) -> Vec<Kiosk> {
         let ago = rng.one_in(2).then(|| rng.range(0..1_200) * 1_000);
         if let Some(ago) = ago {
             let start = kiosque_model::Zone::utc().text(kiosque_model::UnixMs(START_MS - ago));
-            orders += &json!({
-                "orderId": code, "deviceCode": code, "currency": "EUR", "totalAmount": 1,
-                "tradeStartTime": start,
-            })
-            .to_string();
-            orders.push('\n');
+            orders += &OrderLine::new(&code, &code, start).to_string();
         }
         let last_active = ago.map(|ago| START_MS - ago);
         kiosks.push(Kiosk { code, name, own, listed: own && enabled, last_active });

@@ -2,107 +2,42 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{Connection, DEVICES_PATH, LOGOUT_PATH, TOKEN_PATH, TestRequest, TestServer};
+use kiosque_testkit::{
+    Connection, DEVICES_PATH, FleetToml, LOGOUT_PATH, OrderLine, TOKEN_PATH, TestRequest,
+    TestServer,
+};
 
-pub(super) const FLEET: &str = r#"
-    [[group]]
-    id = "north"
-    name = "North"
-    [[group]]
-    id = "south"
-    name = "South"
-    [[group]]
-    id = "shut"
-    name = "Shut"
-    active = false
-    [[group]]
-    id = "closing"
-    name = "Closing"
-    [[group]]
-    id = "foreign"
-    name = "Foreign"
+const NO_GROUPS: &[&str] = &[];
 
-    [[account]]
-    login_name = "ops"
-    display_name = "Operations"
-    password = "secret"
-    third_party_api = true
-    groups = ["north", "south", "shut"]
-    [[account]]
-    login_name = "disabled"
-    password = "secret"
-    third_party_api = true
-    enabled = false
-    groups = ["north"]
-    [[account]]
-    login_name = "no-api"
-    password = "secret"
-    groups = ["north"]
-    [[account]]
-    login_name = "no-api-no-group"
-    password = "secret"
-    [[account]]
-    login_name = "no-api-disabled"
-    password = "secret"
-    enabled = false
-    groups = ["north"]
-    [[account]]
-    login_name = "no-group"
-    password = "secret"
-    third_party_api = true
-    [[account]]
-    login_name = "only-shut"
-    password = "secret"
-    third_party_api = true
-    groups = ["shut"]
-    [[account]]
-    login_name = "stale"
-    password = "secret"
-    third_party_api = true
-    groups = ["north", "south"]
-    [[account]]
-    login_name = "expired"
-    password = "secret"
-    third_party_api = true
-    groups = ["north"]
-    [[account]]
-    login_name = "out"
-    password = "secret"
-    third_party_api = true
-    groups = ["north"]
-    [[account]]
-    login_name = "guessed"
-    password = "secret"
-    third_party_api = true
-    groups = ["north"]
-    [[account]]
-    login_name = "closed"
-    password = "secret"
-    third_party_api = true
-    groups = ["closing", "north"]
-    [[account]]
-    login_name = "revoked"
-    password = "secret"
-    third_party_api = true
-    groups = ["south", "north"]
-
-    [[device]]
-    code = "N-1"
-    name = "North one"
-    group = "north"
-    [[device]]
-    code = "N-2"
-    name = "North two"
-    group = "north"
-    [[device]]
-    code = "S-1"
-    name = "South one"
-    group = "south"
-    [[device]]
-    code = "F-1"
-    name = "Foreign one"
-    group = "foreign"
-"#;
+pub(super) fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("north", "North")
+        .group("south", "South")
+        .group("shut", "Shut")
+        .with("active = false")
+        .group("closing", "Closing")
+        .group("foreign", "Foreign")
+        .account("ops", &["north", "south", "shut"])
+        .with("display_name = \"Operations\"")
+        .account("disabled", &["north"])
+        .with("enabled = false")
+        .no_api_account("no-api", &["north"])
+        .no_api_account("no-api-no-group", NO_GROUPS)
+        .no_api_account("no-api-disabled", &["north"])
+        .with("enabled = false")
+        .account("no-group", NO_GROUPS)
+        .account("only-shut", &["shut"])
+        .account("stale", &["north", "south"])
+        .account("expired", &["north"])
+        .account("out", &["north"])
+        .account("guessed", &["north"])
+        .account("closed", &["closing", "north"])
+        .account("revoked", &["south", "north"])
+        .device("N-1", "North one", "north")
+        .device("N-2", "North two", "north")
+        .device("S-1", "South one", "south")
+        .device("F-1", "Foreign one", "foreign")
+}
 
 /// Rights that are withdrawn after the sessions that lose them were opened.
 const LATER: &str = r#"
@@ -159,7 +94,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new() -> World {
-        let server = TestServer::start(FLEET).await;
+        let server = TestServer::start(fleet()).await;
         server.import_valid(orders()).await;
         let mut known = vec![(Token::ExpiredNow, server.log_in("expired").await.token)];
         server.advance(Duration::from_secs(3_600));
@@ -228,14 +163,12 @@ fn altered(token: &str) -> String {
 
 /// An order of each device, and a second one of `N-1`.
 fn orders() -> String {
-    let order = |id: &str, device: &str| {
-        format!(
-            r#"{{"orderId":"O-{id}","deviceCode":"{device}","currency":"EUR","totalAmount":150,
-            "tradeStartTime":"2026-03-01 12:00:00","tradeNo":"T-{id}","tradeNoIn":"I-{id}"}}"#
-        )
-        .replace('\n', "")
+    let order = |(id, device)| {
+        OrderLine::new(format!("O-{id}"), device, "2026-03-01 12:00:00")
+            .amount("EUR", 150)
+            .with("tradeNo", format!("T-{id}"))
+            .with("tradeNoIn", format!("I-{id}"))
+            .to_string()
     };
-    [("N-1", "N-1"), ("N-1b", "N-1"), ("S-1", "S-1"), ("F-1", "F-1")]
-        .map(|(id, device)| order(id, device))
-        .join("\n")
+    [("N-1", "N-1"), ("N-1b", "N-1"), ("S-1", "S-1"), ("F-1", "F-1")].map(order).concat()
 }

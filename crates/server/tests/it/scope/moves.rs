@@ -3,24 +3,22 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Reply, TestServer, cheap_hash};
+use kiosque_testkit::{
+    DETAIL_PATH, DEVICES_PATH, FleetToml, ORDERS_PATH, OrderLine, Reply, TestServer,
+};
 use serde_json::{Value, json};
 
 use super::Worker;
 
 /// Two groups with an account each, and a device of the old one.
 async fn server() -> TestServer {
-    let hash = cheap_hash("secret");
-    let mut fleet = String::new();
-    for group in ["old", "new"] {
-        fleet += &format!(
-            "[[group]]\nid = \"{group}\"\nname = \"The {group} owner\"\n\
-             [[account]]\nlogin_name = \"{group}\"\npassword_hash = \"{hash}\"\n\
-             third_party_api = true\ngroups = [\"{group}\"]\n"
-        );
-    }
-    fleet += "[[device]]\ncode = \"K\"\nname = \"Kiosk\"\ngroup = \"old\"\n";
-    TestServer::start(&fleet).await
+    let fleet = FleetToml::new()
+        .group("old", "The old owner")
+        .group("new", "The new owner")
+        .cheap_account("old", &["old"])
+        .cheap_account("new", &["new"])
+        .device("K", "Kiosk", "old");
+    TestServer::start(fleet).await
 }
 
 fn give_to_new(more: &str) -> String {
@@ -28,11 +26,7 @@ fn give_to_new(more: &str) -> String {
 }
 
 fn order(id: &str, start: &str) -> String {
-    let order = json!({
-        "orderId": id, "deviceCode": "K", "currency": "EUR", "totalAmount": 100,
-        "tradeStartTime": start, "tradeNo": format!("T-{id}"),
-    });
-    format!("{order}\n")
+    OrderLine::new(id, "K", start).with("tradeNo", format!("T-{id}")).to_string()
 }
 
 async fn listed(worker: &mut Worker) -> Result<Vec<String>, i64> {

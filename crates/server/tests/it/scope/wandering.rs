@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiosque_model::{UnixMs, Zone};
 use kiosque_server::Settings;
 use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, Rng, START_MS, TestServer, cheap_hash, seed, size,
+    BY_DEVICE_PATH, DEVICES_PATH, FleetToml, ORDERS_PATH, Rng, START_MS, TestServer, seed, size,
 };
 use serde_json::json;
 
@@ -157,25 +157,22 @@ impl Walk {
 async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
     let (seed, kiosks) = (seed(), size(30, 600));
     println!("{kiosks} kiosks wander from seed {seed}");
-    let hash = cheap_hash("secret");
-    let mut fleet = String::new();
-    for group in 0..GROUPS {
-        fleet += &format!(
-            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
-             [[account]]\nlogin_name = \"a{group}\"\npassword_hash = \"{hash}\"\n\
-             third_party_api = true\ngroups = [\"g{group}\"]\n"
-        );
+    let mut fleet = FleetToml::new();
+    for number in 0..GROUPS {
+        let group = format!("g{number}");
+        fleet = fleet
+            .group(&group, &format!("Group {number}"))
+            .cheap_account(&format!("a{number}"), &[&group]);
     }
     let mut rng = Rng::seeded(seed);
     for kiosk in 0..kiosks {
         let code = format!("K{kiosk}");
-        let fleet =
-            fleet.clone() + &format!("[[device]]\ncode = \"{code}\"\nname = \"K\"\ngroup = \"g0\"");
+        let fleet = fleet.clone().device(&code, "K", "g0");
         // Sessions must outlast the run.
         let a_day = |settings: &mut Settings| {
             settings.token_validity = Duration::from_secs(86_400);
         };
-        let server = TestServer::start_with(&fleet, a_day).await;
+        let server = TestServer::start_with(fleet, a_day).await;
         let mut workers = Vec::new();
         for group in 0..GROUPS {
             workers.push(Worker::of(&server, &format!("a{group}")).await);

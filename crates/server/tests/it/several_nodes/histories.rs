@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use client::{Client, Heard};
 use copy::Copy;
 use kiosque_testkit::{
-    Client as HttpClient, Rng, ServerOptions, TestData, TestServer, cheap_hash, seed, size,
+    Client as HttpClient, FleetToml, OrderLine, Rng, ServerOptions, TestData, TestServer, seed,
+    size,
 };
 use tokio::task::JoinSet;
 
@@ -26,22 +27,20 @@ const CALLS: usize = 5;
 const WANDERER: &str = "W";
 
 /// The accounts have the same groups; each has another default.
-fn fleet() -> String {
-    let hash = cheap_hash("secret");
-    let mut fleet = String::new();
-    for group in 0..GROUPS {
-        fleet += &format!(
-            "[[group]]\nid = \"g{group}\"\nname = \"Group {group}\"\n\
-             [[device]]\ncode = \"D{group}\"\nname = \"Kiosk\"\ngroup = \"g{group}\"\n"
+fn fleet() -> FleetToml {
+    let mut fleet = FleetToml::new();
+    for number in 0..GROUPS {
+        let group = format!("g{number}");
+        fleet = fleet.group(&group, &format!("Group {number}")).device(
+            &format!("D{number}"),
+            "Kiosk",
+            &group,
         );
     }
     for account in 0..ACCOUNTS {
         let groups: Vec<_> =
             (0..GROUPS).map(|at| format!("g{}", (account + at) % GROUPS)).collect();
-        fleet += &format!(
-            "[[account]]\nlogin_name = \"ops{account}\"\npassword_hash = \"{hash}\"\n\
-             third_party_api = true\ngroups = {groups:?}\n"
-        );
+        fleet = fleet.cheap_account(&format!("ops{account}"), &groups);
     }
     fleet
 }
@@ -58,7 +57,7 @@ pub(super) struct Nodes {
 impl Nodes {
     async fn start(copy: Option<Copy>) -> Nodes {
         let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
-        let first = TestServer::start_on(&fleet(), options).await;
+        let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
         let mut houses = vec![first];
         while houses.len() < NODES {
@@ -83,10 +82,8 @@ async fn wander(server: &TestServer) {
         let name = format!("name = \"Wanderer\"\ngroup = \"g{group}\"");
         server.apply(&format!("[[device]]\ncode = \"{WANDERER}\"\n{name}\n")).await.unwrap();
         server.advance(minute);
-        let order = serde_json::json!({
-            "orderId": format!("o{group}"), "deviceCode": WANDERER, "currency": "EUR",
-            "totalAmount": 100, "tradeStartTime": format!("2026-03-02 10:0{group}:30"),
-        });
+        let start = format!("2026-03-02 10:0{group}:30");
+        let order = OrderLine::new(format!("o{group}"), WANDERER, start);
         server.import_valid(order.to_string()).await;
     }
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use kiosque_testkit::{
-    Client, DEVICES_PATH, LOGOUT_PATH, Reply, Rng, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash,
+    Client, DEVICES_PATH, FleetToml, LOGOUT_PATH, Reply, Rng, SWITCH_PATH, TOKEN_PATH, TestServer,
+    cheap_hash,
 };
 
 use super::meddler::Meddler;
@@ -114,23 +115,15 @@ impl Lane {
         Ok(())
     }
 
-    fn fleet(&self, model: &Model) -> String {
-        let mut fleet = String::new();
+    fn fleet(&self, model: &Model) -> FleetToml {
+        let mut fleet = FleetToml::new();
         for group in 0..GROUPS {
             let (id, device) = (self.group(group), format!("device-{group}-{}", self.played));
-            fleet += &format!(
-                "[[group]]\nid = \"{id}\"\nname = \"Group {group}\"\n\
-                 [[device]]\ncode = \"{device}\"\nname = \"Kiosk\"\ngroup = \"{id}\"\n"
-            );
+            fleet = fleet.group(&id, &format!("Group {group}")).device(&device, "Kiosk", &id);
         }
         for (account, start) in model.accounts.iter().enumerate() {
-            fleet += &format!(
-                "[[account]]\nlogin_name = \"{}\"\npassword_hash = \"{}\"\n\
-                 third_party_api = true\ngroups = {:?}\n",
-                self.account(account),
-                self.hashes[start.password],
-                self.group_ids(&start.groups),
-            );
+            let (name, hash) = (self.account(account), &self.hashes[start.password]);
+            fleet = fleet.account_with_hash(&name, hash, &self.group_ids(&start.groups));
         }
         fleet
     }

@@ -6,7 +6,6 @@ use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold};
 use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
 use kiosque_store::{DatedRate, Heartbeat, Incoming};
-
 use kiosque_testkit::Rng;
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, group, group_id, order, product, record, sold,

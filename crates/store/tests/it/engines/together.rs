@@ -6,11 +6,11 @@ use std::time::Instant;
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, LoginName, UnixMs};
 use kiosque_store::{ApplyError, NewHashes, Outcome, Refused, Store};
+use kiosque_testkit::entries::{bare_account, bare_device, group_id};
+use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
 
 use super::player::Player;
 use super::steps::{ACCOUNTS, DEVICES, GROUPS, Teller};
-use kiosque_testkit::entries::{bare_account, bare_device, group_id};
-use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
 
 const TASKS: u64 = 6;
 const BEGIN: i64 = 10_000;

@@ -4,7 +4,6 @@ use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::Incoming;
-
 use kiosque_testkit::TestStore;
 use kiosque_testkit::entries::{cancelled, order, sold};
 
