@@ -1,2 +1,2 @@
--- For PostgreSQL: how many connections its nodes have to it.
+-- For PostgreSQL: the number of connections of its nodes.
 select count(*) from pg_stat_activity where application_name = 'kiosque'

@@ -1,5 +1,5 @@
--- For PostgreSQL: every row of every table of the schema with the transaction that wrote it, but for
--- what nodes tell each other of being there.
+-- For PostgreSQL: every row of every table of the schema with the transaction that wrote it, except
+-- the tables of nodes, which change with time.
 select table_name || ': ' || query_to_xml(
     format('select xmin, t.* from %I t order by ctid', table_name), true, true, '')::text
 from information_schema.tables

@@ -1,5 +1,5 @@
--- Takes data of today's layout, at NEW, into the tables of the first one: what a program of that
--- time would have left.
+-- For SQLite: copies data of today's layout, at NEW, into the tables of the first layout, as a
+-- program of that time would have written it.
 attach database 'NEW' as new;
 create table migrations (
     number bigint primary key,
@@ -24,7 +24,7 @@ insert into device_owners select group_no, device_code, since_ms, until_ms, list
 insert into ledger select group_no, device_code, device_no, since_ms, first_seq, archived_seq,
     last_seq, last_active_ms from new.ledger;
 insert into group_changes select group_no, last_change_no from new.group_changes;
--- A head was whole once: as it travels, without its closing brace.
+-- A head was stored whole in that layout: as in a response, without its closing brace.
 insert into orders select group_no, device_no, seq, trade_start_ms, change_no, order_id, trade_no,
     trade_no_in, 1,
     '{"tradeNo":"' || coalesce(trade_no, '') || '","tradeNoIn":"' ||

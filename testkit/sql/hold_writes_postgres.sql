@@ -1,5 +1,5 @@
--- For PostgreSQL: others may read and not write until this transaction ends; but for what nodes tell
--- each other of being there.
+-- For PostgreSQL: other sessions can read and not write until this transaction ends, except the
+-- tables of nodes.
 begin;
 do $$ begin
     execute (

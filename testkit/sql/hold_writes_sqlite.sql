@@ -1,2 +1,2 @@
--- For SQLite: others may read and not write until this transaction ends.
+-- For SQLite: other connections can read and not write until this transaction ends.
 begin immediate;

@@ -1,2 +1,2 @@
--- How many orders there are.
+-- The number of orders.
 select count(*) from orders

@@ -1,5 +1,5 @@
--- For PostgreSQL: whoever adds to THE_TABLE is refused as SQLSTATE, so many TIMES. The tries are
--- counted by a sequence, which no rollback takes back.
+-- For PostgreSQL: the first TIMES insertions into THE_TABLE fail with SQLSTATE. A sequence counts
+-- the tries, since no rollback undoes it.
 create sequence tries;
 create function refuse() returns trigger language plpgsql as $$ begin
     if nextval('tries') <= TIMES then

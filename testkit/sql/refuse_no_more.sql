@@ -1,3 +1,3 @@
--- For PostgreSQL: takes back what refuse_to_open.sql did.
+-- For PostgreSQL: undoes refuse_to_open.sql.
 drop event trigger guard;
 drop trigger refuse on house

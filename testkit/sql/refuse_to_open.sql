@@ -1,5 +1,5 @@
--- For PostgreSQL: as soon as the table of notes is made, whoever takes one of them away is refused:
--- a move cannot end. (The table is not there before a move begins.)
+-- For PostgreSQL: every deletion from the table of metadata fails, so that a move cannot end. The
+-- trigger is created with the table, which a move creates.
 create function refuse() returns trigger language plpgsql as $$ begin
     raise exception 'refused for a test';
 end $$;

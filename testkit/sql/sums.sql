@@ -1,4 +1,4 @@
--- The sums that say something, a line each; days as dates.
+-- The totals that are not zero, one per line, with dates for days.
 select 'day|' || g.group_id || '|' || date(s.day * 86400, 'unixepoch') || '|' || s.currency || '|' ||
     s.orders || '|' || s.items || '|' || s.amount || '|' || s.refund || '|' || s.shipped || '|' ||
     s.failed

@@ -1,4 +1,4 @@
--- For PostgreSQL: nothing of the data is left.
+-- For PostgreSQL: deletes all data.
 do $$ begin
     execute format('drop schema %I cascade', current_schema());
 end $$

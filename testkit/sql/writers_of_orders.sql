@@ -1,2 +1,2 @@
--- For PostgreSQL: the transactions that wrote the orders that there are.
+-- For PostgreSQL: the transactions that wrote the stored orders.
 select distinct xmin::text from orders

@@ -50,7 +50,7 @@ impl Node {
     }
 
     /// Creates the data, and a key for the operator's calls.
-    fn furnish(&self) -> String {
+    fn create_data(&self) -> String {
         let file = self.sandbox.file("fleet.toml", fleet());
         self.run(&["apply", &file]).success();
         self.run(&["operator-key", "create", "tills"]).success().stdout.trim_end().to_owned()

@@ -15,7 +15,7 @@ struct Page {
 }
 
 /// Reads all pages of one path with one body.
-struct Walker {
+struct PageReader {
     caller: Client,
     token: String,
     path: &'static str,
@@ -23,12 +23,12 @@ struct Walker {
     key: &'static str,
 }
 
-impl Walker {
-    async fn new(server: &TestServer, path: &'static str, key: &'static str) -> Walker {
+impl PageReader {
+    async fn new(server: &TestServer, path: &'static str, key: &'static str) -> PageReader {
         let mut caller = server.connect().await;
         let body = json!({"username": "ops", "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
-        Walker { caller, token, path, key }
+        PageReader { caller, token, path, key }
     }
 
     /// Reads a page; `current` and `size` are written into the query string as given.
@@ -50,7 +50,7 @@ impl Walker {
 
     /// Reads page after page until one is empty. Each but the last is full, and all have the same
     /// total.
-    async fn walk(&mut self, body: &Value, size: usize) -> Vec<String> {
+    async fn read(&mut self, body: &Value, size: usize) -> Vec<String> {
         let (size_text, mut all, mut current) = (size.to_string(), Vec::new(), 1);
         loop {
             let page = self.page(body, &current.to_string(), &size_text).await;

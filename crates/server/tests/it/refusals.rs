@@ -5,8 +5,8 @@ mod accounts;
 mod bodies;
 mod fields;
 mod scope;
+mod setup;
 mod tokens;
-mod world;
 
 use kiosque_testkit::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, Connection, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
@@ -14,7 +14,7 @@ use kiosque_testkit::{
     TestServer,
 };
 use serde_json::{Value, json};
-use world::{Token, World};
+use setup::{Setup, Token};
 
 /// One refusal.
 struct Row {
@@ -118,24 +118,24 @@ impl Row {
     }
 
     /// Sends the call in both languages, and returns the differences from the expected answer.
-    async fn faults(&self, world: &World, line: &mut Connection) -> Vec<String> {
+    async fn faults(&self, setup: &Setup, line: &mut Connection) -> Vec<String> {
         let mut faults = Vec::new();
-        let before = world.server.fingerprint().await;
+        let before = setup.server.fingerprint().await;
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
-            for value in world.values(self.token) {
+            for value in setup.values(self.token) {
                 ask = ask.token(value);
             }
-            let reply = ask.send_on(line, &world.server).await;
+            let reply = ask.send_on(line, &setup.server).await;
             let (got, want) = ((reply.status, &reply.text), (self.status, &self.body(in_english)));
             if got != want {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
         }
-        if world.server.fingerprint().await != before {
+        if setup.server.fingerprint().await != before {
             faults.push(format!("{}\n  the data was written to", self.holds));
         }
-        if !world.stands(line).await {
+        if !setup.is_live(line).await {
             faults.push(format!("{}\n  the live session is gone", self.holds));
         }
         faults
@@ -146,12 +146,12 @@ impl Row {
 /// no refusal ends a session.
 #[tokio::test]
 async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
-    let world = World::new().await;
+    let setup = Setup::new().await;
     let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
     let rows: Vec<Row> = parts.into_iter().flatten().collect();
     let (mut faults, mut line) = (Vec::new(), Connection::default());
     for row in &rows {
-        faults.extend(row.faults(&world, &mut line).await);
+        faults.extend(row.faults(&setup, &mut line).await);
     }
     assert!(
         faults.is_empty(),

@@ -73,7 +73,7 @@ fn orders_of(mark: &str) -> String {
 }
 
 /// A server with these groups, and their older orders archived.
-async fn house_of(marks: &[&str]) -> TestServer {
+async fn server_of(marks: &[&str]) -> TestServer {
     let server = TestServer::start("").await;
     for mark in marks {
         server.apply(&fleet_of(mark)).await.unwrap();
@@ -109,10 +109,10 @@ impl Worker {
 async fn every_answer_is_that_of_a_house_without_the_other_group() {
     let (seed, requests) = (seed(), size(600, 20_000));
     println!("{requests} requests of each group from seed {seed}");
-    let shared = house_of(&[NORTH, SOUTH]).await;
+    let shared = server_of(&[NORTH, SOUTH]).await;
     let mut rng = Rng::seeded(seed);
     for (own, other) in [(NORTH, SOUTH), (SOUTH, NORTH)] {
-        let alone = house_of(&[own]).await;
+        let alone = server_of(&[own]).await;
         let mut in_shared = Worker::of(&shared, own).await;
         let mut in_alone = Worker::of(&alone, own).await;
         let (mut answered, mut with_own) = (0, 0);
@@ -136,7 +136,7 @@ async fn every_answer_is_that_of_a_house_without_the_other_group() {
 async fn an_account_of_two_groups_sees_the_selected_one_alone() {
     let (seed, requests) = (seed(), size(400, 10_000));
     println!("{requests} requests from seed {seed}");
-    let server = house_of(&[NORTH, SOUTH]).await;
+    let server = server_of(&[NORTH, SOUTH]).await;
     let groups = [NORTH, SOUTH].map(|mark| format!("g-{mark}"));
     server.apply(FleetToml::new().cheap_account("both", &groups)).await.unwrap();
     let mut rng = Rng::seeded(seed);
@@ -188,7 +188,7 @@ fn lasting(reply: &Reply) -> BTreeMap<String, String> {
 /// as one that does not exist.
 #[tokio::test]
 async fn foreign_and_unknown_are_answered_alike() {
-    let server = house_of(&[NORTH, SOUTH]).await;
+    let server = server_of(&[NORTH, SOUTH]).await;
     let closed = "[[group]]\nid = \"closed\"\nname = \"Closed\"\nactive = false\n\
                   [[account]]\nlogin_name = \"NORTH7\"\ngroups = [\"g-NORTH7\", \"closed\"]\n";
     server.apply(closed).await.unwrap();

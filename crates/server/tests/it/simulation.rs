@@ -6,9 +6,9 @@
 //! seed, which repeats it as the first, and its steps.
 
 mod history;
-mod meddler;
 mod model;
 mod operation;
+mod stale_token;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use history::{Difference, Lane};
 use kiosque_testkit::{seed, size};
-use meddler::Meddler;
+use stale_token::StaleToken;
 
 /// Servers side by side, each for one history at a time.
 const LANES: usize = 4;
@@ -63,7 +63,7 @@ async fn the_simulation_finds_an_old_token_that_is_let_in_for_a_moment_after_a_s
     const WITHIN: u64 = 50;
     let mut lane = Lane::new().await;
     for seed in 1..=WITHIN {
-        if let Err(difference) = lane.play(seed, Some(Meddler::default())).await {
+        if let Err(difference) = lane.play(seed, Some(StaleToken::default())).await {
             println!("found in history {seed} of {WITHIN}:\n{difference}");
             assert!(difference.is_an_old_token_let_in(), "{difference}");
             return;

@@ -6,7 +6,7 @@ mod together;
 
 use kiosque_testkit::{TestData, TestStore, size};
 use player::Player;
-use steps::Teller;
+use steps::StepGenerator;
 
 const STEPS: i64 = 60;
 
@@ -14,12 +14,12 @@ const STEPS: i64 = 60;
 #[tokio::test]
 async fn histories_are_the_same_on_both_engines() {
     for seed in (0..).take(size(20, 500)) {
-        let mut teller = Teller::new(seed);
+        let mut generator = StepGenerator::new(seed);
         let mut file = Player::new(TestStore::on(TestData::sqlite()).await);
         let mut server = Player::new(TestStore::on(TestData::postgres()).await);
         for number in 0..STEPS {
             let now = 500 + 20 * number;
-            let step = if number == 0 { Teller::opening() } else { teller.step(now) };
+            let step = if number == 0 { StepGenerator::opening() } else { generator.step(now) };
             let (in_file, in_server) =
                 (file.play(step.clone(), now).await, server.play(step.clone(), now).await);
             assert_eq!(in_file, in_server, "seed {seed}, step {number}: {step:?}");

@@ -36,7 +36,7 @@ fn a_standby_that_is_away_piles_up_nothing_on_its_primary() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let node = Node::on(&[&primary, &standby]);
-    let key = node.furnish();
+    let key = node.create_data();
     let quick = ["--session-lease", "300ms", "--clock-skew", "100ms", "--store-wait", "500ms"];
     let served = node.serve(&quick);
     let token = log_in(&mut served.connect(), "guest");

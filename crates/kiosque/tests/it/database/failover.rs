@@ -123,7 +123,7 @@ fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
     let rounds = if is_soak() { 20 } else { 2 };
     let mut primary = Server::start(Durability::Full).unwrap();
     let mut standby = primary.standby().unwrap();
-    let key = Node::on(&[&primary, &standby]).furnish();
+    let key = Node::on(&[&primary, &standby]).create_data();
     let (mut total, mut longest) = (0, Duration::ZERO);
     for round in 0..rounds {
         let nodes = [Node::on(&[&primary, &standby]), Node::on(&[&primary, &standby])];

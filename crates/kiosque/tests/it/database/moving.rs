@@ -121,7 +121,7 @@ fn a_move_goes_into_an_empty_database_only() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    node.furnish();
+    node.create_data();
     let refused = sandbox.run(&["move", "--store", &node.store]).failure().stderr;
     assert!(refused.contains("the database holds data already"), "{refused}");
     sandbox.run(&["verify"]).success();

@@ -19,7 +19,7 @@ fn accepted_and_replaced(of_old: &[&str], of_new: &[&str]) -> (Vec<Instant>, Ins
     let standby = primary.standby().unwrap();
     // Each knows one of the two, as if the network between the others were cut.
     let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
-    on_old.furnish();
+    on_old.create_data();
     let old = on_old.serve(of_old);
     let token = log_in(&mut old.connect(), "guest");
     let (stop, uses) = (AtomicBool::new(false), [(); 2].map(|()| AtomicUsize::new(0)));

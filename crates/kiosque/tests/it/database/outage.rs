@@ -83,7 +83,7 @@ impl Away {
 fn goes_away(away: Away) {
     let mut server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    node.furnish();
+    node.create_data();
     let served = node.serve(&["--store-wait", "2s"]);
     let token = log_in(&mut served.connect(), "guest");
     let stop = AtomicBool::new(false);
@@ -198,7 +198,7 @@ fn write_while_it_hangs(server: &Server, served: &Served, key: &str) -> ([Answer
 fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    let key = node.furnish();
+    let key = node.create_data();
     let served = node.serve(&["--store-wait", "1s"]);
     let (answers, count) = write_while_it_hangs(&server, &served, &key);
     println!("logins, orders, a late order: {answers:?}");
@@ -220,7 +220,7 @@ fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
 fn a_server_that_starts_before_its_database_waits_for_it() {
     let mut server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    node.furnish();
+    node.create_data();
     server.stop().unwrap();
     let mut command = node.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.args(["--operator-listen", "127.0.0.1:0", "--store", &node.store]);

@@ -13,7 +13,7 @@ fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let node = Node::on(&[&primary, &standby]);
-    node.furnish();
+    node.create_data();
     // A long lease: the test is about the commit.
     let served = node.serve(&["--session-lease", "1h", "--store-wait", "5m"]);
     log_in(&mut served.connect(), "guest");

@@ -150,7 +150,7 @@ async fn http2_gives_the_same_answers() {
 async fn http2_nonsense_ends_its_own_connection_at_most() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let nonsense: [(&str, Vec<u8>); 9] = [
         ("no preface", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         ("a body of no stream", frame(0, 0, 1, b"{}")),
@@ -163,7 +163,7 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
         ("a connection's own header", request(1, "/v8/nowhere", &[("connection", "close")])),
     ];
     for (what, bytes) in nonsense {
-        let mut wire = door.open().await;
+        let mut wire = target.open().await;
         if what != "no preface" {
             wire.say(preface(&[])).await;
         }

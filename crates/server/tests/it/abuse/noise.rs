@@ -65,26 +65,26 @@ fn count_panics() -> usize {
 
 /// Checks the answers to corrupted requests: envelopes, or refusals of the HTTP layer without a
 /// body.
-fn check(mut heard: &[u8], seed: u64) -> usize {
+fn check(mut received: &[u8], seed: u64) -> usize {
     let mut answers = 0;
-    while let Some((reply, length)) = parse_response(heard, "POST") {
+    while let Some((reply, length)) = parse_response(received, "POST") {
         match reply.status {
             100 => {}
             400 | 414 | 431 | 501 | 505 => assert_eq!(reply.text, "", "seed {seed}"),
             // A corrupted method may have become HEAD, whose answers have no body.
-            404 if heard.len() == length - reply.text.len() => {}
+            404 if received.len() == length - reply.text.len() => {}
             _ => assert_envelope(&reply),
         }
         answers += 1;
-        heard = &heard[length..];
+        received = &received[length..];
     }
-    assert!(heard.is_empty(), "seed {seed}: {:?}", String::from_utf8_lossy(heard));
+    assert!(received.is_empty(), "seed {seed}: {:?}", String::from_utf8_lossy(received));
     answers
 }
 
 /// Sends the bytes and ends its side of the connection; returns all that the server sent.
-async fn outcome(door: &Target, bytes: &[u8]) -> Vec<u8> {
-    let mut wire = door.open().await;
+async fn outcome(target: &Target, bytes: &[u8]) -> Vec<u8> {
+    let mut wire = target.open().await;
     wire.say(bytes).await;
     let _ = wire.stream.shutdown().await;
     wire.rest().await
@@ -94,7 +94,7 @@ async fn outcome(door: &Target, bytes: &[u8]) -> Vec<u8> {
 async fn spoiled_requests_get_an_envelope_or_a_refusal() {
     let panics = count_panics();
     let server = TestServer::start(fleet()).await;
-    let door = Target::of(&server);
+    let target = Target::of(&server);
     let token = server.log_in("ops").await.token;
     let with = [("third-api-token", token.as_str()), ("X-Locale", "zh-CN"), ("Expect", "x")];
     let good = [
@@ -111,7 +111,7 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
         let mut rng = Rng::seeded(seed);
         let mut bytes = good[rng.below(good.len())].clone();
         spoil(&mut rng, &mut bytes);
-        answers += check(&outcome(&door, &bytes).await, seed);
+        answers += check(&outcome(&target, &bytes).await, seed);
     }
     println!("{rounds} rounds, {answers} answers");
     assert!(answers > rounds / 2, "the noise was too loud: {answers} answers");
@@ -124,7 +124,7 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
     let path = format!("/v8/{DEVICES_PATH}");
     let first = 0x0068_7474_7032;
     println!("seeds from {first}");
@@ -136,7 +136,7 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
         spoil(&mut rng, &mut frames);
         let mut bytes = http2::preface(&[]);
         bytes.extend(frames);
-        outcome(&door, &bytes).await;
+        outcome(&target, &bytes).await;
     }
     assert_serves(&server, &token).await;
     assert_eq!(count_panics(), panics, "something panicked");
@@ -147,20 +147,23 @@ async fn spoiled_handshakes_end_their_connection() {
     let panics = count_panics();
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let door = Target::of(&server);
+    let target = Target::of(&server);
     let first = 0x0074_6c73;
     println!("seeds from {first}");
     for seed in (first..).take(size(200, 5_000)) {
         let mut rng = Rng::seeded(seed);
-        let mut hello = super::tls::client_hello(&door);
+        let mut hello = super::tls::client_hello(&target);
         spoil(&mut rng, &mut hello);
-        let mut stream = door.tcp().await;
+        let mut stream = target.tcp().await;
         let _ = stream.write_all(&hello).await;
         let _ = stream.shutdown().await;
-        let mut heard = Vec::new();
-        let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut heard).await;
+        let mut received = Vec::new();
+        let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received).await;
         // An alert (21), or the server's part of a handshake (22) that goes no further.
-        assert!(heard.is_empty() || [21, 22].contains(&heard[0]), "seed {seed}: {heard:?}");
+        assert!(
+            received.is_empty() || [21, 22].contains(&received[0]),
+            "seed {seed}: {received:?}"
+        );
     }
     assert_serves(&server, &token).await;
     assert_eq!(count_panics(), panics, "something panicked");

@@ -46,17 +46,17 @@ where
     F: Future<Output = Duration> + Send + 'static,
 {
     let token = server.log_in("ops").await.token;
-    let door = Target::of(server);
+    let target = Target::of(server);
     let over = Arc::new(AtomicBool::new(false));
     let mut good = JoinSet::new();
-    good.spawn(steady(door.clone(), token.clone(), Arc::clone(&over)));
-    good.spawn(fresh(door.clone(), token.clone(), Arc::clone(&over)));
+    good.spawn(steady(target.clone(), token.clone(), Arc::clone(&over)));
+    good.spawn(fresh(target.clone(), token.clone(), Arc::clone(&over)));
 
     let count = size(100, 1_000);
     let late = DEADLINE + Duration::from_secs(if count > 100 { 10 } else { 4 });
     let mut callers = JoinSet::new();
     for _ in 0..count {
-        let slow = slow(door.clone(), token.clone());
+        let slow = slow(target.clone(), token.clone());
         callers.spawn(async move { timeout(late, slow).await.expect("still open long after") });
     }
     let mut suffered = callers.join_all().await;
@@ -75,8 +75,8 @@ where
 
 /// A well-behaved caller on one connection; returns the number of calls served and the longest
 /// duration of one.
-async fn steady(door: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
-    let mut wire = door.open().await;
+async fn steady(target: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+    let mut wire = target.open().await;
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
         let start = Instant::now();
@@ -89,11 +89,11 @@ async fn steady(door: Target, token: String, over: Arc<AtomicBool>) -> (usize, D
 }
 
 /// A well-behaved caller with a new connection for each call.
-async fn fresh(door: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
+async fn fresh(target: Target, token: String, over: Arc<AtomicBool>) -> (usize, Duration) {
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !over.load(Ordering::SeqCst) {
         let start = Instant::now();
-        served_once(&mut door.open().await, &token).await;
+        served_once(&mut target.open().await, &token).await;
         slowest = slowest.max(start.elapsed());
         served += 1;
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -112,18 +112,18 @@ async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     mut drip: impl FnMut() -> Option<u8>,
 ) -> Vec<u8> {
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     loop {
         tokio::select! {
-            read = stream.read_buf(&mut heard) => match read {
+            read = stream.read_buf(&mut received) => match read {
                 Ok(1..) => {}
-                _ => return heard,
+                _ => return received,
             },
             () = tokio::time::sleep(DRIP) => {
                 let Some(byte) = drip() else { continue };
                 let said = stream.write_all(&[byte]).await.is_ok();
                 if !said || stream.flush().await.is_err() {
-                    return heard;
+                    return received;
                 }
             }
         }
@@ -133,10 +133,10 @@ async fn until_closed<S: AsyncRead + AsyncWrite + Unpin>(
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
     let server = server(|limits| limits.tls_handshake_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
+    suffer(&server, |target, _| async move {
         let start = Instant::now();
-        let heard = until_closed(&mut door.tcp().await, || None).await;
-        assert_eq!(heard, b"");
+        let received = until_closed(&mut target.tcp().await, || None).await;
+        assert_eq!(received, b"");
         start.elapsed()
     })
     .await;
@@ -145,11 +145,11 @@ pub(crate) async fn slow_clients_that_say_nothing_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
     let server = server(|limits| limits.tls_handshake_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
-        let mut hello = super::tls::client_hello(&door).into_iter();
+    suffer(&server, |target, _| async move {
+        let mut hello = super::tls::client_hello(&target).into_iter();
         let start = Instant::now();
-        let heard = until_closed(&mut door.tcp().await, || hello.next()).await;
-        assert_eq!(heard, b"");
+        let received = until_closed(&mut target.tcp().await, || hello.next()).await;
+        assert_eq!(received, b"");
         start.elapsed()
     })
     .await;
@@ -158,10 +158,10 @@ pub(crate) async fn slow_clients_that_dribble_a_tls_handshake_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed() {
     let server = server(|limits| limits.first_byte_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
+    suffer(&server, |target, _| async move {
         let start = Instant::now();
-        let heard = until_closed(&mut door.open().await.stream, || None).await;
-        assert_eq!(heard, b"");
+        let received = until_closed(&mut target.open().await.stream, || None).await;
+        assert_eq!(received, b"");
         start.elapsed()
     })
     .await;
@@ -170,10 +170,10 @@ pub(crate) async fn slow_clients_that_fall_silent_after_the_handshake_are_closed
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
+    suffer(&server, |target, _| async move {
         let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
         let start = Instant::now();
-        until_closed(&mut door.open().await.stream, || request.next()).await;
+        until_closed(&mut target.open().await.stream, || request.next()).await;
         start.elapsed()
     })
     .await;
@@ -183,8 +183,8 @@ pub(crate) async fn slow_clients_that_dribble_headers_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
-        let mut wire = door.open().await;
+    suffer(&server, |target, _| async move {
+        let mut wire = target.open().await;
         assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
         let mut request = post(DEVICES_PATH, &[("x-long", &"x".repeat(4_000))], "{}").into_iter();
         let start = Instant::now();
@@ -197,20 +197,20 @@ pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
     let server = server(|limits| limits.body_deadline = DEADLINE).await;
-    suffer(&server, |door, token| {
+    suffer(&server, |target, token| {
         let head = format!(
             "POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n\
              third-api-token: {token}\r\nContent-Length: 4000\r\n\r\n"
         );
         async move {
-            let mut wire = door.open().await;
+            let mut wire = target.open().await;
             let start = Instant::now();
             wire.say(head).await;
-            let heard = until_closed(&mut wire.stream, || Some(b' ')).await;
+            let received = until_closed(&mut wire.stream, || Some(b' ')).await;
             let suffered = start.elapsed();
-            let (reply, length) = parse_response(&heard, "POST").expect("an answer");
+            let (reply, length) = parse_response(&received, "POST").expect("an answer");
             assert_unreadable(&reply, "the body did not arrive within 1s");
-            assert_eq!(length, heard.len());
+            assert_eq!(length, received.len());
             suffered
         }
     })
@@ -220,12 +220,12 @@ pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
     let server = server(|limits| limits.idle_deadline = DEADLINE).await;
-    suffer(&server, |door, _| async move {
-        let mut wire = door.open().await;
+    suffer(&server, |target, _| async move {
+        let mut wire = target.open().await;
         let start = Instant::now();
         assert_eq!(wire.ask(post("nowhere", &[], "{}")).await.status, 404);
-        let heard = until_closed(&mut wire.stream, || None).await;
-        assert_eq!(heard, b"");
+        let received = until_closed(&mut wire.stream, || None).await;
+        assert_eq!(received, b"");
         start.elapsed()
     })
     .await;
@@ -235,11 +235,11 @@ pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
 pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Target::with(&server, &versions, b"h2");
+    let http2_target = Target::with(&server, &versions, b"h2");
     suffer(&server, |_, _| {
-        let door = http2_door.clone();
+        let target = http2_target.clone();
         async move {
-            let mut wire = door.open().await;
+            let mut wire = target.open().await;
             let start = Instant::now();
             wire.say(http2::preface(&[])).await;
             // Pings are not requests.
@@ -255,11 +255,11 @@ pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
 pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
     let server = server(|limits| limits.idle_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
-    let http2_door = Target::with(&server, &versions, b"h2");
+    let http2_target = Target::with(&server, &versions, b"h2");
     suffer(&server, |_, _| {
-        let door = http2_door.clone();
+        let target = http2_target.clone();
         async move {
-            let mut wire = door.open().await;
+            let mut wire = target.open().await;
             let start = Instant::now();
             wire.say(http2::preface(&[])).await;
             wire.say(http2::request(1, "/v8/nowhere", &[])).await;

@@ -79,8 +79,8 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     let server = server().await;
     let token = server.log_in("ops").await.token;
-    let door = Target::with(&server, &[&rustls::version::TLS13], b"h2");
-    let mut wire = door.open().await;
+    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let mut wire = target.open().await;
     const INITIAL_WINDOW_SIZE: u16 = 4;
     wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
     let path = format!("/v8/{DEVICES_PATH}");

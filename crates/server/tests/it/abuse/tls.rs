@@ -11,9 +11,9 @@ use super::wire::{Target, post};
 use super::{assert_envelope, assert_serves, fleet};
 
 /// Returns the first bytes of a TLS handshake.
-pub(crate) fn client_hello(door: &Target) -> Vec<u8> {
+pub(crate) fn client_hello(target: &Target) -> Vec<u8> {
     let name = ServerName::try_from("localhost").unwrap();
-    let mut client = ClientConnection::new(Arc::clone(&door.config), name).unwrap();
+    let mut client = ClientConnection::new(Arc::clone(&target.config), name).unwrap();
     let mut hello = Vec::new();
     client.write_tls(&mut hello).unwrap();
     hello
@@ -42,13 +42,13 @@ async fn both_versions_of_tls_carry_the_same_answers() {
 async fn a_caller_without_alpn_speaks_http_1() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let mut door = Target::of(&server);
-    Arc::make_mut(&mut door.config).alpn_protocols.clear();
-    let mut wire = door.open().await;
+    let mut target = Target::of(&server);
+    Arc::make_mut(&mut target.config).alpn_protocols.clear();
+    let mut wire = target.open().await;
     assert_eq!(wire.ask(post(DEVICES_PATH, &[], "{}")).await.code(), -4);
 
-    Arc::make_mut(&mut door.config).alpn_protocols = vec![b"gopher".to_vec()];
-    door.secure(door.tcp().await).await.expect_err("no protocol in common");
+    Arc::make_mut(&mut target.config).alpn_protocols = vec![b"gopher".to_vec()];
+    target.secure(target.tcp().await).await.expect_err("no protocol in common");
     assert_serves(&server, &token).await;
 }
 
@@ -67,11 +67,11 @@ async fn plain_http_is_not_answered() {
         let mut stream = Target::of(&server).tcp().await;
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
-        let mut heard = Vec::new();
-        let _ = stream.read_to_end(&mut heard).await;
+        let mut received = Vec::new();
+        let _ = stream.read_to_end(&mut received).await;
         // A TLS alert at most.
-        assert!(heard.is_empty() || heard[0] == 21, "{heard:?}");
-        assert!(heard.len() < 10, "{heard:?}");
+        assert!(received.is_empty() || received[0] == 21, "{received:?}");
+        assert!(received.len() < 10, "{received:?}");
     }
     assert_serves(&server, &token).await;
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
 /// How long an answer, or an end, is waited for. A test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// The address of a server and the TLS settings to reach it. Cheap to clone.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ impl Wire {
 
     /// Reads more; returns false once the connection has ended.
     pub(crate) async fn more(&mut self) -> bool {
-        let reading = timeout(PATIENCE, self.stream.read_buf(&mut self.seen));
+        let reading = timeout(ANSWER_MAX, self.stream.read_buf(&mut self.seen));
         matches!(reading.await.expect("neither an answer nor an end"), Ok(length) if length > 0)
     }
 

@@ -15,18 +15,18 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.connections_max = 3).await;
     let token = server.log_in("ops").await.token;
-    let door = Target::of(&server);
+    let target = Target::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     // A connection takes a permit whatever it does: silent, idle or active.
-    let silent = door.tcp().await;
-    let mut resting = door.open().await;
+    let silent = target.tcp().await;
+    let mut resting = target.open().await;
     assert_eq!(resting.ask(&ask).await.code(), 200);
-    let mut asking = door.open().await;
+    let mut asking = target.open().await;
     assert_eq!(asking.ask(&ask).await.code(), 200);
 
     let patient = {
-        let (door, ask) = (door.clone(), ask.clone());
-        tokio::spawn(async move { door.open().await.ask(ask).await.code() })
+        let (target, ask) = (target.clone(), ask.clone());
+        tokio::spawn(async move { target.open().await.ask(ask).await.code() })
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!patient.is_finished(), "a fourth connection was let in");
@@ -35,7 +35,7 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     assert_eq!(timeout(Duration::from_secs(10), patient).await.unwrap().unwrap(), 200);
     // Its permit is free again, and so is that of each connection that is closed.
     for _ in 0..10 {
-        assert_eq!(door.open().await.ask(&ask).await.code(), 200);
+        assert_eq!(target.open().await.ask(&ask).await.code(), 200);
     }
     assert_eq!(resting.ask(&ask).await.code(), 200);
 }

@@ -29,9 +29,9 @@ async fn server(shutdown_deadline: Duration) -> TestServer {
 
 /// Opens a connection with a request whose body has begun and not ended, and returns the rest of
 /// that body.
-async fn begun(door: &Target, token: &str) -> (Wire, &'static [u8]) {
+async fn begun(target: &Target, token: &str) -> (Wire, &'static [u8]) {
     let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
-    let mut wire = door.open().await;
+    let mut wire = target.open().await;
     wire.say(&request[..request.len() - 1]).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     (wire, b"}")
@@ -49,13 +49,13 @@ fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
 async fn a_stop_answers_what_is_under_way() {
     let server = server(FAR).await;
     let token = server.log_in("ops").await.token;
-    let door = Target::of(&server);
-    let mut resting = door.open().await;
+    let target = Target::of(&server);
+    let mut resting = target.open().await;
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     assert_eq!(resting.ask(&ask).await.code(), 200);
-    let (mut slow, rest) = begun(&door, &token).await;
-    let mut silent = door.open().await;
-    let mut greeting = door.tcp().await;
+    let (mut slow, rest) = begun(&target, &token).await;
+    let mut silent = target.open().await;
+    let mut greeting = target.tcp().await;
     let mut crowd = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     crowd.say(http2::preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
@@ -68,7 +68,7 @@ async fn a_stop_answers_what_is_under_way() {
     assert!(timeout(SOON, silent.is_closed()).await.expect("a silent connection is closed"));
     let greeted = timeout(SOON, greeting.read_u8()).await.expect("a handshake is broken off");
     assert!(greeted.is_err());
-    TcpStream::connect(door.address).await.expect_err("new connections are refused");
+    TcpStream::connect(target.address).await.expect_err("new connections are refused");
     assert!(!stopping.is_finished(), "two requests are under way");
 
     slow.say(rest).await;

@@ -3,7 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, OrderLine, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
-use super::{Walker, server};
+use super::{PageReader, server};
 
 const ONLINE_MS: i64 = 600_000;
 
@@ -79,42 +79,42 @@ async fn make(server: &TestServer, rng: &mut Rng, count: usize) -> Vec<Kiosk> {
 
 #[tokio::test]
 async fn concatenated_pages_are_all_devices_once_by_code_point_with_any_filter() {
-    let (seed, houses) = (seed(), size(6, 60));
-    println!("{houses} houses from seed {seed}");
+    let (seed, servers) = (seed(), size(6, 60));
+    println!("{servers} servers from seed {seed}");
     let mut rng = Rng::seeded(seed);
-    for _ in 0..houses {
+    for _ in 0..servers {
         let server = server().await;
         let count = rng.below(80);
         let kiosks = make(&server, &mut rng, count).await;
-        let mut walker = Walker::new(&server, DEVICES_PATH, "deviceCode").await;
+        let mut reader = PageReader::new(&server, DEVICES_PATH, "deviceCode").await;
         let listed: Vec<&Kiosk> = kiosks.iter().filter(|kiosk| kiosk.listed).collect();
         for page_size in [1, 2, 7, 1 + rng.below(40), 1_000] {
-            check(&mut walker, &json!({}), &listed, page_size, |_| true).await;
+            check(&mut reader, &json!({}), &listed, page_size, |_| true).await;
         }
         for part in ["Kiosk", "iosk", "kiosk é", "%", "_", "机", "", "nothing"] {
             let contains = |kiosk: &Kiosk| kiosk.name.contains(part);
-            check(&mut walker, &json!({"deviceName": part}), &listed, 3, contains).await;
+            check(&mut reader, &json!({"deviceName": part}), &listed, 3, contains).await;
         }
         for wanted in [0, 1] {
             let is_so = |kiosk: &Kiosk| {
                 let online = kiosk.last_active.is_some_and(|last| last >= START_MS - ONLINE_MS);
                 i64::from(online) == wanted
             };
-            check(&mut walker, &json!({"isOnline": wanted}), &listed, 4, is_so).await;
+            check(&mut reader, &json!({"isOnline": wanted}), &listed, 4, is_so).await;
         }
         for kiosk in &kiosks {
             let body = json!({"deviceCode": kiosk.code, "groupId": "g"});
             if kiosk.own {
-                check(&mut walker, &body, &listed, 2, |other| other.code == kiosk.code).await;
+                check(&mut reader, &body, &listed, 2, |other| other.code == kiosk.code).await;
             } else {
-                assert_eq!(walker.code_of(&body).await, -1, "{body}");
+                assert_eq!(reader.code_of(&body).await, -1, "{body}");
             }
         }
     }
 }
 
 async fn check(
-    walker: &mut Walker,
+    reader: &mut PageReader,
     body: &Value,
     listed: &[&Kiosk],
     page_size: usize,
@@ -122,9 +122,9 @@ async fn check(
 ) {
     let matching = listed.iter().filter(|kiosk| matches(kiosk));
     let codes: Vec<&str> = matching.map(|kiosk| kiosk.code.as_str()).collect();
-    assert_eq!(walker.walk(body, page_size).await, codes, "{body}, size {page_size}");
+    assert_eq!(reader.read(body, page_size).await, codes, "{body}, size {page_size}");
     if page_size == 7 || body["isOnline"] == 1 {
-        walker.check_past_the_end(body, codes.len()).await;
+        reader.check_past_the_end(body, codes.len()).await;
     }
 }
 
@@ -137,11 +137,11 @@ async fn a_filter_with_a_nul_finds_nothing() {
         .apply(&format!("[[device]]\ncode = \"{odd}\"\nname = \"{odd}\"\ngroup = \"g\"\n"))
         .await
         .unwrap();
-    let mut walker = Walker::new(&server, DEVICES_PATH, "deviceCode").await;
-    assert_eq!(walker.walk(&json!({"deviceName": odd}), 10).await, [odd.as_str()]);
+    let mut reader = PageReader::new(&server, DEVICES_PATH, "deviceCode").await;
+    assert_eq!(reader.read(&json!({"deviceName": odd}), 10).await, [odd.as_str()]);
     for part in ["\0".to_owned(), format!("{odd}\0")] {
         let body = json!({"deviceName": part});
-        assert_eq!(walker.walk(&body, 10).await, [""; 0], "{body}");
-        assert_eq!(walker.code_of(&json!({"deviceCode": part})).await, -1);
+        assert_eq!(reader.read(&body, 10).await, [""; 0], "{body}");
+        assert_eq!(reader.code_of(&json!({"deviceCode": part})).await, -1);
     }
 }

@@ -4,7 +4,7 @@ use kiosque_model::{UnixMs, Zone};
 use kiosque_testkit::{ORDERS_PATH, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
-use super::{Walker, server};
+use super::{PageReader, server};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -79,7 +79,7 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
     println!("{kiosks} kiosks from seed {seed}");
     let mut rng = Rng::seeded(seed);
     let server = server().await;
-    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
+    let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
     let always = i64::MIN..i64::MAX;
     for number in 0..kiosks {
         let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
@@ -94,18 +94,18 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
             for history in [true, false] {
                 let body = kiosk.body(history);
                 let listed = kiosk.listed(history, always.clone());
-                assert_eq!(walker.walk(&body, size).await, listed, "{body}, size {size}");
+                assert_eq!(reader.read(&body, size).await, listed, "{body}, size {size}");
             }
-            check_spans(&mut walker, &mut rng, &kiosk, size).await;
+            check_spans(&mut reader, &mut rng, &kiosk, size).await;
         }
         let all = kiosk.orders.len();
-        walker.check_past_the_end(&kiosk.body(true), all).await;
-        walker.check_past_the_end(&kiosk.body(false), all - kiosk.archived).await;
+        reader.check_past_the_end(&kiosk.body(true), all).await;
+        reader.check_past_the_end(&kiosk.body(false), all - kiosk.archived).await;
     }
 }
 
 /// ORD-6: a span is half open on the start of the trade, and either end may be absent.
-async fn check_spans(walker: &mut Walker, rng: &mut Rng, kiosk: &Kiosk, size: usize) {
+async fn check_spans(reader: &mut PageReader, rng: &mut Rng, kiosk: &Kiosk, size: usize) {
     for history in [true, false] {
         let (mut body, mut within) = (kiosk.body(history), i64::MIN..i64::MAX);
         // Ends at which orders start, where a span that is not half open would show.
@@ -124,8 +124,8 @@ async fn check_spans(walker: &mut Walker, rng: &mut Rng, kiosk: &Kiosk, size: us
             within.end = end;
         }
         let listed = kiosk.listed(history, within);
-        assert_eq!(walker.walk(&body, size).await, listed, "{body}, size {size}");
-        walker.check_past_the_end(&body, listed.len()).await;
+        assert_eq!(reader.read(&body, size).await, listed, "{body}, size {size}");
+        reader.check_past_the_end(&body, listed.len()).await;
     }
 }
 
@@ -137,7 +137,7 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
     println!("{walks} walks from seed {seed}");
     let mut rng = Rng::seeded(seed);
     let server = server().await;
-    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
+    let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
     let mut seen_again = 0;
     for number in 0..walks {
         let mut kiosk = Kiosk::new(&server, format!("K{number}")).await;
@@ -149,7 +149,7 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
         }
         let (size, mut seen, mut current) = (2 + rng.below(9), Vec::new(), 1);
         loop {
-            let page = walker.page(&body, &current.to_string(), &size.to_string()).await;
+            let page = reader.page(&body, &current.to_string(), &size.to_string()).await;
             assert_eq!(page.total, i64::try_from(kiosk.orders.len()).unwrap());
             if page.rows.is_empty() {
                 break;
@@ -200,8 +200,8 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     for (code, newest_first) in
         [("A", ["o1", "o3", "o4", "o0", "o2"]), ("B", ["o2", "o0", "o4", "o1", "o3"])]
     {
-        let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
-        assert_eq!(walker.walk(&json!({"deviceCode": code}), 2).await, newest_first, "{code}");
+        let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
+        assert_eq!(reader.read(&json!({"deviceCode": code}), 2).await, newest_first, "{code}");
         server.apply(account).await.unwrap();
     }
 }
@@ -211,7 +211,7 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
 async fn an_update_moves_an_order_by_less_than_a_second() {
     let server = server().await;
     Kiosk::new(&server, "K".to_owned()).await;
-    let mut walker = Walker::new(&server, ORDERS_PATH, "orderId").await;
+    let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
     let order = |ms: i64| {
         let started = format!("2026-03-02T09:00:00.{ms:03}Z");
         line("K", "o1", START_MS).replace("2026-03-02 10:00:00", &started)
@@ -222,7 +222,7 @@ async fn an_update_moves_an_order_by_less_than_a_second() {
         for (start, end, listed) in [(ms, ms + 1, 1), (0, ms, 0), (ms + 1, 1_000, 0)] {
             let (start, end) = (at + start, at + end);
             let body = json!({"deviceCode": "K", "startTimestamp": start, "endTimestamp": end});
-            assert_eq!(walker.walk(&body, 1).await.len(), listed, "{ms} {body}");
+            assert_eq!(reader.read(&body, 1).await.len(), listed, "{ms} {body}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use kiosque_testkit::{TOKEN_PATH, TestRequest};
 
-use super::world::Token;
+use super::setup::Token;
 use super::{Row, Said};
 
 const CREDENTIALS: Said =

@@ -6,7 +6,7 @@ use kiosque_testkit::{
     TOKEN_PATH, TestRequest,
 };
 
-use super::world::Token;
+use super::setup::Token;
 use super::{Data, NOT_FOUND, Row, UNREADABLE};
 
 const EMPTY: &str = "the body is empty; send a JSON object such as {}";

@@ -5,7 +5,7 @@ use kiosque_testkit::{
     TestRequest,
 };
 
-use super::world::Token;
+use super::setup::Token;
 use super::{Data, INVALID, Row};
 
 /// A violation in English and in Chinese; `{}` is the field.

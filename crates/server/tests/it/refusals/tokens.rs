@@ -6,7 +6,7 @@ use kiosque_testkit::{
     TestRequest,
 };
 
-use super::world::Token;
+use super::setup::Token;
 use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, WITH_TOKEN};
 
 const FAULTS: &[(Token, &str)] = &[

@@ -7,7 +7,7 @@ mod copy;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use client::{Client, Heard};
+use client::{Client, KnownTokens};
 use copy::Copy;
 use kiosque_testkit::{
     Client as HttpClient, FleetToml, OrderLine, Rng, ServerOptions, TestData, TestServer, seed,
@@ -47,7 +47,7 @@ fn fleet() -> FleetToml {
 
 /// Nodes with one database and one clock.
 pub(super) struct Nodes {
-    houses: Vec<TestServer>,
+    servers: Vec<TestServer>,
     /// The proxy in front of the last node, if a bug is planted there.
     copy: Option<Copy>,
     /// One client at a time moves the clock.
@@ -59,15 +59,15 @@ impl Nodes {
         let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
         let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
-        let mut houses = vec![first];
-        while houses.len() < NODES {
-            houses.push(houses[0].another_node().await);
+        let mut servers = vec![first];
+        while servers.len() < NODES {
+            servers.push(servers[0].another_node().await);
         }
-        Nodes { houses, copy, moving: tokio::sync::Mutex::default() }
+        Nodes { servers, copy, moving: tokio::sync::Mutex::default() }
     }
 
     async fn connect(&self, node: usize) -> HttpClient {
-        self.houses[node].connect().await
+        self.servers[node].connect().await
     }
 
     /// Returns the proxy in front of a node.
@@ -92,7 +92,7 @@ async fn wander(server: &TestServer) {
 pub(super) struct History {
     nodes: Arc<Nodes>,
     recorder: Recorder,
-    heard: Mutex<Heard>,
+    tokens: Mutex<KnownTokens>,
 }
 
 /// Clients that make one history after the other.
@@ -134,8 +134,8 @@ impl Run {
     /// Makes one more history, and checks that an order explains it.
     async fn history(&mut self) -> Result<(), Violation> {
         let begun = Instant::now();
-        let (recorder, heard) = (Recorder::start(), Mutex::new(Heard::default()));
-        let history = Arc::new(History { nodes: Arc::clone(&self.nodes), recorder, heard });
+        let (recorder, tokens) = (Recorder::start(), Mutex::new(KnownTokens::default()));
+        let history = Arc::new(History { nodes: Arc::clone(&self.nodes), recorder, tokens });
         // Sessions that an earlier history has left end.
         for account in 0..ACCOUNTS {
             self.clients[account].log_in(&history, account).await;

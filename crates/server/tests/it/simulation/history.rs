@@ -9,9 +9,9 @@ use kiosque_testkit::{
     cheap_hash,
 };
 
-use super::meddler::Meddler;
 use super::model::{Account, Answer, Change, Model, TokenNo};
 use super::operation::{self, ACCOUNTS, GROUPS, Operation, PASSWORDS, WORKERS};
+use super::stale_token::StaleToken;
 
 /// A server with a connection for each worker, on which histories are played one after another,
 /// each with accounts and groups of its own.
@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
 struct Play<'a> {
     lane: &'a mut Lane,
     model: Model,
-    meddler: Option<Meddler>,
+    stale_token: Option<StaleToken>,
     /// The texts of the tokens, by number.
     tokens: Vec<String>,
     held: [Option<TokenNo>; WORKERS],
@@ -90,7 +90,7 @@ impl Lane {
     pub(super) async fn play(
         &mut self,
         seed: u64,
-        meddler: Option<Meddler>,
+        stale_token: Option<StaleToken>,
     ) -> Result<(), Box<Difference>> {
         self.played += 1;
         let mut rng = Rng::seeded(seed);
@@ -102,7 +102,7 @@ impl Lane {
         };
         self.server.apply(&self.fleet(&model)).await.unwrap();
         let (tokens, held, steps) = (Vec::new(), [None; WORKERS], Vec::new());
-        let mut play = Play { lane: self, model, meddler, tokens, held, steps };
+        let mut play = Play { lane: self, model, stale_token, tokens, held, steps };
         let length = 12 + rng.below(19);
         for _ in 0..length {
             let operation = operation::next(&mut rng, &play.model, &play.held);
@@ -188,8 +188,8 @@ impl Play<'_> {
                 let body = format!(r#"{{"groupId":"{}"}}"#, self.lane.group(group));
                 let reply = self.call(worker, SWITCH_PATH, token, &body).await;
                 self.hold(worker, &reply);
-                if let (Some(meddler), Some(new)) = (&mut self.meddler, token_of(&reply)) {
-                    meddler.saw_switch(&self.tokens[token], new);
+                if let (Some(stale_token), Some(new)) = (&mut self.stale_token, token_of(&reply)) {
+                    stale_token.saw_switch(&self.tokens[token], new);
                 }
                 (reply, self.model.switch(token, group))
             }
@@ -206,8 +206,8 @@ impl Play<'_> {
     }
 
     async fn call(&mut self, worker: usize, path: &str, token: TokenNo, body: &str) -> Reply {
-        let token = match &mut self.meddler {
-            Some(meddler) => meddler.passes_on(&self.tokens[token]),
+        let token = match &mut self.stale_token {
+            Some(stale_token) => stale_token.forwarded(&self.tokens[token]),
             None => self.tokens[token].clone(),
         };
         self.lane.callers[worker].call(path, Some(&token), body).await

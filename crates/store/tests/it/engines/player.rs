@@ -62,7 +62,7 @@ impl Player {
             return "unknown".to_owned();
         };
         let end = at.plus_ms(SESSION_MS);
-        let opened = store.log_in(credentials, chance(at), end, origin("192.0.2.1", at)).await;
+        let opened = store.log_in(credentials, token_bytes(at), end, origin("192.0.2.1", at)).await;
         self.opened(name, opened)
     }
 
@@ -71,7 +71,7 @@ impl Player {
         let claim = claim(token, at);
         let (group, end) = (GroupId::parse(group).ok(), at.plus_ms(SESSION_MS));
         let switch =
-            self.fixture.store.switch_group(claim, group, chance(at), end, origin("::1", at));
+            self.fixture.store.switch_group(claim, group, token_bytes(at), end, origin("::1", at));
         let opened = switch.await;
         self.opened(name, opened)
     }
@@ -121,7 +121,7 @@ fn claim(token: &PresentedToken, now: UnixMs) -> Claim {
 }
 
 /// The same on both engines.
-fn chance(at: UnixMs) -> [u8; 32] {
+fn token_bytes(at: UnixMs) -> [u8; 32] {
     std::array::from_fn(|place| at.0.to_le_bytes()[place % 8])
 }
 

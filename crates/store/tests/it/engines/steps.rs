@@ -36,14 +36,14 @@ pub(crate) enum Step {
 }
 
 /// Generates steps.
-pub(crate) struct Teller {
+pub(crate) struct StepGenerator {
     pub(crate) rng: Rng,
     sent: Vec<Incoming>,
 }
 
-impl Teller {
-    pub(crate) fn new(seed: u64) -> Teller {
-        Teller { rng: Rng::seeded(seed), sent: Vec::new() }
+impl StepGenerator {
+    pub(crate) fn new(seed: u64) -> StepGenerator {
+        StepGenerator { rng: Rng::seeded(seed), sent: Vec::new() }
     }
 
     /// The first step, which the others need.

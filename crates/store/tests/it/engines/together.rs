@@ -10,7 +10,7 @@ use kiosque_testkit::entries::{bare_account, bare_device, group_id};
 use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
 
 use super::player::Player;
-use super::steps::{ACCOUNTS, DEVICES, GROUPS, Teller};
+use super::steps::{ACCOUNTS, DEVICES, GROUPS, StepGenerator};
 
 const TASKS: u64 = 6;
 const BEGIN: i64 = 10_000;
@@ -20,7 +20,7 @@ const BEGIN: i64 = 10_000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_several_nodes_at_once_leave_whole_data() {
     let mut player = Player::new(TestStore::on(TestData::postgres()).await);
-    player.play(Teller::opening(), 500).await;
+    player.play(StepGenerator::opening(), 500).await;
     let fixture = player.fixture;
     let stores = [fixture.store.clone(), open(&fixture.data, None).await.unwrap()];
     let (began, deadlocks) = (Instant::now(), deadlocks(&fixture));
@@ -61,35 +61,35 @@ fn deadlocks(fixture: &TestStore) -> i64 {
 
 /// Runs one client; returns how many orders were new.
 async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
-    let mut teller = Teller::new(seed);
+    let mut generator = StepGenerator::new(seed);
     let known = no_owners();
     let mut accepted = 0;
     for round in 0..rounds {
         let now = BEGIN + round;
         let at = UnixMs(now);
-        match teller.rng.range(0..10) {
+        match generator.rng.range(0..10) {
             0..=5 => {
-                let batch = Arc::new(teller.batch(BEGIN));
+                let batch = Arc::new(generator.batch(BEGIN));
                 let outcomes = store.receive(batch, Arc::clone(&known), at).await.unwrap();
                 let new = outcomes.iter().filter(|outcome| **outcome == Outcome::Accepted).count();
                 accepted += i64::try_from(new).unwrap();
             }
-            6 => change_the_fleet(&store, &mut teller, at).await,
+            6 => change_the_fleet(&store, &mut generator, at).await,
             7 => {
-                store.record_heartbeats(teller.beats(now)).await.unwrap();
+                store.record_heartbeats(generator.beats(now)).await.unwrap();
                 store.write_activity().await.unwrap();
             }
             8 => {
-                store.archive(UnixMs(teller.rng.range(0..BEGIN))).await.unwrap();
+                store.archive(UnixMs(generator.rng.range(0..BEGIN))).await.unwrap();
             }
-            _ => log_in(&store, teller.rng.choose(&["ops", "Zed"]), seed, at).await,
+            _ => log_in(&store, generator.rng.choose(&["ops", "Zed"]), seed, at).await,
         }
     }
     accepted
 }
 
-async fn change_the_fleet(store: &Store, teller: &mut Teller, at: UnixMs) {
-    let rng = &mut teller.rng;
+async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: UnixMs) {
+    let rng = &mut generator.rng;
     let devices = (0..3).map(|_| DeviceEntry {
         group: Some(group_id(rng.choose(&GROUPS[..3]))),
         ..bare_device(rng.choose(&DEVICES[..5]))

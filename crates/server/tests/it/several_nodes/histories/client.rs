@@ -17,7 +17,7 @@ const CLOCK_MOVES: [Duration; 2] = [Duration::from_secs(7_200), Duration::from_s
 
 /// The tokens in the answers so far.
 #[derive(Default)]
-pub(super) struct Heard(Vec<Token>);
+pub(super) struct KnownTokens(Vec<Token>);
 
 struct Token {
     number: u64,
@@ -25,7 +25,7 @@ struct Token {
     text: String,
 }
 
-impl Heard {
+impl KnownTokens {
     /// Returns the number of a token; the same text has the same number.
     fn number(&mut self, account: usize, text: String) -> u64 {
         if let Some(known) = self.0.iter().find(|token| token.text == text) {
@@ -106,14 +106,14 @@ impl Client {
         let by = self.rng.choose(&CLOCK_MOVES);
         let nodes = &history.nodes;
         let _alone = nodes.moving.lock().await;
-        let now_ms = nodes.houses[0].now().0 + i64::try_from(by.as_millis()).unwrap();
+        let now_ms = nodes.servers[0].now().0 + i64::try_from(by.as_millis()).unwrap();
         let asked = history.recorder.asks(self.number, Call::Advance { now_ms });
-        nodes.houses[0].advance(by);
+        nodes.servers[0].advance(by);
         history.recorder.answered(asked, Answer::Advanced);
     }
 
     fn ask_of(&mut self, history: &History, account: usize) -> Ask {
-        let latest = history.heard.lock().unwrap().latest(account);
+        let latest = history.tokens.lock().unwrap().latest(account);
         let log_in = Ask::LogIn { default_group: account };
         if latest.is_empty() {
             return log_in;
@@ -134,14 +134,14 @@ impl Client {
         let copy = history.nodes.copy_before(node).zip(request.token.as_deref());
         let copy = copy.filter(|_| matches!(ask, Ask::Use { .. }));
         let asked = history.recorder.asks(self.number, Call::Session { node, account, ask });
-        let now = history.nodes.houses[node].now();
+        let now = history.nodes.servers[node].now();
         if let Some(group) = copy.and_then(|(copy, token)| copy.group_of(token, now)) {
             return history.recorder.answered(asked, Answer::Seen { group });
         }
         let reply = self.send(&history.nodes, node, &request).await;
         // Other clients learn a token only after its answer has been recorded.
-        let mut heard = history.heard.lock().unwrap();
-        let answer = reply.map_or(Answer::Unknown, |reply| heard.answer(account, ask, &reply));
+        let mut tokens = history.tokens.lock().unwrap();
+        let answer = reply.map_or(Answer::Unknown, |reply| tokens.answer(account, ask, &reply));
         history.recorder.answered(asked, answer);
         if let (Some((copy, token)), Answer::Seen { group }) = (copy, answer) {
             copy.keep(token, group, now);
@@ -161,7 +161,7 @@ impl Client {
             Ask::Use { token } if self.rng.one_in(2) => (DEVICES_PATH, Some(token), json!({})),
             Ask::Use { token } => (ORDERS_PATH, Some(token), json!({"deviceCode": WANDERER})),
         };
-        let token = token.map(|number| history.heard.lock().unwrap().text(number));
+        let token = token.map(|number| history.tokens.lock().unwrap().text(number));
         Request { path, token, body }
     }
 

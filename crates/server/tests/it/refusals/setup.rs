@@ -86,14 +86,14 @@ pub(super) enum Token {
     GroupRevoked,
 }
 
-pub(super) struct World {
+pub(super) struct Setup {
     pub(super) server: TestServer,
     live: String,
     known: Vec<(Token, String)>,
 }
 
-impl World {
-    pub(super) async fn new() -> World {
+impl Setup {
+    pub(super) async fn new() -> Setup {
         let server = TestServer::start(fleet()).await;
         server.import_valid(orders()).await;
         let mut known = vec![(Token::ExpiredNow, server.log_in("expired").await.token)];
@@ -117,11 +117,11 @@ impl World {
                 assert_eq!(server.call(TOKEN_PATH, None, &body).await.code(), -2);
             }
         }
-        World { server, live, known }
+        Setup { server, live, known }
     }
 
     /// Returns whether the live session is still live.
-    pub(super) async fn stands(&self, line: &mut Connection) -> bool {
+    pub(super) async fn is_live(&self, line: &mut Connection) -> bool {
         let ask = TestRequest::to(DEVICES_PATH).token(&self.live);
         ask.send_on(line, &self.server).await.data()["total"] == 2
     }

@@ -5,12 +5,12 @@
 const MOMENT: usize = 2;
 
 #[derive(Debug, Default)]
-pub(super) struct Meddler {
+pub(super) struct StaleToken {
     replaced: Option<(String, String)>,
     requests_left: usize,
 }
 
-impl Meddler {
+impl StaleToken {
     /// Notes that a switch was answered.
     pub(super) fn saw_switch(&mut self, old: &str, new: &str) {
         self.replaced = Some((old.to_owned(), new.to_owned()));
@@ -18,7 +18,7 @@ impl Meddler {
     }
 
     /// Returns the token with which a request is passed on.
-    pub(super) fn passes_on(&mut self, token: &str) -> String {
+    pub(super) fn forwarded(&mut self, token: &str) -> String {
         let within_the_moment = self.requests_left > 0;
         self.requests_left = self.requests_left.saturating_sub(1);
         match &self.replaced {
