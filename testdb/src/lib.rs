@@ -1,17 +1,17 @@
-//! PostgreSQL for tests, from the packages of the system: whole servers that may be killed, frozen
-//! and followed by a standby ([`Server`]), and schemas in one server that a run shares ([`Place`]).
+//! PostgreSQL for tests, from the packages of the system: whole servers that can be killed, frozen
+//! and followed by a standby ([`Server`]), and schemas in one server that a run shares ([`Schema`]).
 //!
 //! A server lives in a temporary folder of its own, on a port of its own, and ends with the process
 //! that started it, however that process ends.
 
-mod home;
-mod patience;
-mod place;
 mod ports;
 mod processes;
 mod programs;
+mod schema;
 mod server;
+mod server_folder;
+mod wait;
 
-pub use place::{Place, SETTING};
 pub use programs::is_installed;
+pub use schema::{SETTING, Schema};
 pub use server::{Durability, Server};

@@ -1,13 +1,13 @@
-//! `cargo run -p kiosque-testdb`: a PostgreSQL to try things on. Prints its address and keeps it
-//! until stdin ends.
+//! `cargo run -p kiosque-testdb`: starts a PostgreSQL server, prints its address, and stops it when
+//! stdin ends.
 
 use std::io;
 
-use kiosque_testdb::Place;
+use kiosque_testdb::Schema;
 
 fn main() -> io::Result<()> {
-    let place = Place::new();
-    println!("{}", place.url());
+    let schema = Schema::new();
+    println!("{}", schema.url());
     io::copy(&mut io::stdin(), &mut io::sink())?;
     Ok(())
 }

@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 /// Below the ports that Linux and macOS give to outgoing connections: else a client that calls a
 /// stopped server may be given its port, and find itself connected to itself.
 const FIRST: u16 = 20_000;
-/// How many there are.
+/// The number of ports.
 const COUNT: u16 = 10_000;
 
-/// A port that no one listens on. Someone else may take it before the caller does.
+/// Returns a port that no process listens on. Another process may take it before the caller does.
 pub(crate) fn free() -> Result<u16> {
-    // Ports are taken in turn, so that a server that is stopped for a while finds its own again.
-    // Processes begin apart from each other.
+    // Ports are used in turn, so that a server that is stopped for a while finds its own free.
+    // Each process begins at another one.
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let start = process::id().wrapping_mul(97) % u32::from(COUNT);
     let start = u16::try_from(start).context("smaller than the count")?;

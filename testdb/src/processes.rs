@@ -1,4 +1,4 @@
-//! A postmaster and its children: signals to them, and what the system counts for them.
+//! A postmaster and its children: signals to them, and their processor time.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -34,7 +34,7 @@ fn exit_code(command: &mut Command) -> Result<i32> {
     status.code().with_context(|| format!("{shown} was killed"))
 }
 
-/// A process as `/proc` tells it.
+/// A process as `/proc` shows it.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
@@ -44,7 +44,7 @@ struct Process {
 }
 
 impl Process {
-    /// Reads a line of `/proc/PID/stat`. The name stands in parentheses and may have others in it.
+    /// Reads a line of `/proc/PID/stat`. The name is in parentheses and may contain others.
     fn read(stat: &str) -> Option<Process> {
         let (_, fields) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
@@ -65,16 +65,16 @@ impl Process {
 fn children(pid: u32) -> Result<Vec<Process>> {
     let all = fs::read_dir("/proc").context("processes are counted by /proc")?;
     let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // One that has ended since it was listed is no child any more.
+    // A process that has ended since the listing is not a child any more.
     Ok(pids.filter_map(Process::of).filter(|process| process.parent == pid).collect())
 }
 
-/// Whether a process has a child that is not dead.
+/// Returns whether a process has a child that is not dead.
 pub(crate) fn has_children(pid: u32) -> Result<bool> {
     Ok(children(pid)?.iter().any(|child| !child.is_dead))
 }
 
-/// The processor time of a process, its children, and those children that it has waited for.
+/// Returns the processor time of a process, its children, and those children that it has waited for.
 pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
     let children: Duration = children(pid)?.iter().map(|child| child.cpu).sum();
     let parent = Process::of(pid).with_context(|| format!("there is no process {pid}"))?;

@@ -1,4 +1,4 @@
-//! The programs of PostgreSQL, wherever the system has put them.
+//! The programs of PostgreSQL, wherever the system has installed them.
 
 use std::env;
 use std::fs;
@@ -8,17 +8,17 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// Where Debian keeps the programs, by version: only those of clients are on the PATH.
+/// Debian's folder of the programs, by version: only those of clients are on the PATH.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Whether this machine has a PostgreSQL server.
+/// Returns whether this machine has a PostgreSQL server.
 #[must_use]
 pub fn is_installed() -> bool {
     folder().is_some()
 }
 
-/// One of PostgreSQL's programs, which hears nothing of the caller's own settings for PostgreSQL
-/// and speaks English whatever the caller speaks.
+/// Returns one of PostgreSQL's programs, without the caller's own settings for PostgreSQL and with
+/// English messages.
 pub(crate) fn program(name: &str) -> Result<Command> {
     let mut command = Command::new(found(folder())?.join(name));
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
@@ -28,7 +28,7 @@ pub(crate) fn program(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a program and returns what it says, without the last line's end.
+/// Runs a program and returns its output, without the last line's end.
 pub(crate) fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output();
@@ -55,17 +55,17 @@ fn found(folder: Option<&Path>) -> Result<&Path> {
 }
 
 fn folder() -> Option<&'static Path> {
-    // That there is none is not remembered: `cargo xtask test` looks again once it has installed.
+    // Only success is cached: `cargo xtask test` searches again once it has installed PostgreSQL.
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     if FOUND.get().is_none() {
-        let found = told_by_pg_config().or_else(newest_of_debian)?;
+        let found = from_pg_config().or_else(newest_of_debian)?;
         return Some(FOUND.get_or_init(|| found));
     }
     FOUND.get().map(PathBuf::as_path)
 }
 
-/// Clients come with `pg_config` too, so its word alone does not say that there is a server.
-fn told_by_pg_config() -> Option<PathBuf> {
+/// Clients come with `pg_config` too, so its answer alone does not mean that there is a server.
+fn from_pg_config() -> Option<PathBuf> {
     let said = run(Command::new("pg_config").arg("--bindir")).ok()?;
     Some(PathBuf::from(said)).filter(|folder| has_server(folder))
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_postgresql_one_is_told_what_installs_it() {
+    fn without_postgresql_the_error_names_the_command_that_installs_it() {
         let error = found(None).unwrap_err().to_string();
         assert!(error.contains("cargo xtask test"), "{error}");
         assert!(found(folder()).is_ok());

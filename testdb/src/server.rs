@@ -1,4 +1,4 @@
-//! One PostgreSQL server, and all that may happen to one.
+//! One PostgreSQL server, which can be stopped, killed, frozen and followed.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::home::Home;
-use crate::patience::wait_until;
 use crate::ports;
 use crate::processes::{self, signal, signal_children};
 use crate::programs::psql;
+use crate::server_folder::ServerFolder;
+use crate::wait::wait_until;
 
-/// The user, who may do everything, and the database.
+/// The name of the user, a superuser, and of the database.
 const NAME: &str = "kiosque";
-/// The folder of the server's data, in its home.
+/// The folder of the server's data, in its folder.
 const DATA: &str = "data";
 const LOG: &str = "log";
-/// How much of the log an error shows.
+/// Lines of the log that an error shows.
 const LOG_LINES: usize = 20;
-/// Long enough for a recovery on a busy machine.
-const START_AT_MOST: Duration = Duration::from_secs(60);
-/// A stop waits for standbys to catch up, and a frozen one never does.
+/// The limit of a start, which may include a recovery on a busy machine.
+const START_AT_MOST: Duration = Duration::from_secs(300);
+/// The limit of a fast shutdown, which waits for standbys: a frozen one never catches up.
 const FAST_STOP_AT_MOST: Duration = Duration::from_secs(10);
-/// How often someone else may take the port that was free a moment ago.
+/// The number of ports to try: another process may take a port that was free a moment ago.
 const PORTS_TO_TRY: usize = 5;
 
-/// What every server is told. `wal_keep_size` lets a standby be away for a while.
+/// Settings of every server. `wal_keep_size` lets a standby be away for a while.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 max_connections = 400
@@ -40,7 +40,7 @@ wal_retrieve_retry_interval = '100ms'
 hot_standby = on
 ";
 
-/// What a server is told that nothing kills.
+/// Settings of a server that no test kills.
 const NOT_DURABLE: &str = "
 fsync = off
 synchronous_commit = off
@@ -48,26 +48,26 @@ full_page_writes = off
 autovacuum = off
 ";
 
-/// Lets no one in without TLS.
+/// Refuses connections without TLS.
 const TLS_ALONE: &str = "
 hostssl all all 127.0.0.1/32 trust
 hostssl replication all 127.0.0.1/32 trust
 ";
 
-/// What a server does for rows that were committed.
+/// The durability of committed rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// They outlive a kill, as PostgreSQL is set up by default.
+    /// They survive a kill, as in PostgreSQL's default settings.
     Full,
-    /// They are written some time: fast, for tests that kill nothing. No autovacuum either.
+    /// They are written at some time: fast, for tests that kill nothing. No autovacuum either.
     Off,
 }
 
 /// One PostgreSQL server in a temporary folder of its own, killed and removed when dropped, or when
-/// the process ends that started it. Its user `kiosque` may do everything and needs no password.
+/// the process ends that started it. Its user `kiosque` is a superuser and needs no password.
 pub struct Server {
-    // The home is dropped first: its keeper kills, and the postmaster is waited for after that.
-    home: Home,
+    // Dropped first: its watchdog kills the postmaster, which is waited for after that.
+    folder: ServerFolder,
     postmaster: Option<Postmaster>,
     port: u16,
 }
@@ -76,37 +76,37 @@ struct Postmaster(Child);
 
 impl Drop for Postmaster {
     fn drop(&mut self) {
-        // It is dead already unless someone has killed the keeper; nothing can be told from here.
+        // It is dead already unless the watchdog was killed; an error cannot be returned from here.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Server {
-    /// Makes a server with an empty database `kiosque` (UTF8, sorted as in English), starts it on a
+    /// Creates a server with an empty database `kiosque` (UTF8, sorted as in English), starts it on a
     /// free port of 127.0.0.1, and returns when it answers.
     pub fn start(durability: Durability) -> Result<Server> {
-        Server::make(durability)?.open()
+        Server::create(durability)?.open()
     }
 
-    /// Like [`Server::start`] with [`Durability::Off`], but it shows this certificate and lets no
-    /// one in without TLS.
+    /// Like [`Server::start`] with [`Durability::Off`], but the server presents this certificate and
+    /// refuses connections without TLS.
     pub fn start_with_tls(cert_pem: &str, key_pem: &str) -> Result<Server> {
-        let server = Server::make(Durability::Off)?;
-        server.home.write("data/server.crt", cert_pem)?;
-        server.home.write("data/server.key", key_pem)?;
-        server.home.write("data/pg_hba.conf", TLS_ALONE)?;
+        let server = Server::create(Durability::Off)?;
+        server.folder.write("data/server.crt", cert_pem)?;
+        server.folder.write("data/server.key", key_pem)?;
+        server.folder.write("data/pg_hba.conf", TLS_ALONE)?;
         server.set("ssl = on\n")?;
         server.open()
     }
 
-    /// `postgres://kiosque@127.0.0.1:PORT/kiosque`
+    /// Returns `postgres://kiosque@127.0.0.1:PORT/kiosque`.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(NAME)
     }
 
-    /// The port of 127.0.0.1 that it listens on; it keeps it when it is started again.
+    /// Returns its port at 127.0.0.1, which stays the same when it is started again.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -117,15 +117,15 @@ impl Server {
         psql(&self.url(), [text])
     }
 
-    /// A standby that follows this server synchronously: where both have [`Durability::Full`], this
+    /// Starts a standby that follows this server synchronously: where both have [`Durability::Full`], this
     /// server's commits are answered when the standby has them on disk too, and wait while it is
     /// away. Its durability is this server's.
     pub fn standby(&self) -> Result<Server> {
-        let mut standby = Server { home: Home::make()?, postmaster: None, port: 0 };
+        let mut standby = Server { folder: ServerFolder::create()?, postmaster: None, port: 0 };
         let from = ["--dbname", &self.url(), "--pgdata", DATA];
         let how =
             ["--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"];
-        standby.home.run("pg_basebackup", &[from, how].concat())?;
+        standby.folder.run("pg_basebackup", &[from, how].concat())?;
         standby.start_on_a_free_port()?;
         let wait_for_any = "alter system set synchronous_standby_names = '*'";
         psql(&self.url(), [wait_for_any, RELOAD])?;
@@ -140,8 +140,8 @@ impl Server {
         Ok(standby)
     }
 
-    /// Makes a standby a server of its own, which waits for no standby; returns when it takes
-    /// writes. The server that it followed is not told.
+    /// Promotes a standby to a server of its own, which waits for no standby; returns when it takes
+    /// writes. The server that it followed is not notified.
     pub fn promote(&self) -> Result<()> {
         // The setting came along with the base backup if there was a standby before this one.
         let wait_for_none = "alter system reset synchronous_standby_names";
@@ -155,7 +155,7 @@ impl Server {
     /// Kills the postmaster and all its children with SIGKILL, and returns when they are gone.
     pub fn kill_9(&mut self) -> Result<()> {
         let pid = self.pid()?;
-        // A stopped parent starts no more children and does not tidy up behind those that die.
+        // A stopped parent starts no more children and reaps none.
         signal("STOP", pid)?;
         signal_children("KILL", pid)?;
         wait_until("all children are dead", START_AT_MOST, || Ok(!processes::has_children(pid)?))?;
@@ -163,8 +163,8 @@ impl Server {
         self.wait_for_end(START_AT_MOST)
     }
 
-    /// Shuts the server down: clients are cut off, their transactions rolled back, everything else
-    /// written.
+    /// Shuts the server down: clients are disconnected, their transactions rolled back, and all
+    /// others written.
     pub fn stop(&mut self) -> Result<()> {
         let pid = self.pid()?;
         signal("INT", pid)?;
@@ -199,20 +199,20 @@ impl Server {
         signal("CONT", pid)
     }
 
-    /// The processor time, in user and system mode, of the postmaster and of all children that it
+    /// Returns the processor time, in user and system mode, of the postmaster and of all children that it
     /// has or had since it was last started; in steps of 10 ms.
     pub fn cpu_time(&self) -> Result<Duration> {
         processes::cpu_time(self.pid()?)
     }
 
-    /// The files of a new server, with its settings.
-    fn make(durability: Durability) -> Result<Server> {
-        let server = Server { home: Home::make()?, postmaster: None, port: 0 };
-        let what = ["--pgdata", DATA, "--username", NAME, "--auth", "trust"];
+    /// Creates the files of a new server, with its settings.
+    fn create(durability: Durability) -> Result<Server> {
+        let server = Server { folder: ServerFolder::create()?, postmaster: None, port: 0 };
+        let data = ["--pgdata", DATA, "--username", NAME, "--auth", "trust"];
         let how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--no-instructions"];
-        // Sorted as people do, unless it is asked for by code point: most databases are.
+        // A collation of a language, as most databases have: order by code point must be requested.
         let order = ["--locale-provider", "icu", "--icu-locale", "en-US"];
-        server.home.run("initdb", &[&what[..], &how, &order].concat())?;
+        server.folder.run("initdb", &[&data[..], &how, &order].concat())?;
         server.set(SETTINGS)?;
         if durability == Durability::Off {
             server.set(NOT_DURABLE)?;
@@ -230,9 +230,9 @@ impl Server {
         let mut tries = 1;
         loop {
             self.port = ports::free()?;
-            // A standby tells its primary the name of its cluster, by which it is known there.
+            // A standby is known to its primary by the name of its cluster.
             let (port, name) = (self.port, name_at(self.port));
-            let sockets = self.home.path("").display().to_string().replace('\'', "''");
+            let sockets = self.folder.path("").display().to_string().replace('\'', "''");
             self.set(&format!("port = {port}\ncluster_name = '{name}'\n"))?;
             self.set(&format!("unix_socket_directories = '{sockets}'\n"))?;
             match self.launch() {
@@ -244,35 +244,35 @@ impl Server {
         }
     }
 
-    /// Adds settings; the last word on each counts.
+    /// Adds settings; the last value of each applies.
     fn set(&self, settings: &str) -> Result<()> {
-        self.home.append("data/postgresql.conf", settings)
+        self.folder.append("data/postgresql.conf", settings)
     }
 
     fn launch(&mut self) -> Result<()> {
-        let log = File::create(self.home.path(LOG)).context("cannot write the server's log")?;
-        let mut postgres = self.home.program("postgres")?;
+        let log = File::create(self.folder.path(LOG)).context("cannot write the server's log")?;
+        let mut postgres = self.folder.program("postgres")?;
         postgres.args(["-D", DATA]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        // In a group of its own, so that it is ended by its keeper alone.
+        // A process group of its own keeps the signals of a terminal away from it.
         let postmaster = postgres.process_group(0).spawn().context("cannot start postgres")?;
         let pid = postmaster.id();
         self.postmaster = Some(Postmaster(postmaster));
-        self.home.runs(Some(pid))?;
+        self.folder.watch(Some(pid))?;
         wait_until("the server answers", START_AT_MOST, || self.is_ready_or_failed())
             .with_context(|| self.log())?;
         Ok(())
     }
 
-    /// Whether the server says in its lock file that it takes connections, as `pg_ctl` asks. A call
-    /// of its port would not do: another server might answer it.
+    /// Returns whether the server's lock file says that it takes connections, as `pg_ctl` checks. A
+    /// connection to its port would not do: another server might answer it.
     fn is_ready_or_failed(&mut self) -> Result<bool> {
         if self.has_ended()? {
             bail!("the server does not start");
         }
-        let lock = fs::read_to_string(self.home.path("data/postmaster.pid")).unwrap_or_default();
+        let lock = fs::read_to_string(self.folder.path("data/postmaster.pid")).unwrap_or_default();
         let lines: Vec<&str> = lock.lines().map(str::trim).collect();
         let pid = self.pid()?.to_string();
-        // A lock that a killed server has left names another process.
+        // The lock file of a killed server names another process.
         Ok(lines.first() == Some(&pid.as_str()) && lines.get(7) == Some(&"ready"))
     }
 
@@ -280,14 +280,14 @@ impl Server {
         wait_until("the server ends", at_most, || self.has_ended())
     }
 
-    /// Whether the postmaster has ended; the first yes forgets it.
+    /// Returns whether the postmaster has ended.
     fn has_ended(&mut self) -> Result<bool> {
         let Some(Postmaster(child)) = &mut self.postmaster else { return Ok(true) };
         if child.try_wait()?.is_none() {
             return Ok(false);
         }
         self.postmaster = None;
-        self.home.runs(None)?;
+        self.folder.watch(None)?;
         Ok(true)
     }
 
@@ -300,9 +300,9 @@ impl Server {
         format!("postgres://{NAME}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The end of the log of the latest start.
+    /// Returns the end of the log of the latest start.
     fn log(&self) -> String {
-        let log = fs::read(self.home.path(LOG)).unwrap_or_default();
+        let log = fs::read(self.folder.path(LOG)).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         let from = lines.len().saturating_sub(LOG_LINES);
@@ -310,10 +310,10 @@ impl Server {
     }
 }
 
-/// Makes a server read its settings anew.
+/// Has a server read its settings again.
 const RELOAD: &str = "select pg_reload_conf()";
 
-/// What a server on this port calls itself.
+/// Returns the cluster name of a server on this port.
 fn name_at(port: u16) -> String {
     format!("kiosque_{port}")
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiosque_store::StoreLocation;
-use kiosque_testdb::Place;
+use kiosque_testdb::Schema;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
@@ -43,18 +43,18 @@ pub enum TestData {
     /// SQLite, in files of this folder.
     Folder(Arc<TempDir>),
     /// PostgreSQL, in a schema that several nodes may share.
-    Postgres(Arc<Schema>),
+    Postgres(Arc<PostgresData>),
 }
 
 /// A schema, and a connection for queries from async code.
-pub struct Schema {
-    place: Place,
+pub struct PostgresData {
+    schema: Schema,
     client: OnceCell<Client>,
 }
 
-impl Schema {
+impl PostgresData {
     async fn connect(&self) -> Client {
-        let (client, connection) = tokio_postgres::connect(self.place.url(), NoTls).await.unwrap();
+        let (client, connection) = tokio_postgres::connect(self.schema.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
         client
     }
@@ -94,7 +94,10 @@ impl TestData {
     /// Returns new data on PostgreSQL whatever the run's engine.
     #[must_use]
     pub fn postgres() -> TestData {
-        TestData::Postgres(Arc::new(Schema { place: Place::new(), client: OnceCell::new() }))
+        TestData::Postgres(Arc::new(PostgresData {
+            schema: Schema::new(),
+            client: OnceCell::new(),
+        }))
     }
 
     /// Returns the folder of the data's files, which a test that asked for [`TestData::sqlite`]
@@ -112,7 +115,7 @@ impl TestData {
     pub fn location(&self) -> StoreLocation<'_> {
         match self {
             TestData::Folder(folder) => StoreLocation::Folder(folder.path()),
-            TestData::Postgres(schema) => StoreLocation::Postgres(schema.place.url()),
+            TestData::Postgres(postgres) => StoreLocation::Postgres(postgres.schema.url()),
         }
     }
 
@@ -121,7 +124,7 @@ impl TestData {
     pub fn query(&self, sql: &str) -> Vec<String> {
         match self {
             TestData::Folder(folder) => query(&connect(folder.path()), sql),
-            TestData::Postgres(schema) => lines(&schema.place.sql(&like_sqlite(sql))),
+            TestData::Postgres(postgres) => lines(&postgres.schema.sql(&like_sqlite(sql))),
         }
     }
 
@@ -135,10 +138,10 @@ impl TestData {
                 selects.flat_map(|sql| query(&connection, &sql)).collect()
             }
             // One run of `psql`, since starting it takes longer than all the queries.
-            TestData::Postgres(schema) => {
+            TestData::Postgres(postgres) => {
                 let tables = self.tables().into_iter();
                 let selects = tables.map(|table| like_sqlite(&every_row(&table)));
-                lines(&schema.place.sql(&selects.collect::<Vec<_>>().join("; ")))
+                lines(&postgres.schema.sql(&selects.collect::<Vec<_>>().join("; ")))
             }
         };
         rows.sort_unstable();
@@ -149,7 +152,7 @@ impl TestData {
     pub fn execute(&self, sql: &str) {
         match self {
             TestData::Folder(folder) => connect(folder.path()).execute_batch(sql).unwrap(),
-            TestData::Postgres(schema) => drop(schema.place.sql(sql)),
+            TestData::Postgres(postgres) => drop(postgres.schema.sql(sql)),
         }
     }
 
@@ -157,8 +160,8 @@ impl TestData {
     pub fn tamper(&self, sql: &str) {
         let changed = match self {
             TestData::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
-            TestData::Postgres(schema) => {
-                lines(&schema.place.sql(&format!("{sql} returning 1"))).len()
+            TestData::Postgres(postgres) => {
+                lines(&postgres.schema.sql(&format!("{sql} returning 1"))).len()
             }
         };
         assert!(changed > 0, "{sql} changes nothing");
@@ -172,8 +175,8 @@ impl TestData {
                 let read = |name| std::fs::read(folder.path().join(name)).unwrap();
                 [DATABASE, WAL].map(read).to_vec()
             }
-            TestData::Postgres(schema) => {
-                schema.query(sql::EVERY_ROW).await.into_iter().map(String::into_bytes).collect()
+            TestData::Postgres(postgres) => {
+                postgres.query(sql::EVERY_ROW).await.into_iter().map(String::into_bytes).collect()
             }
         }
     }
@@ -189,8 +192,8 @@ impl TestData {
             TestData::Folder(folder) => {
                 commits_in(&std::fs::read(folder.path().join(WAL)).unwrap())
             }
-            TestData::Postgres(schema) => {
-                schema.query(sql::WRITERS_OF_ORDERS).await.into_iter().collect()
+            TestData::Postgres(postgres) => {
+                postgres.query(sql::WRITERS_OF_ORDERS).await.into_iter().collect()
             }
         }
     }
@@ -204,8 +207,8 @@ impl TestData {
                 connection.execute_batch(sql::HOLD_WRITES_SQLITE).unwrap();
                 WriteLock(Holder::Sqlite(connection))
             }
-            TestData::Postgres(schema) => {
-                let client = schema.connect().await;
+            TestData::Postgres(postgres) => {
+                let client = postgres.connect().await;
                 client.batch_execute(sql::HOLD_WRITES_POSTGRES).await.unwrap();
                 WriteLock(Holder::Postgres(client))
             }

@@ -1,27 +1,27 @@
-//! What tests of other crates count on, on real servers.
+//! The properties that tests of other crates rely on, with real servers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod place;
+mod schema;
 mod server;
 mod shared;
 mod standby;
 
 use std::process::Command;
 
-/// The postmaster whose data lie in this folder, and its children.
+/// Returns the postmaster of a data folder and its children.
 fn family(data: &str) -> Vec<String> {
     let lock = std::fs::read_to_string(format!("{data}/postmaster.pid")).unwrap();
     let postmaster = lock.lines().next().unwrap().to_owned();
     let output = Command::new("pgrep").args(["-P", &postmaster]).output().unwrap();
     let children = String::from_utf8(output.stdout).unwrap();
     let family = std::iter::once(postmaster).chain(children.lines().map(str::to_owned));
-    // The session that told where the data lie may just be ending.
+    // The session that returned the folder may just be ending.
     let family: Vec<String> = family.filter(|pid| lives(pid)).collect();
     assert!(family.len() > 3, "{family:?}");
     family
 }
 
-/// Whether there is such a process, and not only its entry for whoever should wait for it.
+/// Returns whether a process runs, and is not just waiting to be reaped.
 fn lives(pid: &str) -> bool {
     let output = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8(output.stdout).unwrap();

@@ -11,10 +11,11 @@ use crate::{family, lives};
 fn a_server_answers_as_it_says() {
     let server = Server::start(Durability::Off).unwrap();
     assert_eq!(server.url(), format!("postgres://kiosque@127.0.0.1:{}/kiosque", server.port()));
-    let told = "select current_user, current_database(), pg_encoding_to_char(encoding), datcollate,
+    let query =
+        "select current_user, current_database(), pg_encoding_to_char(encoding), datcollate,
                        (select rolsuper from pg_roles where rolname = current_user)
                   from pg_database where datname = current_database()";
-    assert_eq!(server.sql(told).unwrap(), "kiosque|kiosque|UTF8|C.UTF-8|t");
+    assert_eq!(server.sql(query).unwrap(), "kiosque|kiosque|UTF8|C.UTF-8|t");
     assert_eq!(server.sql("show max_connections").unwrap(), "400");
     assert_eq!(server.sql("show fsync").unwrap(), "off");
 
@@ -85,14 +86,16 @@ fn a_frozen_server_answers_when_it_is_thawed() {
 #[test]
 fn processor_time_counts_sessions_that_have_ended() {
     let server = Server::start(Durability::Off).unwrap();
-    let before = server.cpu_time().unwrap();
-    server.sql("select sum(n) from generate_series(1, 3000000) n").unwrap();
-    let spent = server.cpu_time().unwrap() - before;
-    assert!(spent > Duration::from_millis(50), "{spent:?}");
+    let (before, start) = (server.cpu_time().unwrap(), Instant::now());
+    let spent = || server.cpu_time().unwrap() - before;
+    while spent() <= Duration::from_millis(50) {
+        assert!(start.elapsed() < Duration::from_secs(300), "{:?} were spent", spent());
+        server.sql("select sum(n) from generate_series(1, 3000000) n").unwrap();
+    }
 }
 
 #[test]
-fn two_servers_beside_each_other() {
+fn two_servers_at_a_time() {
     let start = || Server::start(Durability::Off).unwrap();
     let (one, other) = std::thread::scope(|scope| {
         let (one, other) = (scope.spawn(start), scope.spawn(start));
@@ -102,7 +105,7 @@ fn two_servers_beside_each_other() {
 }
 
 #[test]
-fn a_server_with_tls_lets_no_one_in_without() {
+fn a_server_with_tls_refuses_connections_without() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     let server = Server::start_with_tls(&cert, &key).unwrap();

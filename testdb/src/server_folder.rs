@@ -1,4 +1,4 @@
-//! The folder of one server, who owns it, and who clears it away.
+//! The folder of one server, its owner, and the process that removes it.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -11,27 +11,27 @@ use anyhow::{Context, Result, bail};
 
 use crate::programs::{program, run};
 
-/// Whom PostgreSQL runs as when root asks for it, which it refuses to run as: the user that
-/// Debian's packages make.
+/// The user that PostgreSQL runs as when root starts it, since it refuses to run as root: the one
+/// that Debian's packages create.
 const SYSTEM_USER: &str = "postgres";
 
-/// Waits until the process that starts servers ends or lets go, then ends the last postmaster that
-/// it was told of and removes the folder. It is a process of its own because a static is never
-/// dropped and a killed process drops nothing.
+/// Waits until the process that starts servers ends or closes the pipe, then ends the last
+/// postmaster whose process id it has read, and removes the folder. It is a process of its own
+/// because a static is never dropped and a killed process drops nothing.
 ///
-/// A postmaster that shuts down at once waits for its children, which those of a killed one leave
-/// to the system, and not every container's first process does that. What may be frozen is woken
-/// for it, and what has not ended when the lock file should be gone is killed.
-const KEEPER: &str = r#"
+/// A postmaster waits for its children in an immediate shutdown; those of a killed one are left to
+/// the first process of the system, which does not reap them in every container. Frozen processes
+/// are continued first, and those that have not ended in time are killed.
+const WATCHDOG: &str = r#"
 pid=
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
     kill -QUIT "$pid"
     pkill -CONT -P "$pid"
     kill -CONT "$pid"
-    looks=0
-    while [ -e "$1/data/postmaster.pid" ] && [ "$looks" -lt 600 ]; do
-        looks=$((looks + 1))
+    checks=0
+    while [ -e "$1/data/postmaster.pid" ] && [ "$checks" -lt 600 ]; do
+        checks=$((checks + 1))
         sleep 0.01
     done
     kill -STOP "$pid"
@@ -46,27 +46,27 @@ done
 "#;
 
 /// The folder of one server. Dropping it kills the server and removes the folder.
-pub(crate) struct Home {
+pub(crate) struct ServerFolder {
     folder: PathBuf,
     owner: Option<Owner>,
-    keeper: Child,
+    watchdog: Child,
 }
 
-/// A user that is not who runs this process.
+/// A user other than that of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owner {
     uid: u32,
     gid: u32,
 }
 
-impl Home {
-    /// A new folder in the system's folder for temporary files.
-    pub(crate) fn make() -> Result<Home> {
+impl ServerFolder {
+    /// Creates a folder in the system's folder for temporary files.
+    pub(crate) fn create() -> Result<ServerFolder> {
         let folder = tempfile::Builder::new().prefix("kiosque-testdb-").tempdir();
         let folder = folder.context("a folder for a PostgreSQL server")?;
-        // In a group of its own, so that the signals of a terminal do not reach it.
-        let keeper = Command::new("sh")
-            .args(["-c", KEEPER, "keeper"])
+        // A process group of its own keeps the signals of a terminal away from it.
+        let watchdog = Command::new("sh")
+            .args(["-c", WATCHDOG, "watchdog"])
             .arg(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -74,13 +74,13 @@ impl Home {
             .process_group(0)
             .spawn()
             .context("cannot start sh")?;
-        // From here on the keeper removes it.
-        let mut home = Home { folder: folder.keep(), owner: None, keeper };
-        // Who made the folder is who runs this.
-        if home.folder.metadata()?.uid() == 0 {
-            home.give_to(Owner::find()?)?;
+        // From here on the watchdog removes it.
+        let mut created = ServerFolder { folder: folder.keep(), owner: None, watchdog };
+        // The owner of a new folder is the user of this process.
+        if created.folder.metadata()?.uid() == 0 {
+            created.give_to(Owner::find()?)?;
         }
-        Ok(home)
+        Ok(created)
     }
 
     fn give_to(&mut self, owner: Owner) -> Result<()> {
@@ -95,15 +95,15 @@ impl Home {
         Ok(())
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// One of PostgreSQL's programs, to be run by the owner and in the folder.
+    /// Returns one of PostgreSQL's programs, to be run by the owner in the folder.
     pub(crate) fn program(&self, name: &str) -> Result<Command> {
         let mut command = program(name)?;
-        // A client library looks for keys and passwords at home; the caller's are not the owner's.
+        // A client library looks for keys and passwords in HOME; the caller's are not the owner's.
         self.as_owner(command.env("HOME", &self.folder).current_dir(&self.folder));
         Ok(command)
     }
@@ -131,11 +131,11 @@ impl Home {
         file.write_all(lines.as_bytes()).with_context(adding)
     }
 
-    /// Tells which postmaster runs in the folder, or that none does.
-    pub(crate) fn runs(&mut self, postmaster: Option<u32>) -> Result<()> {
+    /// Sends the watchdog the process id of the postmaster in the folder, or none.
+    pub(crate) fn watch(&mut self, postmaster: Option<u32>) -> Result<()> {
         let pid = postmaster.map(|pid| pid.to_string()).unwrap_or_default();
-        let told = self.keeper.stdin.as_mut().context("the keeper was let go")?;
-        writeln!(told, "{pid}").context("the keeper of the server's folder has ended")
+        let pipe = self.watchdog.stdin.as_mut().context("the pipe to the watchdog is closed")?;
+        writeln!(pipe, "{pid}").context("the watchdog of the server's folder has ended")
     }
 
     fn as_owner<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -151,11 +151,11 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for ServerFolder {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        // Nothing can be told from here, and a keeper that was killed has nothing to tell.
-        let _ = self.keeper.wait();
+        drop(self.watchdog.stdin.take());
+        // An error cannot be returned from here.
+        let _ = self.watchdog.wait();
     }
 }
 

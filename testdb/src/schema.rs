@@ -1,4 +1,4 @@
-//! A schema for each test, in a server that many share.
+//! A schema for each test, in a server that many tests share.
 
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -12,34 +12,34 @@ use crate::programs::psql;
 use crate::server::{Durability, Server};
 
 /// The environment variable with the URL of the server that a run's tests share, without `options`.
-/// Its user may make schemas. Unset: each process starts a server when it first needs one.
+/// Its user may create schemas. Unset: each process starts a server when it first needs one.
 pub const SETTING: &str = "KIOSQUE_TEST_POSTGRES";
 
-/// How many schemas are made together: starting `psql` costs far more than a schema.
-const TOGETHER: u64 = 32;
+/// The number of schemas that are created at a time: starting `psql` costs far more than a schema.
+const BATCH: u64 = 32;
 
-/// A schema of its own in the server that this run's tests share. It is empty, nothing else knows
-/// it, and it stays until the server ends: to remove it would cost more than to make it.
-pub struct Place {
+/// A schema of its own in the server that the tests of this run share. It is empty, no other test
+/// uses it, and it remains until the server ends: dropping it would cost more than creating it.
+pub struct Schema {
     url: String,
 }
 
-impl Place {
-    /// Takes a new schema.
+impl Schema {
+    /// Returns a new schema.
     ///
     /// # Panics
     ///
     /// When there is no server and none can be started: a test that needs one cannot be skipped.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another, so there is no default")]
-    pub fn new() -> Place {
-        match Place::take() {
-            Ok(place) => place,
+    pub fn new() -> Schema {
+        match Schema::take() {
+            Ok(schema) => schema,
             Err(error) => panic!("this test needs PostgreSQL: {error:#}"),
         }
     }
 
-    /// A URL that selects the schema by its `options`.
+    /// Returns a URL that selects the schema by its `options`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -50,7 +50,7 @@ impl Place {
     ///
     /// # Panics
     ///
-    /// With what the server says when a statement fails.
+    /// With the server's message when a statement fails.
     pub fn sql(&self, text: &str) -> String {
         match psql(&self.url, [text]) {
             Ok(rows) => rows,
@@ -58,7 +58,7 @@ impl Place {
         }
     }
 
-    fn take() -> Result<Place> {
+    fn take() -> Result<Schema> {
         static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
         let mut shared = lock_ignoring_poison(&SHARED);
         let shared = match &mut *shared {
@@ -66,19 +66,19 @@ impl Place {
             none => none.insert(Shared::find()?),
         };
         if shared.schemas.is_empty() {
-            shared.schemas = make_schemas(&shared.url)?;
+            shared.schemas = create_schemas(&shared.url)?;
         }
         let schema = shared.schemas.pop().context("some were just made")?;
-        Ok(Place { url: in_schema(&shared.url, &schema) })
+        Ok(Schema { url: in_schema(&shared.url, &schema) })
     }
 }
 
-/// The server that the tests of a run share, as one process knows it.
+/// The server that the tests of a run share, as one process uses it.
 struct Shared {
     url: String,
-    /// Empty ones that no place has yet.
+    /// Empty schemas that no test has taken yet.
     schemas: Vec<String>,
-    /// The server, if this process has started it. A static is not dropped: the server's keeper
+    /// The server, if this process has started it. A static is not dropped: the server's watchdog
     /// ends it with the process.
     _own: Option<Server>,
 }
@@ -93,10 +93,10 @@ impl Shared {
     }
 }
 
-/// Schemas with names that no other process takes, today or in a server that is kept for long.
-fn make_schemas(base: &str) -> Result<Vec<String>> {
-    let chance = RandomState::new();
-    let names = (0..TOGETHER).map(|number| format!("place_{:016x}", chance.hash_one(number)));
+/// Creates schemas with names that no other process takes, also in a server that runs for long.
+fn create_schemas(base: &str) -> Result<Vec<String>> {
+    let random = RandomState::new();
+    let names = (0..BATCH).map(|number| format!("test_{:016x}", random.hash_one(number)));
     let names: Vec<String> = names.collect();
     let texts: Vec<String> = names.iter().map(|name| format!("create schema {name};")).collect();
     psql(base, [texts.concat().as_str()])?;

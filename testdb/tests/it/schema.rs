@@ -1,17 +1,17 @@
 use std::panic::catch_unwind;
 
-use kiosque_testdb::Place;
+use kiosque_testdb::Schema;
 
 #[test]
-fn two_places_see_nothing_of_each_other() {
-    let (one, other) = (Place::new(), Place::new());
+fn two_schemas_see_nothing_of_each_other() {
+    let (one, other) = (Schema::new(), Schema::new());
     assert_ne!(one.url(), other.url());
-    for place in [&one, &other] {
+    for schema in [&one, &other] {
         assert_eq!(
-            place.sql("select count(*) from pg_tables where schemaname = current_schema"),
+            schema.sql("select count(*) from pg_tables where schemaname = current_schema"),
             "0"
         );
-        place.sql("create table device (code text)");
+        schema.sql("create table device (code text)");
     }
     one.sql("insert into device values ('HBR-001'), ('HBR-002')");
     assert_eq!(one.sql("select code from device order by code"), "HBR-001\nHBR-002");
@@ -20,8 +20,8 @@ fn two_places_see_nothing_of_each_other() {
 
 #[test]
 fn a_statement_that_fails_says_why() {
-    let place = Place::new();
-    let said = catch_unwind(|| place.sql("select code from vehicle")).unwrap_err();
+    let schema = Schema::new();
+    let said = catch_unwind(|| schema.sql("select code from vehicle")).unwrap_err();
     let said = said.downcast_ref::<String>().unwrap();
     assert!(said.contains("relation \"vehicle\" does not exist"), "{said}");
     assert!(said.ends_with("in: select code from vehicle"), "{said}");
@@ -29,7 +29,7 @@ fn a_statement_that_fails_says_why() {
 
 #[test]
 fn as_many_as_are_asked_for() {
-    let mut urls: Vec<String> = (0..100).map(|_| Place::new().url().to_owned()).collect();
+    let mut urls: Vec<String> = (0..100).map(|_| Schema::new().url().to_owned()).collect();
     urls.sort();
     urls.dedup();
     assert_eq!(urls.len(), 100);
