@@ -10,6 +10,7 @@ mod packages;
 mod process;
 mod snapshots;
 mod soak;
+mod spelling;
 mod test;
 mod test_run;
 mod tidy;

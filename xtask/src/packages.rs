@@ -27,6 +27,10 @@ pub(crate) const FOR_TESTS: &[Package] = &[
 pub(crate) const FOR_FUZZ: &[Package] =
     &[Package { is_installed: || has_program("c++"), name: "g++" }];
 
+/// typos is installed by pip.
+pub(crate) const FOR_SPELLING: &[Package] =
+    &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
+
 const POSTGRESQL: &str = "postgresql";
 /// Where a package that makes a server of its own, once it is installed, is told not to.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.d";
@@ -76,6 +80,10 @@ fn has_program(program: &str) -> bool {
     // The administrator's programs are not on everyone's PATH.
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     folders.into_iter().any(|folder| Path::new(&folder).join(program).is_file())
+}
+
+fn has_pip() -> Result<bool> {
+    Ok(process::succeeds(process::program("python3")?.args(["-m", "pip", "--version"])))
 }
 
 fn is_root() -> Result<bool> {
