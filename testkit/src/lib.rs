@@ -3,8 +3,8 @@
 //! Each part is a feature, named after the crate whose tests use it, so that they build no crate
 //! above their own:
 //!
-//! - always: fleets ([`FleetToml`]), a seeded generator ([`Rng`]), the soak switch ([`size`]), and
-//!   [`sql`] for what the store offers no function for;
+//! - always: fleets ([`FleetToml`]), a seeded generator ([`Rng`]), the soak switch ([`size`]),
+//!   waiting for conditions ([`wait_until`]), and [`sql`] for what the store offers no function for;
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
@@ -44,6 +44,7 @@ mod server;
 mod store;
 #[cfg(feature = "client")]
 mod tls;
+mod wait;
 
 pub use fleet::FleetToml;
 #[cfg(feature = "client")]
@@ -63,7 +64,7 @@ pub use clock::ManualClock;
 #[cfg(feature = "store")]
 pub use data::{Fingerprint, TestData, WriteLock};
 #[cfg(feature = "program")]
-pub use program::{Program, Ran, Sandbox, Served, WAIT_MAX, wait_until};
+pub use program::{Program, Ran, Sandbox, Served};
 #[cfg(feature = "client")]
 pub use reply::{Reply, assert_common_headers, parse_response, snapshot};
 #[cfg(feature = "server")]
@@ -76,3 +77,6 @@ pub use store::{NOW, TestStore, no_owners, open, open_options, origin};
 pub use tls::client_config;
 #[cfg(feature = "server")]
 pub use tls::tls_over;
+#[cfg(feature = "server")]
+pub use wait::eventually;
+pub use wait::{WAIT_MAX, wait_until};

@@ -11,20 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::blocking::Client;
-
-/// The time after which a test that waits for a condition fails: far longer than any takes on a
-/// busy machine.
-pub const WAIT_MAX: Duration = Duration::from_secs(300);
-
-/// Waits for a condition that another process or thread brings about.
-#[track_caller]
-pub fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < WAIT_MAX, "{WAIT_MAX:?} were not enough: {condition}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
+use crate::wait::{WAIT_MAX, wait_until};
 
 /// The program under test, by the path of its file.
 #[derive(Clone, Copy, Debug)]

@@ -29,6 +29,7 @@ use crate::clock::ManualClock;
 use crate::data::{Fingerprint, TestData, WriteLock};
 use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::Reply;
+use crate::wait::WAIT_MAX;
 
 /// The time that a server's clock shows at first: 2026-03-02 10:00:00 UTC.
 pub const START_MS: i64 = 1_772_445_600_000;
@@ -45,7 +46,9 @@ pub struct ServerOptions {
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
-        ServerOptions { data: TestData::new(), zone: Zone::utc(), settings: Settings::for_cores(2) }
+        let (data, mut settings) = (TestData::new(), Settings::for_cores(2));
+        settings.limits.store_wait = WAIT_MAX;
+        ServerOptions { data, zone: Zone::utc(), settings }
     }
 }
 
@@ -345,7 +348,7 @@ async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -
         when_absent: WhenAbsent::Create,
         zone: Some(&options.zone),
         wait: options.settings.limits.store_wait,
-        lease: SessionLease::default(),
+        lease: SessionLease { length: WAIT_MAX, ..SessionLease::default() },
         now: clock.now(),
     };
     let store = Store::open(&opening).await.unwrap();

@@ -114,6 +114,12 @@ impl GroupCommit {
         answered
     }
 
+    /// Returns whether a transaction is under way, and the number of chunks that wait for the next.
+    pub(super) fn waiting(&self) -> (bool, usize) {
+        let queue = self.queue();
+        (queue.writing, queue.parcels.len())
+    }
+
     /// A panic under the lock has left a queue that is whole.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         lock_ignoring_poison(&self.queue)

@@ -112,6 +112,12 @@ impl StreamIntake {
         self.streams_max.saturating_sub(self.streams.available_permits())
     }
 
+    /// Returns whether a transaction is under way, and the number of chunks that wait for the next.
+    #[must_use]
+    pub fn waiting_to_be_stored(&self) -> (bool, usize) {
+        self.commits.waiting()
+    }
+
     /// How much text is being checked, or waits to be stored.
     #[must_use]
     pub fn queue_bytes(&self) -> usize {

@@ -16,6 +16,7 @@ mod devices;
 mod failure_buckets;
 mod json;
 mod listener;
+mod load;
 pub mod locale;
 mod login_limiter;
 mod metrics;
@@ -31,6 +32,8 @@ pub mod tls;
 
 pub use app::{App, Settings};
 pub use listener::{Audience, Listener, Stop};
+#[doc(hidden)]
+pub use load::Load;
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {

@@ -17,6 +17,7 @@ pub(crate) struct HashSlots {
     slots: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     capacity: usize,
+    slot_count: usize,
     wait: Duration,
     memory: Arc<Mutex<Vec<WorkingMemory>>>,
 }
@@ -28,6 +29,7 @@ impl HashSlots {
             slots: Arc::new(Semaphore::new(limits.hash_slots)),
             queue: Arc::new(Semaphore::new(capacity)),
             capacity,
+            slot_count: limits.hash_slots,
             wait: limits.hash_wait,
             memory: Arc::default(),
         }
@@ -70,6 +72,14 @@ impl HashSlots {
 }
 
 impl HashSlots {
+    /// Returns how many logins hash, and how many wait for a slot.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        // The queue first: a login takes its place there before it takes a slot.
+        let all = self.capacity.saturating_sub(self.queue.available_permits());
+        let hashing = self.slot_count.saturating_sub(self.slots.available_permits());
+        (hashing, all.saturating_sub(hashing))
+    }
+
     /// Runs other password work in a slot, waiting for one without a limit.
     pub(crate) async fn work<T: Send + 'static>(
         &self,

@@ -30,6 +30,9 @@ fn fleet() -> FleetToml {
         .device("D1", "D1", "g")
 }
 
+/// Limits that are not met on a busy machine.
+const UNHURRIED: [&str; 4] = ["--store-wait", "5m", "--session-lease", "5m"];
+
 /// One of several nodes on a database: a folder for its certificate, and the address of its data.
 struct Node {
     sandbox: Sandbox,

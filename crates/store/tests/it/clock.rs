@@ -17,12 +17,12 @@ fn right_time(fixture: &TestStore) -> i64 {
 async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let session = fixture.log_in("ops").await.unwrap();
-    let long = Duration::from_secs(30);
-    let lease = SessionLease { length: long, clock_skew: Duration::from_secs(5) };
+    let long = Duration::from_secs(300);
+    let lease = SessionLease { length: long, clock_skew: Duration::from_secs(60) };
     let store = Store::open(&OpenOptions { lease, ..open_options(&fixture.data) }).await.unwrap();
-    for off_ms in [-60_000, 60_000] {
+    for off_ms in [-600_000, 600_000] {
         let held = store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
-        assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 5_000, "{held:?}");
+        assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 60_000, "{held:?}");
         let refused = store.session(fixture.claim(&session)).await;
         let Err(Refused::Store(Error::Unreachable(why))) = refused else { panic!("{refused:?}") };
         assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");

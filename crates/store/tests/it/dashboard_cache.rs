@@ -98,7 +98,7 @@ impl Watched {
 }
 
 #[tokio::test]
-async fn another_processs_orders_are_seen() {
+async fn orders_of_another_process_are_seen() {
     let mut watched = Watched::new().await;
     watched.takes("a sale", vec![sale("o3", "d1", 30, "USD", 90)]).await;
     watched.takes("a correction", vec![sale("o3", "d1", 30, "USD", 91)]).await;

@@ -8,7 +8,7 @@ use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{BY_DEVICE_PATH, SUMMARY_PATH, Served, sql, wait_until};
 use serde_json::Value;
 
-use super::{Node, fleet, is_soak, log_in, order, order_id};
+use super::{Node, UNHURRIED, fleet, is_soak, log_in, order, order_id};
 use crate::KIOSQUE;
 use crate::pages;
 
@@ -74,7 +74,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
     // The session continues, and all answers are as before.
-    let served = node.serve(&[]);
+    let served = node.serve(&UNHURRIED);
     if let Some(before) = before {
         assert!(told(&served, &token) == before);
     }
@@ -109,7 +109,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
     let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
-    assert!(told(&node.serve(&[]), &token) == before);
+    assert!(told(&node.serve(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;
     assert!(again.contains("this data has been moved already"), "{again}");
     node.run(&["verify"]).success();

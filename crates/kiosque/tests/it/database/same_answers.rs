@@ -12,7 +12,7 @@ use kiosque_testkit::{
 };
 use serde_json::{Value, json};
 
-use super::Node;
+use super::{Node, UNHURRIED};
 use crate::KIOSQUE;
 use crate::pages;
 
@@ -144,7 +144,7 @@ fn both(server: &Server) -> Both {
         [bring_in(&sandbox, |args| sandbox.command(args)), other.join().unwrap()]
     });
     let one = One::of(sandbox.serve(), sandbox, key);
-    let other = One::of(node.serve(&[]), node.sandbox, other_key);
+    let other = One::of(node.serve(&UNHURRIED), node.sandbox, other_key);
     Both { each: [one, other], asked: 0 }
 }
 

@@ -56,6 +56,7 @@ fn length(bytes: &mut Vec<u8>, length: usize) {
 pub(crate) const DATA: u8 = 0;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 
 const END_STREAM: u8 = 1;
@@ -192,16 +193,17 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
         tokio::time::sleep(deadline / 10).await;
         wire.say(frame(DATA, 0, 1, b" ")).await;
     }
-    wire.say(begun(3, &path, &headers)).await;
-    wire.say(frame(DATA, END_STREAM, 3, b"{}")).await;
+    // Headers and body at once, so that no other body is late.
+    let whole =
+        |stream| [begun(stream, &path, &headers), frame(DATA, END_STREAM, stream, b"{}")].concat();
+    wire.say(whole(3)).await;
     assert!(await_frame(&mut wire, DATA, 3).await.starts_with(b"{\"code\":200,"));
 
     let told = await_frame(&mut wire, DATA, 1).await;
     let told = String::from_utf8(told).unwrap();
     assert!(told.contains("the body did not arrive within 500ms"), "{told}");
     assert!(start.elapsed() >= deadline, "told after {:?}", start.elapsed());
-    wire.say(begun(5, &path, &headers)).await;
-    wire.say(frame(DATA, END_STREAM, 5, b"{}")).await;
+    wire.say(whole(5)).await;
     await_frame(&mut wire, DATA, 5).await;
 }
 

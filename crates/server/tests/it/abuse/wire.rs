@@ -2,17 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use kiosque_testkit::{Reply, TestServer, client_config, parse_response, tls_over};
+use kiosque_testkit::{Reply, TestServer, WAIT_MAX, client_config, parse_response, tls_over};
 use rustls::{ClientConfig, SupportedProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
-
-/// How long an answer, or an end, is waited for. A test that waits so long has failed.
-const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// The address of a server and the TLS settings to reach it. Cheap to clone.
 #[derive(Clone)]
@@ -108,7 +104,7 @@ impl Wire {
 
     /// Reads more; returns false once the connection has ended.
     pub(crate) async fn more(&mut self) -> bool {
-        let reading = timeout(ANSWER_MAX, self.stream.read_buf(&mut self.seen));
+        let reading = timeout(WAIT_MAX, self.stream.read_buf(&mut self.seen));
         matches!(reading.await.expect("neither an answer nor an end"), Ok(length) if length > 0)
     }
 

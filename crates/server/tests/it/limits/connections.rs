@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{DEVICES_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX};
 use tokio::time::timeout;
 
 use crate::abuse::fleet;
@@ -32,7 +32,7 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     assert!(!patient.is_finished(), "a fourth connection was let in");
     assert_eq!(asking.ask(&ask).await.code(), 200, "the third goes on meanwhile");
     drop(silent);
-    assert_eq!(timeout(Duration::from_secs(10), patient).await.unwrap().unwrap(), 200);
+    assert_eq!(timeout(WAIT_MAX, patient).await.unwrap().unwrap(), 200);
     // Its permit is free again, and so is that of each connection that is closed.
     for _ in 0..10 {
         assert_eq!(target.open().await.ask(&ask).await.code(), 200);

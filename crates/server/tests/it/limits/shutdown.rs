@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{DEVICES_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -12,8 +12,6 @@ use crate::abuse::{assert_envelope, fleet, http2};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
-/// Longer than any immediate action takes on a busy machine.
-const SOON: Duration = Duration::from_secs(5);
 
 async fn server(shutdown_deadline: Duration) -> TestServer {
     TestServer::start_with(fleet(), |settings| {
@@ -30,10 +28,17 @@ async fn server(shutdown_deadline: Duration) -> TestServer {
 /// Opens a connection with a request whose body has begun and not ended, and returns the rest of
 /// that body.
 async fn begun(target: &Target, token: &str) -> (Wire, &'static [u8]) {
-    let request = post(DEVICES_PATH, &[("third-api-token", token)], "{}");
+    let headers = [("third-api-token", token), ("expect", "100-continue")];
+    let request = post(DEVICES_PATH, &headers, "{}");
     let mut wire = target.open().await;
-    wire.say(&request[..request.len() - 1]).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    wire.say(&request[..request.len() - 2]).await;
+    // The server asks for the body: the request is under way.
+    while !wire.seen.ends_with(b"\r\n\r\n") {
+        assert!(wire.more().await, "closed before the body");
+    }
+    assert_eq!(wire.seen, b"HTTP/1.1 100 Continue\r\n\r\n");
+    wire.seen.clear();
+    wire.say("{").await;
     (wire, b"}")
 }
 
@@ -60,13 +65,15 @@ async fn a_stop_answers_what_is_under_way() {
     crowd.say(http2::preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // What comes before a ping has been read when the ping is answered.
+    crowd.say(http2::frame(http2::PING, 0, 0, &[0; 8])).await;
+    http2::await_frame(&mut crowd, http2::PING, 0).await;
 
     let stopping = stop(server);
     // An idle connection, one without a request and one without a handshake are closed.
-    assert!(timeout(SOON, resting.is_closed()).await.expect("a resting connection is closed"));
-    assert!(timeout(SOON, silent.is_closed()).await.expect("a silent connection is closed"));
-    let greeted = timeout(SOON, greeting.read_u8()).await.expect("a handshake is broken off");
+    assert!(timeout(WAIT_MAX, resting.is_closed()).await.expect("a resting connection is closed"));
+    assert!(timeout(WAIT_MAX, silent.is_closed()).await.expect("a silent connection is closed"));
+    let greeted = timeout(WAIT_MAX, greeting.read_u8()).await.expect("a handshake is broken off");
     assert!(greeted.is_err());
     TcpStream::connect(target.address).await.expect_err("new connections are refused");
     assert!(!stopping.is_finished(), "two requests are under way");
@@ -86,7 +93,7 @@ async fn a_stop_answers_what_is_under_way() {
     while crowd.more().await {
         acknowledge_ping(&mut crowd).await;
     }
-    timeout(SOON, stopping).await.expect("it stops when all are answered").unwrap();
+    timeout(WAIT_MAX, stopping).await.expect("it stops when all are answered").unwrap();
 }
 
 /// Acknowledges the last ping, as every library does.
@@ -105,7 +112,7 @@ pub(super) async fn a_stop_waits_up_to_its_limit() {
     let token = server.log_in("ops").await.token;
     let (_slow, _) = begun(&Target::of(&server), &token).await;
     let start = Instant::now();
-    timeout(SOON, stop(server)).await.expect("it does not wait for ever").unwrap();
+    timeout(WAIT_MAX, stop(server)).await.expect("it does not wait for ever").unwrap();
     assert!(start.elapsed() >= deadline, "stopped after {:?}", start.elapsed());
 }
 
@@ -114,6 +121,6 @@ pub(super) async fn a_stop_waits_up_to_its_limit() {
 async fn a_stop_without_callers_is_immediate() {
     let mut server = server(FAR).await;
     let token = server.log_in("ops").await.token;
-    timeout(SOON, server.restart()).await.expect("nothing is under way");
+    timeout(WAIT_MAX, server.restart()).await.expect("nothing is under way");
     assert_eq!(server.code_of(&token).await, 200);
 }

@@ -1,15 +1,17 @@
 //! Requests over a limit are refused at once, and the memory in use is bounded.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use kiosque_testkit::{Reply, TestServer};
-use tokio::io::AsyncWriteExt;
+use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually};
 
 use super::streams::begin;
 use super::{FLEET_CALL, ORDERS, Stream, counts, fleet, line, lines};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
+const QUEUE_BYTES: usize = 300 << 10;
 
 #[track_caller]
 fn assert_refused(reply: &Reply, said: &str) {
@@ -27,7 +29,7 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     for stream in [&mut first, &mut second] {
         stream.say("\n").await;
     }
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    eventually("both are open", async || server.app.load().streams == 2).await;
     let third = server.call_operator(ORDERS, Some(&key), line("o", 1)).await;
     assert_refused(&third, "too many order streams at a time");
     assert_eq!(counts(&first.end().await), [0, 0, 0, 0]);
@@ -41,7 +43,7 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
 pub(crate) async fn what_waits_is_bounded() {
     let server = TestServer::start_with(fleet(), |settings| {
         settings.limits.store_wait = FAR;
-        settings.limits.ingest_queue_max_bytes = 300 << 10;
+        settings.limits.ingest_queue_max_bytes = QUEUE_BYTES;
     })
     .await;
     let key = server.create_key("orders").await;
@@ -49,34 +51,33 @@ pub(crate) async fn what_waits_is_bounded() {
     let mut stream = Stream::open(&server, &key).await;
     // More than is ever buffered on the way for a connection.
     let text = lines("o", 150_000);
-    let said = tokio::spawn(async move {
-        let mut said = 0;
+    let all = text.len();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&taken);
+    let sending = tokio::spawn(async move {
         for piece in text.as_bytes().chunks(64 << 10) {
-            let size = format!("{:x}\r\n", piece.len());
-            let bytes = [size.as_bytes(), piece, b"\r\n"].concat();
-            let writing = async {
-                let done = stream.0.stream.write_all(&bytes).await;
-                done.and(stream.0.stream.flush().await)
-            };
-            if tokio::time::timeout(Duration::from_millis(500), writing).await.is_err() {
-                break;
-            }
-            said += piece.len();
+            stream.say(piece).await;
+            counted.fetch_add(piece.len(), Ordering::SeqCst);
         }
-        (stream, said, text.len())
     });
-    let (stream, said, all) = said.await.unwrap();
-    assert!(said < all / 2, "{said} of {all} bytes were taken while nothing could be stored");
-    let refused = server.call_operator(ORDERS, Some(&key), lines("x", 500));
-    let refused = tokio::time::timeout(Duration::from_secs(20), refused).await;
+    let more = lines("x", 500);
+    eventually("there is no room for more", async || {
+        server.app.load().queue_bytes + more.len() > QUEUE_BYTES
+    })
+    .await;
+    let refused = server.call_operator(ORDERS, Some(&key), more.clone());
+    let refused = tokio::time::timeout(WAIT_MAX, refused).await;
     assert_refused(&refused.expect("at once"), "too many orders are waiting to be stored");
-    drop(stream);
+    // Usually longer than the rest of the text takes.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let taken = taken.load(Ordering::SeqCst);
+    assert!(taken < all / 2, "{taken} of {all} bytes were taken while nothing could be stored");
+    sending.abort();
     drop(held);
-    let begun = Instant::now();
-    while server.call_operator(ORDERS, Some(&key), lines("x", 500)).await.status != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "there is no room yet");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    eventually("there is room again", async || {
+        server.call_operator(ORDERS, Some(&key), more.clone()).await.status == 200
+    })
+    .await;
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -93,16 +94,17 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
         let key = server.create_key("orders").await;
         let read = threads > 1 || !server.store.is_file();
         let held = server.block_writes().await;
-        let storing = begin(&server, &key, line("o", 1)).await;
-        let mut reading = begin(&server, &key, "nonsense\n").await;
-        let soon = Duration::from_millis(if read { 20_000 } else { 150 });
-        let done = tokio::time::timeout(soon, &mut reading).await;
+        let storing = begin(&server, &key, line("o", 1), 0).await;
+        let body = "nonsense\n";
+        let mut reading = Box::pin(server.call_operator(ORDERS, Some(&key), body));
+        let wait = if read { WAIT_MAX } else { Duration::from_millis(300) };
+        let done = tokio::time::timeout(wait, &mut reading).await;
         assert_eq!(done.is_ok(), read, "{threads} threads");
         drop(held);
         assert_eq!(counts(&storing.await.unwrap()), [1, 0, 0, 0]);
         let reply = match done {
-            Ok(reply) => reply.unwrap(),
-            Err(_) => reading.await.unwrap(),
+            Ok(reply) => reply,
+            Err(_) => reading.await,
         };
         assert_eq!(counts(&reply), [0, 0, 0, 1]);
     }

@@ -1,16 +1,18 @@
 //! Streams of orders: when they are durable, how they affect one another, and how they end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, TestServer, sql};
+use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually, sql};
 use tokio::task::JoinHandle;
 
 use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
 
 /// Far longer than any test.
 const FAR: Duration = Duration::from_secs(300);
-/// Long enough for a request to reach its place.
-const SOON: Duration = Duration::from_millis(200);
+const UNANSWERED: &str = "the store is not available";
+/// Time in which a premature answer would usually arrive.
+const A_WHILE: Duration = Duration::from_millis(200);
 
 async fn server() -> TestServer {
     TestServer::start_with(fleet(), |settings| {
@@ -20,18 +22,24 @@ async fn server() -> TestServer {
     .await
 }
 
-/// Starts a POST that runs in parallel to the test, and waits until it has reached its place.
+/// Starts a POST that runs in parallel to the test, and waits until a transaction is under way and
+/// so many requests wait for the next one.
 pub(super) async fn begin(
     server: &TestServer,
     key: &str,
     body: impl Into<String>,
+    waiting: usize,
 ) -> JoinHandle<Reply> {
     let mut caller = server.connect_operator().await;
     let request = http::Request::post(ORDERS).header("host", "localhost");
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.body(http_body_util::Full::from(body.into())).unwrap();
     let posting = tokio::spawn(async move { caller.send(request).await });
-    tokio::time::sleep(SOON).await;
+    eventually("a request is stored, or waits for that", async || {
+        let load = server.app.load();
+        load.storing && load.waiting_to_be_stored == waiting || posting.is_finished()
+    })
+    .await;
     posting
 }
 
@@ -41,8 +49,8 @@ async fn an_answer_comes_after_the_commit() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let held = server.block_writes().await;
-    let mut posting = begin(&server, &key, lines("o", 3)).await;
-    let early = tokio::time::timeout(SOON, &mut posting).await;
+    let mut posting = begin(&server, &key, lines("o", 3), 0).await;
+    let early = tokio::time::timeout(A_WHILE, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
     assert_eq!(kept(&server, &token).await, [""; 0]);
     drop(held);
@@ -59,10 +67,10 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     server.call_operator(ORDERS, Some(&key), line("b1", 100)).await;
     let before = server.commits().await;
     let held = server.block_writes().await;
-    let first = begin(&server, &key, lines("a", 2)).await;
-    let second = begin(&server, &key, [line("b1", 7), line("b2", 1)].concat()).await;
+    let first = begin(&server, &key, lines("a", 2), 0).await;
+    let second = begin(&server, &key, [line("b1", 7), line("b2", 1)].concat(), 1).await;
     let unknown = line("c2", 1).replace("D1", "D9");
-    let third = begin(&server, &key, [line("c1", 1), unknown, line("b1", 7)].concat()).await;
+    let third = begin(&server, &key, [line("c1", 1), unknown, line("b1", 7)].concat(), 2).await;
     drop(held);
     assert_eq!(counts(&first.await.unwrap()), [2, 0, 0, 0]);
     assert_eq!(counts(&second.await.unwrap()), [1, 1, 0, 0]);
@@ -88,9 +96,9 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     let set_lines = sql::SET_LINES.replace("ORDER", "bad");
     server.data.tamper(&set_lines.replace("LINES", "unreadable"));
     let held = server.block_writes().await;
-    let first = begin(&server, &key, line("a", 1)).await;
-    let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat()).await;
-    let third = begin(&server, &key, line("c", 1)).await;
+    let first = begin(&server, &key, line("a", 1), 0).await;
+    let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat(), 1).await;
+    let third = begin(&server, &key, line("c", 1), 2).await;
     drop(held);
     assert_eq!(counts(&first.await.unwrap()), [1, 0, 0, 0]);
     let second = second.await.unwrap();
@@ -105,23 +113,33 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 /// and sending them again does no harm.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
-    let wait = Duration::from_millis(600);
+    let wait = Duration::from_millis(1_000);
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let held = server.block_writes().await;
-    let begun = Instant::now();
-    let posts =
-        [begin(&server, &key, lines("a", 9)).await, begin(&server, &key, lines("b", 9)).await];
-    for post in posts {
-        let reply = post.await.unwrap();
-        assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
-        assert_eq!(reply.json["detail"], "the store is busy; try again");
+    let mut callers = Vec::new();
+    for _ in 0..16 {
+        callers.push(server.connect_operator().await);
     }
-    assert!(begun.elapsed() < wait * 4, "told after {:?}", begun.elapsed());
+    let begun = Instant::now();
+    let posts = callers.into_iter().enumerate().map(|(at, mut caller)| {
+        let request = http::Request::post(ORDERS).header("host", "localhost");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let body = http_body_util::Full::from(lines(&format!("{at}-"), 9));
+        async move { caller.send(request.body(body).unwrap()).await }
+    });
+    for reply in futures_util::future::join_all(posts).await {
+        assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
+        // A database that is busy may also be one that does not answer.
+        let unanswered = !server.store.is_file() && reply.json["detail"] == UNANSWERED;
+        assert!(unanswered || reply.json["detail"] == "the store is busy; try again", "{reply:?}");
+    }
+    // They waited at the same time: one after the other they would have waited for longer.
+    assert!(begun.elapsed() < wait * 16, "answered after {:?}", begun.elapsed());
     drop(held);
     assert_eq!(kept(&server, &token).await, [""; 0]);
-    let again = server.call_operator(ORDERS, Some(&key), lines("a", 9)).await;
+    let again = server.call_operator(ORDERS, Some(&key), lines("0-", 9)).await;
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
@@ -129,7 +147,7 @@ async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
 /// Complete lines are stored without waiting for more.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
-    let deadline = Duration::from_millis(700);
+    let deadline = Duration::from_secs(2);
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.idle_deadline = deadline).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
@@ -141,17 +159,18 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
         let reply = silent.0.answer().await.expect("an answer");
         (reply, begun.elapsed(), silent.0.is_closed().await)
     });
-    for at in 0..8 {
-        slow.say(line(&format!("slow{at}"), 1)).await;
-        tokio::time::sleep(deadline / 4).await;
+    let mut said = 0;
+    while begun.elapsed() < deadline * 2 {
+        slow.say(line(&format!("slow{said}"), 1)).await;
+        said += 1;
+        tokio::time::sleep(deadline / 20).await;
     }
-    assert!(begun.elapsed() > deadline * 2);
     let (reply, ended, closed) = silent.await.unwrap();
     assert_eq!(reply.status, 408, "{reply:?}");
-    assert!(reply.json["detail"].as_str().unwrap().starts_with("nothing came for 700ms;"));
+    assert!(reply.json["detail"].as_str().unwrap().starts_with("nothing came for 2s;"));
     assert!(ended >= deadline && closed, "after {ended:?}");
     assert_eq!(kept(&server, &token).await[..2], ["s0", "s1"]);
-    assert_eq!(counts(&slow.end().await), [8, 0, 0, 0]);
+    assert_eq!(counts(&slow.end().await), [said, 0, 0, 0]);
 }
 
 /// The chunks of one stream are stored one after the other, however long the first ones wait: the
@@ -175,7 +194,7 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
         }
         stream.end().await
     });
-    tokio::time::sleep(SOON * 2).await;
+    eventually("the first chunk is stored", async || server.app.load().storing).await;
     drop(held);
     assert_eq!(counts(&streaming.await.unwrap()), [orders, orders * (rounds - 1), 0, 0]);
     let shown = shown(&server, &token).await;
@@ -191,11 +210,7 @@ async fn a_stream_that_pauses_is_stored_so_far() {
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let mut stream = Stream::open(&server, &key).await;
     stream.say(lines("o", 5)).await;
-    let begun = Instant::now();
-    while kept(&server, &token).await.len() < 5 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "they are not stored");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    eventually("they are stored", async || kept(&server, &token).await.len() == 5).await;
     stream.say(line("o5", 1)).await;
     assert_eq!(counts(&stream.end().await), [6, 0, 0, 0]);
 }
@@ -211,12 +226,11 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
         let text = lines(&format!("r{round}-"), 2_500);
         stream.say(&text[..text.len() - 20]).await;
         drop(stream);
-        let begun = Instant::now();
         let last = format!("last{round}");
-        while server.call_operator(ORDERS, Some(&key), line(&last, 1)).await.status != 200 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the place is not free");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        eventually("the place is free", async || {
+            server.call_operator(ORDERS, Some(&key), line(&last, 1)).await.status == 200
+        })
+        .await;
     }
     let kept = kept(&server, &token).await;
     assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
@@ -232,13 +246,22 @@ async fn logins_pass_in_the_middle_of_a_full_ingest() {
     let cheap = kiosque_testkit::cheap_hash("secret");
     let account = "login_name = \"ops\"";
     server.apply(&format!("[[account]]\n{account}\npassword_hash = \"{cheap}\"")).await.unwrap();
-    let streams: Vec<_> = (0..4)
-        .map(|stream| {
-            server.call_operator(ORDERS, Some(&key), lines(&format!("s{stream}-"), 4_000))
-        })
-        .collect();
-    let ingest = futures_util::future::join_all(streams);
+    // Orders come until the logins are done: a login that had to wait for their end would wait for
+    // ever.
+    let over = AtomicBool::new(false);
+    let (server, key) = (&server, &key);
+    let streams = (0..4).map(async |stream| {
+        let mut rounds = 0;
+        while !over.load(Ordering::SeqCst) {
+            let text = lines(&format!("s{stream}-{rounds}-"), 4_000);
+            let reply = server.call_operator(ORDERS, Some(key), text).await;
+            assert_eq!(counts(&reply), [4_000, 0, 0, 0]);
+            rounds += 1;
+        }
+        rounds
+    });
     let logins = async {
+        eventually("orders are stored", async || server.app.load().storing).await;
         let mut slowest = Duration::ZERO;
         for _ in 0..20 {
             let begun = Instant::now();
@@ -247,11 +270,12 @@ async fn logins_pass_in_the_middle_of_a_full_ingest() {
         }
         slowest
     };
-    let (replies, slowest) = tokio::join!(ingest, logins);
-    for reply in replies {
-        assert_eq!(counts(&reply), [4_000, 0, 0, 0]);
-    }
-    println!("the slowest login took {slowest:?}");
-    assert!(slowest < Duration::from_secs(3), "a login took {slowest:?}");
+    let logins = async {
+        let slowest = tokio::time::timeout(WAIT_MAX, logins).await;
+        over.store(true, Ordering::SeqCst);
+        slowest.expect("logins pass")
+    };
+    let (rounds, slowest) = tokio::join!(futures_util::future::join_all(streams), logins);
+    println!("{rounds:?} rounds of four streams; the slowest login took {slowest:?}");
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }

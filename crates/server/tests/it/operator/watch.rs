@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_testkit::{DEVICES_PATH, FleetToml, Reply, START_MS, TOKEN_PATH, TestData, TestServer};
+use kiosque_testkit::{
+    DEVICES_PATH, FleetToml, Reply, START_MS, TOKEN_PATH, TestData, TestServer, WAIT_MAX,
+};
 use tokio::net::TcpStream;
 
 use super::{ORDERS, line, whole};
@@ -132,7 +134,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         if told.iter().any(|line| line == gone) && !told.iter().any(is_open) {
             return told.join("\n");
         }
-        assert!(begun.elapsed().as_secs() < 20, "{told:#?}");
+        assert!(begun.elapsed() < WAIT_MAX, "{told:#?}");
     }
 }
 

@@ -46,7 +46,7 @@ type Hold = std::sync::mpsc::Sender<()>;
 /// they arrived, and waiting ones occupy no thread that others need.
 #[test]
 fn writes_run_in_the_order_of_their_calls() {
-    let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(60));
+    let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(300));
     let order = Arc::new(Mutex::new(Vec::new()));
     let write = |number: usize| {
         let (sqlite, order) = (Arc::clone(&sqlite), Arc::clone(&order));
@@ -63,7 +63,7 @@ fn writes_run_in_the_order_of_their_calls() {
         // Tasks start in the order in which they were spawned.
         tokio::task::yield_now().await;
         let read = sqlite.read_long(async |read| read.one(&COUNT, &[], |row| row.read()).await);
-        let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+        let read = tokio::time::timeout(Duration::from_secs(300), read).await;
         assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
         drop(hold);
         for write in writes {
