@@ -1,5 +1,6 @@
 //! PostgreSQL for tests, from the packages of the system: whole servers that can be killed, frozen
-//! and followed by a standby ([`Server`]), and schemas in one server that a run shares ([`Schema`]).
+//! and followed by a standby ([`Server`]), and schemas in one server that a run shares
+//! ([`Schema`]).
 //!
 //! A server lives in a temporary folder of its own, on a port of its own, and ends with the process
 //! that started it, however that process ends.

@@ -74,7 +74,8 @@ pub(crate) fn has_children(pid: u32) -> Result<bool> {
     Ok(children(pid)?.iter().any(|child| !child.is_dead))
 }
 
-/// Returns the processor time of a process, its children, and those children that it has waited for.
+/// Returns the processor time of a process, its children, and those children that it has waited
+/// for.
 pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
     let children: Duration = children(pid)?.iter().map(|child| child.cpu).sum();
     let parent = Process::of(pid).with_context(|| format!("there is no process {pid}"))?;

@@ -83,14 +83,14 @@ impl Drop for Postmaster {
 }
 
 impl Server {
-    /// Creates a server with an empty database `kiosque` (UTF8, sorted as in English), starts it on a
-    /// free port of 127.0.0.1, and returns when it answers.
+    /// Creates a server with an empty database `kiosque` (UTF8, sorted as in English), starts it on
+    /// a free port of 127.0.0.1, and returns when it answers.
     pub fn start(durability: Durability) -> Result<Server> {
         Server::create(durability)?.open()
     }
 
-    /// Like [`Server::start`] with [`Durability::Off`], but the server presents this certificate and
-    /// refuses connections without TLS.
+    /// Like [`Server::start`] with [`Durability::Off`], but the server presents this certificate
+    /// and refuses connections without TLS.
     pub fn start_with_tls(cert_pem: &str, key_pem: &str) -> Result<Server> {
         let server = Server::create(Durability::Off)?;
         server.folder.write("data/server.crt", cert_pem)?;
@@ -117,9 +117,9 @@ impl Server {
         psql(&self.url(), [text])
     }
 
-    /// Starts a standby that follows this server synchronously: where both have [`Durability::Full`], this
-    /// server's commits are answered when the standby has them on disk too, and wait while it is
-    /// away. Its durability is this server's.
+    /// Starts a standby that follows this server synchronously: where both have
+    /// [`Durability::Full`], this server's commits are answered when the standby has them on disk
+    /// too, and wait while it is away. Its durability is this server's.
     pub fn standby(&self) -> Result<Server> {
         let mut standby = Server { folder: ServerFolder::create()?, postmaster: None, port: 0 };
         let from = ["--dbname", &self.url(), "--pgdata", DATA];
@@ -199,8 +199,8 @@ impl Server {
         signal("CONT", pid)
     }
 
-    /// Returns the processor time, in user and system mode, of the postmaster and of all children that it
-    /// has or had since it was last started; in steps of 10 ms.
+    /// Returns the processor time, in user and system mode, of the postmaster and of all children
+    /// that it has or had since it was last started; in steps of 10 ms.
     pub fn cpu_time(&self) -> Result<Duration> {
         processes::cpu_time(self.pid()?)
     }
