@@ -119,7 +119,7 @@ impl LoginFault {
 
 /// The change of an account that ended its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakenAway {
+pub enum AccountChange {
     /// The password was changed.
     Password,
     /// The account was disabled.
@@ -128,14 +128,14 @@ pub enum TakenAway {
     ApiAccess,
 }
 
-impl TakenAway {
+impl AccountChange {
     /// Returns the name in the trail.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            TakenAway::Password => "passwordChanged",
-            TakenAway::Account => "accountDisabled",
-            TakenAway::ApiAccess => "apiAccessOff",
+            AccountChange::Password => "passwordChanged",
+            AccountChange::Account => "accountDisabled",
+            AccountChange::ApiAccess => "apiAccessOff",
         }
     }
 }
@@ -291,7 +291,7 @@ pub struct EarlierSession {
 
 /// An entry of the trail, without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happened {
+pub struct AuditRecord {
     /// Time; the latest of several occurrences.
     pub at: UnixMs,
     /// Kind of entry.
@@ -314,31 +314,31 @@ pub struct Happened {
     pub earlier: Option<EarlierSession>,
 }
 
-impl Happened {
+impl AuditRecord {
     /// Returns an entry about an integrator's request.
     #[must_use]
-    pub fn to_account(event: AuditEvent, account: Option<String>, origin: &Origin) -> Happened {
-        Happened {
+    pub fn to_account(event: AuditEvent, account: Option<String>, origin: &Origin) -> AuditRecord {
+        AuditRecord {
             source: Some(origin.source),
             request_id: Some(origin.request_id.clone()),
             account,
-            ..Happened::bare(event, origin.at)
+            ..AuditRecord::bare(event, origin.at)
         }
     }
 
     /// Returns an entry about a change by the operator.
     #[must_use]
-    pub fn by_operator(event: AuditEvent, by: &ActedBy) -> Happened {
-        Happened {
+    pub fn by_operator(event: AuditEvent, by: &ActedBy) -> AuditRecord {
+        AuditRecord {
             actor: Some(by.actor.clone()),
             source: by.request.as_ref().map(|(source, _)| *source),
             request_id: by.request.as_ref().map(|(_, id)| id.clone()),
-            ..Happened::bare(event, by.at)
+            ..AuditRecord::bare(event, by.at)
         }
     }
 
-    fn bare(event: AuditEvent, at: UnixMs) -> Happened {
-        Happened {
+    fn bare(event: AuditEvent, at: UnixMs) -> AuditRecord {
+        AuditRecord {
             at,
             event,
             account: None,
@@ -359,7 +359,7 @@ pub struct AuditEntry {
     /// Number of the entry: unique, and increasing.
     pub entry_no: i64,
     /// The entry's contents.
-    pub happened: Happened,
+    pub happened: AuditRecord,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::audit::{AuditEvent, Happened, LoginFault};
+use kiosque_model::audit::{AuditEvent, AuditRecord, LoginFault};
 use kiosque_model::{LoginName, Origin, Place, Source, UnixMs};
 
 use crate::app::App;
@@ -26,7 +26,7 @@ const READY_MAX: usize = 4_096;
 /// Refused logins that are not in the trail yet.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    ready: Vec<Happened>,
+    ready: Vec<AuditRecord>,
     tallies: HashMap<Teller, Tally>,
     lost: u64,
 }
@@ -39,7 +39,7 @@ type Teller = (Option<String>, Option<Place>);
 struct Tally {
     since: UnixMs,
     one_by_one_left: usize,
-    together: BTreeMap<LoginFault, Happened>,
+    together: BTreeMap<LoginFault, AuditRecord>,
 }
 
 impl Refusals {
@@ -48,10 +48,10 @@ impl Refusals {
         let account = account.map(|name| name.as_str().to_owned());
         self.end_minutes(origin.at);
         let (teller, source) = self.teller(account, origin.source);
-        let happened = Happened {
+        let happened = AuditRecord {
             source,
             detail: Some(fault.name().to_owned()),
-            ..Happened::to_account(AuditEvent::LoginRefused, teller.0.clone(), origin)
+            ..AuditRecord::to_account(AuditEvent::LoginRefused, teller.0.clone(), origin)
         };
         let one_by_one_left = if teller.1.is_some() { ONE_BY_ONE } else { 0 };
         let tally = self.tallies.entry(teller).or_insert_with(|| Tally {
@@ -64,25 +64,25 @@ impl Refusals {
             self.make_ready(happened);
         } else {
             let count = tally.together.get(&fault).map_or(0, |earlier| earlier.count);
-            tally.together.insert(fault, Happened { count: count + 1, ..happened });
+            tally.together.insert(fault, AuditRecord { count: count + 1, ..happened });
         }
     }
 
     /// What is to be written now.
-    pub(crate) fn due(&mut self, now: UnixMs) -> Vec<Happened> {
+    pub(crate) fn due(&mut self, now: UnixMs) -> Vec<AuditRecord> {
         self.end_minutes(now);
         std::mem::take(&mut self.ready)
     }
 
     /// Everything, for no more will come.
-    pub(crate) fn all(&mut self) -> Vec<Happened> {
+    pub(crate) fn all(&mut self) -> Vec<AuditRecord> {
         let tallies: Vec<Tally> = self.tallies.drain().map(|(_, tally)| tally).collect();
         self.make_all_ready(tallies);
         std::mem::take(&mut self.ready)
     }
 
     /// What could not be written waits for the next time.
-    fn put_back(&mut self, mut happened: Vec<Happened>) {
+    fn put_back(&mut self, mut happened: Vec<AuditRecord>) {
         happened.append(&mut self.ready);
         let beyond = happened.len().saturating_sub(READY_MAX);
         happened.truncate(READY_MAX);
@@ -112,12 +112,12 @@ impl Refusals {
 
     fn make_all_ready(&mut self, tallies: Vec<Tally>) {
         let together = tallies.into_iter().flat_map(|tally| tally.together.into_values());
-        let mut together: Vec<Happened> = together.collect();
+        let mut together: Vec<AuditRecord> = together.collect();
         together.sort_by_key(|happened| happened.at);
         together.into_iter().for_each(|happened| self.make_ready(happened));
     }
 
-    fn make_ready(&mut self, happened: Happened) {
+    fn make_ready(&mut self, happened: AuditRecord) {
         if self.ready.len() < READY_MAX {
             self.ready.push(happened);
         } else {
@@ -162,7 +162,7 @@ impl App {
         self.tell(all).await;
     }
 
-    async fn tell(&self, happened: Vec<Happened>) {
+    async fn tell(&self, happened: Vec<AuditRecord>) {
         if happened.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 //! it records, if there is one. Old entries are purged.
 
 use kiosque_model::audit::{
-    Act, Actor, AuditEntry, AuditEvent, EarlierSession, Happened, TakenAway,
+    AccountChange, Act, Actor, AuditEntry, AuditEvent, AuditRecord, EarlierSession,
 };
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
@@ -115,7 +115,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed; nothing was recorded.
-    pub async fn record_events(&self, happened: Vec<Happened>) -> Result<(), Error> {
+    pub async fn record_events(&self, happened: Vec<AuditRecord>) -> Result<(), Error> {
         let record = async move |write: &Write<'_>| {
             for event in &happened {
                 insert(write, event).await?;
@@ -157,8 +157,8 @@ impl Store {
 
 /// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
-    let happened = Happened::by_operator(act.event(), by);
-    insert(write, &Happened { detail: Some(act.detail()), ..happened }).await
+    let happened = AuditRecord::by_operator(act.event(), by);
+    insert(write, &AuditRecord { detail: Some(act.detail()), ..happened }).await
 }
 
 /// Records that a fleet was applied.
@@ -167,8 +167,8 @@ pub(crate) async fn fleet_applied(
     by: &ActedBy,
     detail: String,
 ) -> Result<(), Error> {
-    let happened = Happened::by_operator(AuditEvent::FleetApplied, by);
-    insert(write, &Happened { detail: Some(detail), ..happened }).await
+    let happened = AuditRecord::by_operator(AuditEvent::FleetApplied, by);
+    insert(write, &AuditRecord { detail: Some(detail), ..happened }).await
 }
 
 /// Records that an account logged in, switched its group or logged out.
@@ -178,9 +178,9 @@ pub(crate) async fn session_changed(
     (account, group): (AccountNo, GroupNo),
     origin: &Origin,
 ) -> Result<(), Error> {
-    let happened = Happened::to_account(event, login_name(write, account).await?, origin);
+    let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
     let group_id = write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?;
-    insert(write, &Happened { group_id, ..happened }).await
+    insert(write, &AuditRecord { group_id, ..happened }).await
 }
 
 /// A live session that is about to end: where it was opened, and the group that it selects.
@@ -197,24 +197,24 @@ pub(crate) async fn session_replaced(
     origin: &Origin,
 ) -> Result<(), Error> {
     let event = AuditEvent::SessionReplaced;
-    let happened = Happened::to_account(event, login_name(write, account).await?, origin);
-    insert(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+    let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
+    insert(write, &AuditRecord { group_id: live.group_id, earlier: Some(live.opened), ..happened })
         .await
 }
 
 /// Records that an apply ended a session.
 pub(crate) async fn session_ended(
     write: &Write<'_>,
-    (account, why): (&str, TakenAway),
+    (account, why): (&str, AccountChange),
     live: LiveSession,
     by: &ActedBy,
 ) -> Result<(), Error> {
-    let happened = Happened {
+    let happened = AuditRecord {
         account: Some(account.to_owned()),
         detail: Some(why.name().to_owned()),
-        ..Happened::by_operator(AuditEvent::SessionEnded, by)
+        ..AuditRecord::by_operator(AuditEvent::SessionEnded, by)
     };
-    insert(write, &Happened { group_id: live.group_id, earlier: Some(live.opened), ..happened })
+    insert(write, &AuditRecord { group_id: live.group_id, earlier: Some(live.opened), ..happened })
         .await
 }
 
@@ -237,7 +237,7 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
     read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
 }
 
-async fn insert(write: &Write<'_>, happened: &Happened) -> Result<(), Error> {
+async fn insert(write: &Write<'_>, happened: &AuditRecord) -> Result<(), Error> {
     // Numbers are never reused, even after all earlier entries have been purged.
     let entry_no = metadata::next_audit_entry(write).await?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
@@ -296,7 +296,7 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
-    let happened = Happened {
+    let happened = AuditRecord {
         at: row.at_ms,
         event,
         account: row.account,

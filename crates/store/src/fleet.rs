@@ -7,7 +7,7 @@ mod devices;
 use std::collections::HashMap;
 use std::fmt;
 
-use kiosque_model::audit::TakenAway;
+use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, GroupId, GroupNo, Minor};
 
@@ -162,7 +162,7 @@ pub(crate) struct FleetApplier<'a> {
 /// A session that ended because its account lost its access.
 pub(crate) struct EndedSession {
     pub(crate) account: String,
-    pub(crate) reason: TakenAway,
+    pub(crate) reason: AccountChange,
     pub(crate) session: LiveSession,
 }
 

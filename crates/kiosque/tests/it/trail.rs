@@ -1,7 +1,7 @@
 //! The audit trail of the real program; and that neither it nor anything else contains a secret.
 
 use kiosque_model::UnixMs;
-use kiosque_model::audit::{AuditEvent, Happened};
+use kiosque_model::audit::{AuditEvent, AuditRecord};
 use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 use kiosque_testkit::{
     DEVICES_PATH, SWITCH_PATH, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until,
@@ -11,7 +11,7 @@ use crate::KIOSQUE;
 use crate::fleet::fleet;
 
 /// Returns the trail, the oldest entry first.
-fn trail(sandbox: &Sandbox) -> Vec<Happened> {
+fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
     let data = sandbox.data();
     let opening = OpenOptions {
         place: StoreLocation::Folder(&data),
@@ -28,7 +28,7 @@ fn trail(sandbox: &Sandbox) -> Vec<Happened> {
 }
 
 /// Waits until the trail is as wanted, and returns it.
-fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[Happened]) -> bool) -> Vec<Happened> {
+fn trail_until(sandbox: &Sandbox, wanted: impl Fn(&[AuditRecord]) -> bool) -> Vec<AuditRecord> {
     let mut now = Vec::new();
     wait_until("the trail is as wanted", || {
         now = trail(sandbox);
@@ -143,7 +143,7 @@ fn what_is_older_than_its_retention_is_purged() {
     let _kept = sandbox.serve();
     assert_eq!(trail(&sandbox).len(), 1);
     let _served = sandbox.serve_with(&["--audit-retention", "1ms"]);
-    trail_until(&sandbox, <[Happened]>::is_empty);
+    trail_until(&sandbox, <[AuditRecord]>::is_empty);
 }
 
 const RIGHT: &str = "canary-right-password";

@@ -14,7 +14,7 @@ fn ops() -> Option<LoginName> {
 }
 
 /// An entry on one line.
-fn line(told: &Happened) -> String {
+fn line(told: &AuditRecord) -> String {
     let source = told.source.map_or_else(|| "many".to_owned(), |source| source.to_string());
     let (account, detail) = (told.account.as_deref(), told.detail.as_deref());
     let request = told.request_id.as_deref().unwrap_or_default();
@@ -22,7 +22,7 @@ fn line(told: &Happened) -> String {
     format!("{} {account} {source} {detail} x{} {request}", told.at.0 - START, told.count)
 }
 
-fn lines(told: &[Happened]) -> Vec<String> {
+fn lines(told: &[AuditRecord]) -> Vec<String> {
     told.iter().map(line).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Accounts of a fleet. A changed password, a disabled account or disabled API access deletes the
 //! session row in the same transaction, so that the session ends at once.
 
-use kiosque_model::audit::TakenAway;
+use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::AccountEntry;
 use kiosque_model::{AccountNo, GroupId, GroupNo};
 
@@ -145,13 +145,13 @@ impl FleetApplier<'_> {
     }
 }
 
-fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<TakenAway> {
+fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<AccountChange> {
     if old.enabled && !new.enabled {
-        Some(TakenAway::Account)
+        Some(AccountChange::Account)
     } else if old.third_party_api && !new.third_party_api {
-        Some(TakenAway::ApiAccess)
+        Some(AccountChange::ApiAccess)
     } else if old.password_hash != new.password_hash {
-        Some(TakenAway::Password)
+        Some(AccountChange::Password)
     } else {
         None
     }

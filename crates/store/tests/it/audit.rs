@@ -1,7 +1,7 @@
 //! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
 //! time and request id, and every change of the fleet.
 
-use kiosque_model::audit::{Act, AuditEntry, AuditEvent, Happened};
+use kiosque_model::audit::{Act, AuditEntry, AuditEvent, AuditRecord};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{AuditQuery, NewHashes};
@@ -142,9 +142,9 @@ async fn fill(fixture: &TestStore, count: i64) {
         let account = ["ops", "other"].get(usize::try_from(number % 3).unwrap());
         let account = account.map(|name| (*name).to_owned());
         let origin = origin("192.0.2.1", at(number * HOUR_MS));
-        Happened {
+        AuditRecord {
             count: number + 1,
-            ..Happened::to_account(AuditEvent::LoginRefused, account, &origin)
+            ..AuditRecord::to_account(AuditEvent::LoginRefused, account, &origin)
         }
     });
     fixture.store.record_events(happened.collect()).await.unwrap();
@@ -205,7 +205,7 @@ async fn a_refusal_that_is_told_late_is_found() {
     let fixture = TestStore::new().await;
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
-        let one = Happened::to_account(AuditEvent::LoginRefused, None, &origin);
+        let one = AuditRecord::to_account(AuditEvent::LoginRefused, None, &origin);
         fixture.store.record_events(vec![one]).await.unwrap();
     }
     let since = Some(at(5 * HOUR_MS));
