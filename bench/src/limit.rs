@@ -27,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::child::{Process, free_address};
 use crate::client::Client;
 use crate::options::LimitServer;
-use crate::rounds::Subject;
+use crate::subject::Subject;
 
 /// The limit server, running.
 pub(crate) struct Limit {

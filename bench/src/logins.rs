@@ -14,8 +14,8 @@ use crate::load::{self, Outcome, Pace, Workload};
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Figure, Row};
-use crate::rounds::Subject;
 use crate::spread::Spread;
+use crate::subject::Subject;
 
 /// Workers beyond the hash slots, so that no slot waits for the next login to arrive.
 const SPARE_WORKERS: usize = 2;

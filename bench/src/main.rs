@@ -26,6 +26,7 @@ mod rounds;
 mod slope;
 mod spread;
 mod start;
+mod subject;
 mod whole;
 
 use clap::Parser;

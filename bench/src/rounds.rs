@@ -6,8 +6,7 @@ use anyhow::Context;
 use tokio::runtime::Runtime;
 
 use crate::calls::Sessions;
-use crate::client::Client;
-use crate::engine::{Engine, Store};
+use crate::engine::Store;
 use crate::latency::Latencies;
 use crate::limit::Limit;
 use crate::load::{self, Pace, Workload};
@@ -15,6 +14,7 @@ use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
+use crate::subject::Subject;
 
 /// How long connections are used before anything is measured on them.
 const WARM_UP: Duration = Duration::from_millis(300);
@@ -110,24 +110,6 @@ pub(crate) fn lists(
 struct Pair {
     limit: Sample,
     ours: Sample,
-}
-
-/// A server to be measured.
-pub(crate) struct Subject<'a> {
-    /// Calls it.
-    pub(crate) client: &'a Client,
-    /// Its process.
-    pub(crate) pid: u32,
-    /// The storage engine, if it has processes of its own.
-    pub(crate) engine: Option<&'a Engine>,
-}
-
-impl Subject<'_> {
-    /// CPU time of the server, its engine included.
-    pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
-        let engine = self.engine.map_or(Ok(Duration::ZERO), Engine::cpu_time)?;
-        Ok(measure::cpu_time(self.pid)? + engine)
-    }
 }
 
 /// Measures every read; a row for the limit, and one for each.

@@ -16,7 +16,8 @@ use crate::limit::Limit;
 use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
-use crate::rounds::{self, Subject};
+use crate::rounds;
+use crate::subject::Subject;
 use crate::{dashboards, disk, imports, ingest, logins, slope, start};
 
 /// Runs the parts that the options select.

@@ -5,10 +5,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Read};
 
-use kiosque_model::Zone;
 use kiosque_ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
 use kiosque_ingest::line;
 use kiosque_ingest::rejected::Rejected;
+use kiosque_model::Zone;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -4,7 +4,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kiosque_model::{AccountNo, Claim, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs};
+use kiosque_model::{
+    AccountNo, Claim, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs,
+};
 use kiosque_server::locale::Locale;
 use libfuzzer_sys::fuzz_target;
 

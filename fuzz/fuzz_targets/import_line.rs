@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 
 use kiosque_contract::OrderRecord;
-use kiosque_model::Zone;
-use kiosque_model::mask::masked;
-use kiosque_model::order::Order;
 use kiosque_ingest::line;
 use kiosque_ingest::ndjson::{LineSize, RawLines};
 use kiosque_ingest::rejected::{Content, Rejected};
+use kiosque_model::Zone;
+use kiosque_model::mask::masked;
+use kiosque_model::order::Order;
 use kiosque_store::{Incoming, ProductNames};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
