@@ -174,7 +174,8 @@ impl SettingValue for Duration {
             return Some(format!("{}ms", self.as_millis()));
         }
         let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
-        let unit = units.iter().find(|(unit, _)| seconds % unit == 0 && seconds >= 2 * unit);
+        let unit =
+            units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds >= 2 * unit);
         let (unit, letter) = unit.unwrap_or(&(1, "s"));
         Some(format!("{}{letter}", seconds / unit))
     }
