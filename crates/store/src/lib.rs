@@ -73,7 +73,7 @@ pub struct Store {
     db: Db,
     zone: Zone,
     activity: Arc<Activity>,
-    memory: Arc<DashboardCache>,
+    dashboard_cache: Arc<DashboardCache>,
     group_hints: Arc<GroupHints>,
 }
 
@@ -113,7 +113,7 @@ impl Store {
             db,
             zone,
             activity: Arc::default(),
-            memory: Arc::default(),
+            dashboard_cache: Arc::default(),
             group_hints: Arc::default(),
         })
     }

@@ -1,6 +1,6 @@
-//! What a group's days and devices came to, remembered for as long as nothing moves them. With each
-//! question its numbers are read, in the snapshot that proves the session; while they are the same,
-//! so is all that was read beside them.
+//! A per-group cache of daily totals and owned devices, validated on each request by version
+//! counters. The counters are read in the snapshot that proves the session: while they are
+//! unchanged, so are all rows that an entry was made of.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,143 +9,147 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, GroupNo, UnixMs};
 
-use super::ReportQuery;
-use super::devices::Counted;
-use crate::Error;
+use super::owned_devices::OwnedDevices;
+use super::range::Range;
 use crate::db::Bound;
 use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, statements};
+use crate::sql::{row, statements};
+
+row! {
+    /// Counters that grow with every change of the rows that an entry is made of: the orders of the
+    /// group, the written activity of its devices, the fleet, and the exchange rates.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) struct CacheVersion {
+        last_change_no: i64,
+        heard_no: i64,
+        fleet: i64,
+        rates: i64,
+    }
+}
 
 statements! {
-    /// For a file alone. On PostgreSQL nodes of an older program may not count all of these on, and
-    /// on Citus not all of the tables lie together.
-    NUMBERS = "select c.last_change_no, c.heard_no,
-            (select last from counters where name = 'fleet'),
-            (select last from counters where name = 'rates')
-        from group_changes c where c.group_no = $1";
+    /// SQLite only. On PostgreSQL, nodes with an older program may not increment all of these, and
+    /// Citus does not keep all of the tables on one node.
+    VERSION(group_no) -> CacheVersion = "select c.last_change_no, c.heard_no,
+            (select last from counters where name = 'fleet') as fleet,
+            (select last from counters where name = 'rates') as rates
+        from group_changes c where c.group_no = $group_no";
 }
 
-/// Days and devices that are remembered in all, about 100 bytes each. When there are more, all are
-/// forgotten: who asks again is remembered again.
-const ENTRIES_MAX: usize = 100_000;
-/// Of one group; one that has more is read each time.
-const ENTRIES_OF_GROUP_MAX: usize = ENTRIES_MAX / 10;
+/// The capacity in days and devices, of about 100 bytes each. The cache is cleared when it is full;
+/// entries return with the next requests.
+const CAPACITY: usize = 100_000;
+/// The size of the largest entry; larger groups are not cached.
+const ENTRY_SIZE_MAX: usize = CAPACITY / 10;
 
-/// CacheVersion that grow whenever something moves what is remembered: the group's orders, what is
-/// written of its devices' signs of life, the fleet, the exchange rates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CacheVersion([i64; 4]);
-
-impl CacheVersion {
-    pub(super) fn bind(group: HintedGroup) -> Bound<'static> {
-        Bound::new(&NUMBERS, [group.into()])
-    }
-
-    pub(super) fn read(row: &Row<'_>) -> Result<CacheVersion, Error> {
-        Ok(CacheVersion([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]))
-    }
-}
-
-/// The sales of a day, of all currencies together.
+/// The sales of a day in all currencies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DaySum {
+pub(super) struct DayTotal {
     pub(super) day: Day,
     pub(super) turnover: Turnover,
-    /// None of them was before this, and none after `last_sale`.
+    /// No sale was before this, and none after `last_sale`.
     pub(super) first_sale: UnixMs,
     pub(super) last_sale: UnixMs,
 }
 
-impl DaySum {
-    /// Whether some of its sales may lie outside of what is asked about.
-    pub(super) fn is_cut(&self, view: &ReportQuery) -> bool {
-        self.first_sale < view.ask.start || self.last_sale >= view.ask.end
+impl DayTotal {
+    /// Returns whether all of its sales lie in a range that includes the day or a part of it.
+    pub(super) fn is_within(&self, range: &Range) -> bool {
+        range.start <= self.first_sale && self.last_sale < range.end
     }
 }
 
-/// What was read of a group.
+/// The cached rows of a group.
 #[derive(Debug)]
 pub(super) struct CacheEntry {
-    pub(super) numbers: CacheVersion,
-    /// When; what is true of a later time may not have been true before.
-    pub(super) at: UnixMs,
-    /// All days from the first to the last that were asked about.
-    pub(super) span: (Day, Day),
-    /// Those of them on which something was sold, in their order.
-    pub(super) days: Vec<DaySum>,
-    pub(super) devices: Option<Arc<Counted>>,
+    pub(super) version: CacheVersion,
+    /// The time of the request that read the rows. They are not valid for earlier times.
+    pub(super) read_at: UnixMs,
+    pub(super) first_day: Day,
+    pub(super) last_day: Day,
+    /// The days with sales from `first_day` to `last_day`, in their order.
+    pub(super) days: Vec<DayTotal>,
+    /// `None` if no report has read them.
+    pub(super) owned_devices: Option<Arc<OwnedDevices>>,
 }
 
 impl CacheEntry {
-    /// The days of a span.
-    pub(super) fn days_in(&self, (first, last): (Day, Day)) -> &[DaySum] {
-        let begins = self.days.partition_point(|sum| sum.day < first);
-        let ends = self.days.partition_point(|sum| sum.day <= last);
-        self.days.get(begins..ends).unwrap_or_default()
+    /// Returns the days of a range.
+    pub(super) fn days_of(&self, range: &Range) -> &[DayTotal] {
+        let start = self.days.partition_point(|total| total.day < range.first_day);
+        let end = self.days.partition_point(|total| total.day <= range.last_day);
+        self.days.get(start..end).unwrap_or_default()
     }
 
-    fn entries(&self) -> usize {
-        1 + self.days.len() + self.devices.as_ref().map_or(0, |devices| devices.len())
+    fn size(&self) -> usize {
+        1 + self.days.len() + self.owned_devices.as_ref().map_or(0, |devices| devices.len())
     }
 
-    /// Whether it says all that is asked.
-    fn answers(&self, view: &ReportQuery, numbers: &CacheVersion, span: (Day, Day)) -> bool {
-        let covers = self.span.0 <= span.0 && span.1 <= self.span.1;
-        self.numbers == *numbers
-            && covers
-            && self.at <= view.now
-            && !self.days_in(span).iter().any(|sum| sum.is_cut(view))
+    /// Returns whether the entry is valid and has all sums of a range, without recounting partial
+    /// days.
+    fn answers(&self, version: &CacheVersion, range: &Range, now: UnixMs) -> bool {
+        self.version == *version
+            && self.first_day <= range.first_day
+            && range.last_day <= self.last_day
+            && self.read_at <= now
+            && self.days_of(range).iter().all(|total| total.is_within(range))
     }
 }
 
-/// What is remembered of each group.
+/// The cache of all groups.
 #[derive(Debug, Default)]
-pub(crate) struct DashboardCache(Mutex<Groups>);
+pub(crate) struct DashboardCache(Mutex<Entries>);
 
 #[derive(Debug, Default)]
-struct Groups {
-    of: HashMap<GroupNo, Arc<CacheEntry>>,
-    entries: usize,
+struct Entries {
+    by_group: HashMap<GroupNo, Arc<CacheEntry>>,
+    /// The sum of their sizes.
+    size: usize,
 }
 
 impl DashboardCache {
-    /// What is remembered of a group, if it is still true and says all that is asked.
+    /// Binds the statement that reads the version of a group.
+    pub(super) fn bind_version(group: HintedGroup) -> Bound<'static> {
+        Bound::new(&VERSION, [group.into()])
+    }
+
+    /// Returns the entry of a group, if it is valid and answers for a range.
     pub(super) fn get(
         &self,
         group: GroupNo,
-        numbers: &CacheVersion,
-        view: &ReportQuery,
-        span: (Day, Day),
+        version: &CacheVersion,
+        range: &Range,
+        now: UnixMs,
     ) -> Option<Arc<CacheEntry>> {
-        let known = Arc::clone(self.groups().of.get(&group)?);
-        known.answers(view, numbers, span).then_some(known)
+        let entry = Arc::clone(self.entries().by_group.get(&group)?);
+        entry.answers(version, range, now).then_some(entry)
     }
 
-    pub(super) fn remember(&self, group: GroupNo, mut read: CacheEntry) {
-        let mut groups = self.groups();
-        let before = groups.of.remove(&group);
-        if let Some(before) = &before {
-            groups.entries -= before.entries();
-            if read.devices.is_none() && before.numbers == read.numbers {
-                // A function that tells of no devices has not read them.
-                read.devices.clone_from(&before.devices);
-                read.at = read.at.max(before.at);
+    /// Replaces the entry of a group. Its devices stay if the new entry has none.
+    pub(super) fn insert(&self, group: GroupNo, mut entry: CacheEntry) {
+        let mut entries = self.entries();
+        let replaced = entries.by_group.remove(&group);
+        if let Some(replaced) = &replaced {
+            entries.size -= replaced.size();
+            if entry.owned_devices.is_none() && replaced.version == entry.version {
+                entry.owned_devices.clone_from(&replaced.owned_devices);
+                entry.read_at = entry.read_at.max(replaced.read_at);
             }
         }
-        let entries = read.entries();
-        if entries > ENTRIES_OF_GROUP_MAX {
+        let size = entry.size();
+        if size > ENTRY_SIZE_MAX {
             return;
         }
-        let full = groups.entries + entries > ENTRIES_MAX;
-        let forgotten = full.then(|| std::mem::take(&mut *groups));
-        groups.entries += entries;
-        groups.of.insert(group, Arc::new(read));
-        drop(groups);
-        // To throw much away takes time that others need not wait for.
-        drop((before, forgotten));
+        let is_full = entries.size + size > CAPACITY;
+        let cleared = is_full.then(|| std::mem::take(&mut *entries));
+        entries.size += size;
+        entries.by_group.insert(group, Arc::new(entry));
+        drop(entries);
+        // Freed after the lock, since it takes long.
+        drop((replaced, cleared));
     }
 
-    fn groups(&self) -> MutexGuard<'_, Groups> {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
         lock_ignoring_poison(&self.0)
     }
 }
@@ -154,36 +158,43 @@ impl DashboardCache {
 mod tests {
     use super::*;
 
-    fn read(days: usize) -> CacheEntry {
+    fn entry(days: usize) -> CacheEntry {
         let (day, at) = (Day(0), UnixMs(0));
         let turnover = Turnover::default();
-        let sum = DaySum { day, turnover, first_sale: at, last_sale: at };
-        let days = vec![sum; days];
-        CacheEntry { numbers: CacheVersion([0; 4]), at, span: (day, day), days, devices: None }
+        let total = DayTotal { day, turnover, first_sale: at, last_sale: at };
+        let version = CacheVersion { last_change_no: 0, heard_no: 0, fleet: 0, rates: 0 };
+        CacheEntry {
+            version,
+            read_at: at,
+            first_day: day,
+            last_day: day,
+            days: vec![total; days],
+            owned_devices: None,
+        }
     }
 
-    fn kept(memory: &DashboardCache) -> (usize, usize) {
-        let groups = memory.groups();
-        let entries = groups.of.values().map(|read| read.entries()).sum();
-        assert_eq!(groups.entries, entries);
-        (groups.of.len(), entries)
+    fn counts(cache: &DashboardCache) -> (usize, usize) {
+        let entries = cache.entries();
+        let size = entries.by_group.values().map(|entry| entry.size()).sum();
+        assert_eq!(entries.size, size);
+        (entries.by_group.len(), size)
     }
 
     #[test]
-    fn no_more_is_remembered_than_there_is_room_for() {
-        let memory = DashboardCache::default();
-        // With itself each takes a tenth of all.
-        let most = ENTRIES_OF_GROUP_MAX - 1;
-        for again in 0..2 {
+    fn the_cache_never_exceeds_its_capacity() {
+        let cache = DashboardCache::default();
+        // Each entry has a tenth of the capacity.
+        let most = ENTRY_SIZE_MAX - 1;
+        for round in 0..2 {
             for group in 0..10 {
-                memory.remember(GroupNo(group), read(most));
+                cache.insert(GroupNo(group), entry(most));
             }
-            assert_eq!(kept(&memory), (10, ENTRIES_MAX), "time {again}");
+            assert_eq!(counts(&cache), (10, CAPACITY), "round {round}");
         }
-        memory.remember(GroupNo(3), read(most + 1));
-        assert_eq!(kept(&memory), (9, ENTRIES_MAX - ENTRIES_OF_GROUP_MAX), "one that is too large");
-        memory.remember(GroupNo(10), read(most));
-        memory.remember(GroupNo(11), read(5));
-        assert_eq!(kept(&memory), (1, 6), "all are forgotten when there is no room");
+        cache.insert(GroupNo(3), entry(most + 1));
+        assert_eq!(counts(&cache), (9, CAPACITY - ENTRY_SIZE_MAX), "an entry that is too large");
+        cache.insert(GroupNo(10), entry(most));
+        cache.insert(GroupNo(11), entry(5));
+        assert_eq!(counts(&cache), (1, 6), "the cache is cleared when it is full");
     }
 }

@@ -1,0 +1,160 @@
+//! A report as a query: the rows that it shares with other reports, then its own.
+
+use std::sync::Arc;
+
+use kiosque_model::{Refusal, Scope};
+
+use super::cache::{CacheEntry, DayTotal};
+use super::range::Range;
+use super::shared::{self, SharedRows, SharedStep};
+use super::sums::Sum;
+use super::{AnswerContext, ProductSum, Report, Request, RowContext, SalesBy};
+use crate::db::{Cost, Decision, Step};
+use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
+use crate::sql::Row;
+use crate::{Error, Refused};
+
+/// Ranges of more days are read on the blocking pool.
+const INLINE_DAYS_MAX: i64 = 100;
+
+/// A report and its request.
+pub(super) struct ReportQuery<R> {
+    pub(super) request: Request,
+    pub(super) report: R,
+}
+
+#[derive(Default)]
+pub(super) struct ReportRows<T> {
+    shared: SharedRows,
+    own: T,
+}
+
+pub(super) enum ReportStep<S> {
+    Shared(SharedStep),
+    Own(S),
+}
+
+impl<R: Report> ScopedQuery for ReportQuery<R> {
+    type Rows = ReportRows<R::Rows>;
+    type Step = ReportStep<R::Step>;
+    type Answer = R::Answer;
+
+    fn group(&self) -> Option<&GroupFilter> {
+        self.request.query.group.as_ref()
+    }
+
+    fn cost(&self) -> Cost {
+        match (R::SALES, &self.request.range) {
+            (SalesBy::Day, None) => Cost::Inline,
+            (SalesBy::Day, Some(range)) => cost_of_days(&self.request, range),
+            _ => Cost::Blocking,
+        }
+    }
+
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, Self::Step>> {
+        let shared = shared::steps::<R>(&self.request, group).into_iter();
+        let own = self.report.steps(&self.request, group).into_iter();
+        let shared = shared.map(|step| step.map(ReportStep::Shared));
+        shared.chain(own.map(|step| step.map(ReportStep::Own))).collect()
+    }
+
+    fn on_row(&self, rows: &mut Self::Rows, step: &Self::Step, row: &Row<'_>) -> Result<(), Error> {
+        let ReportRows { shared, own } = rows;
+        match step {
+            ReportStep::Shared(step) => {
+                shared.on_row::<R>(*step, row, &self.request, |sum| self.on_sum(own, sum))
+            }
+            ReportStep::Own(step) => {
+                let context = RowContext { request: &self.request, filtered: &shared.filtered };
+                self.report.on_row(own, step, row, &context)
+            }
+        }
+    }
+
+    fn cache_check(&self, group: HintedGroup) -> Option<Step<'_, Self::Step>> {
+        Some(shared::cache_check::<R>(&self.request, group)?.map(ReportStep::Shared))
+    }
+
+    fn decide(&self, rows: &Self::Rows, step: &Self::Step) -> Decision {
+        match step {
+            ReportStep::Shared(step) => rows.shared.decide(*step),
+            ReportStep::Own(_) => Decision::Run,
+        }
+    }
+
+    fn answer(self, rows: Self::Rows, scope: Scope) -> Result<Self::Answer, Refused> {
+        let ReportRows { shared, mut own } = rows;
+        // SCOPE-4: each of `deviceCodes` must be in the scope.
+        if !shared.filtered.are_all(&self.request) {
+            return Err(Refusal::OutOfScope.into());
+        }
+        let SharedRows { sums, owned_devices, version, cached, .. } = shared;
+        let cached_devices = cached.as_ref().and_then(|entry| entry.owned_devices.clone());
+        let owned_devices = cached_devices.unwrap_or_else(|| Arc::new(owned_devices));
+        let range = self.request.range.as_ref().filter(|_| shared::is_cached::<R>(&self.request));
+        match (range, &cached) {
+            (None, _) => {}
+            (Some(range), Some(entry)) => self.on_days(&mut own, range, entry.days_of(range)),
+            (Some(range), None) => {
+                let days = sums.days()?;
+                self.on_days(&mut own, range, &days);
+                if let Some(version) = version {
+                    let entry = CacheEntry {
+                        version,
+                        read_at: self.request.now,
+                        first_day: range.first_day,
+                        last_day: range.last_day,
+                        days,
+                        owned_devices: R::COUNTS_DEVICES.then(|| Arc::clone(&owned_devices)),
+                    };
+                    self.request.cache.insert(scope.group(), entry);
+                }
+            }
+        }
+        let context = AnswerContext {
+            request: &self.request,
+            group: scope.group(),
+            owned_devices: &owned_devices,
+        };
+        self.report.answer(own, &context)
+    }
+}
+
+impl<R: Report> ReportQuery<R> {
+    /// Passes a sum to the report, in dollars.
+    fn on_sum(&self, rows: &mut R::Rows, sum: &Sum<'_>) -> Result<(), Error> {
+        match R::SALES {
+            SalesBy::Nothing => {}
+            SalesBy::Day => self.report.on_day(rows, sum.day, &sum.turnover()?),
+            SalesBy::Device => self.report.on_device(rows, sum.device, &sum.turnover()?),
+            SalesBy::Product => {
+                let Sum { goods_id, device, totals, .. } = *sum;
+                let amount = sum.amount()?;
+                let product = ProductSum { goods_id, device, items: totals.items, amount };
+                self.report.on_product(rows, &product);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the totals of days to the report, except those with sales outside of the range, whose
+    /// sales were counted from their orders.
+    fn on_days(&self, rows: &mut R::Rows, range: &Range, days: &[DayTotal]) {
+        for total in days.iter().filter(|total| total.is_within(range)) {
+            self.report.on_day(rows, total.day, &total.turnover);
+        }
+    }
+}
+
+/// Returns the cost of sums by day. A partial last day that ends now has sales outside of the range
+/// only if they are dated ahead.
+fn cost_of_days(request: &Request, range: &Range) -> Cost {
+    let is_long = range.day_count() > INLINE_DAYS_MAX || !request.is_of_all_devices();
+    let may_recount =
+        range.partial_days.iter().any(|part| part.end < request.now || part.start == range.start);
+    match (is_long, may_recount) {
+        (true, _) => Cost::Blocking,
+        (false, true) => Cost::Unknown,
+        (false, false) => Cost::Inline,
+    }
+}

@@ -1,0 +1,189 @@
+//! The rows that reports share.
+
+use std::sync::Arc;
+
+use kiosque_model::DeviceNo;
+
+use super::cache::{CacheEntry, CacheVersion, DashboardCache};
+use super::owned_devices::{self, OwnedDevices, OwnerRow};
+use super::range::PartialDay;
+use super::sums::{self, Sum, SumRows};
+use super::{Report, Request, RowContext, SalesBy};
+use crate::Error;
+use crate::db::{Bound, Decision, Step};
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Row, Value, statements};
+
+statements! {
+    DEVICES_IN_SCOPE(group_no, now_ms) -> DeviceNo = "select l.device_no from {rows r: code text}
+        cross join ledger l
+        where l.group_no = $group_no and l.device_code = r.code and l.since_ms <= $now_ms";
+}
+
+/// A statement that reports share.
+#[derive(Clone, Copy)]
+pub(super) enum SharedStep {
+    /// The version of the group's cached rows.
+    CacheVersion(HintedGroup),
+    /// The devices of the filter.
+    FilteredDevice,
+    /// The sums of a whole day, which also show whether all sales of a partial day lie in the range.
+    Day,
+    Rate,
+    /// The sums of a device on a whole day.
+    DeviceDay,
+    /// The sums of a product of a device on a whole day.
+    ProductDay,
+    /// The sales in the range of a partial day.
+    PartialDay(PartialDay),
+    /// A period in which the group owns a device.
+    OwnedDevice,
+    /// The last activity of a device.
+    LastActive,
+}
+
+/// An accumulator for the shared rows.
+#[derive(Default)]
+pub(super) struct SharedRows {
+    pub(super) filtered: FilteredDevices,
+    pub(super) sums: SumRows,
+    pub(super) owned_devices: OwnedDevices,
+    pub(super) version: Option<CacheVersion>,
+    /// The cached rows, if they make it unnecessary to read the sums and the owned devices.
+    pub(super) cached: Option<Arc<CacheEntry>>,
+}
+
+/// The devices of the filter that are in scope.
+#[derive(Default)]
+pub(super) struct FilteredDevices {
+    /// Sorted.
+    devices: Vec<DeviceNo>,
+    /// How many codes of the filter were found. A repeated code counts each time.
+    codes_found: usize,
+}
+
+/// Returns the statements that a report shares with others, in the order in which their rows
+/// arrive.
+pub(super) fn steps<R: Report>(request: &Request, group: HintedGroup) -> Vec<Step<'_, SharedStep>> {
+    let mut steps = vec![bind_filter(request, group).step(SharedStep::FilteredDevice)];
+    if let Some(range) = request.range.as_ref().filter(|_| R::SALES != SalesBy::Nothing) {
+        steps.push(sums::bind_days(range, group).step(SharedStep::Day));
+        steps.push(sums::bind_rates(range, group).step(SharedStep::Rate));
+        match R::SALES {
+            SalesBy::Day if request.is_of_all_devices() => {}
+            SalesBy::Nothing => {}
+            SalesBy::Day | SalesBy::Device => {
+                let devices = sums::bind_devices(&request.query.devices, range, group);
+                steps.push(devices.step(SharedStep::DeviceDay));
+            }
+            SalesBy::Product => {
+                let products = sums::bind_products(&request.query.devices, range, group);
+                steps.push(products.step(SharedStep::ProductDay));
+            }
+        }
+        for part in &range.partial_days {
+            let sales = sums::bind_partial_day(part, range, group);
+            steps.push(sales.step(SharedStep::PartialDay(*part)));
+        }
+    }
+    if R::COUNTS_DEVICES {
+        let [owned, last_active] = owned_devices::bind(group, request.now);
+        steps.push(owned.step(SharedStep::OwnedDevice));
+        steps.push(last_active.step(SharedStep::LastActive));
+    }
+    steps
+}
+
+/// Returns the step that looks the report up in the cache, if it can be there: sums by day, of all
+/// devices.
+pub(super) fn cache_check<R: Report>(
+    request: &Request,
+    group: HintedGroup,
+) -> Option<Step<'static, SharedStep>> {
+    is_cached::<R>(request).then(|| {
+        let version = DashboardCache::bind_version(group);
+        version.step(SharedStep::CacheVersion(group))
+    })
+}
+
+/// Returns whether the rows of a report can be cached.
+pub(super) fn is_cached<R: Report>(request: &Request) -> bool {
+    R::SALES == SalesBy::Day && request.is_of_all_devices() && request.range.is_some()
+}
+
+impl SharedRows {
+    /// Decides whether to run a step, by the rows before it.
+    pub(super) fn decide(&self, step: SharedStep) -> Decision {
+        match step {
+            SharedStep::CacheVersion(_) | SharedStep::FilteredDevice => Decision::Run,
+            _ if self.cached.is_some() => Decision::Skip,
+            // Only if some sales of the day lie outside of the range; reading orders is slow.
+            SharedStep::PartialDay(part) if self.sums.is_partial(part.day) => Decision::RunBlocking,
+            SharedStep::PartialDay(_) => Decision::Skip,
+            _ => Decision::Run,
+        }
+    }
+
+    /// Adds a row of a step. Passes sums of the request's devices to `on_sum`.
+    pub(super) fn on_row<R: Report>(
+        &mut self,
+        step: SharedStep,
+        row: &Row<'_>,
+        request: &Request,
+        on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let SharedRows { filtered, sums, owned_devices, .. } = self;
+        let context = RowContext { request, filtered };
+        let selects = |device| context.selects(device);
+        match step {
+            SharedStep::CacheVersion(group) => self.look_up::<R>(group, row.read()?, request),
+            SharedStep::FilteredDevice => filtered.add(row.read()?),
+            SharedStep::Day => sums.add_day(&row.read()?, request.range.as_ref())?,
+            SharedStep::Rate => sums.add_rate(&row.read()?)?,
+            SharedStep::DeviceDay => sums.on_device_day(row, selects, on_sum)?,
+            SharedStep::ProductDay => sums.on_product_day(row, selects, on_sum)?,
+            SharedStep::PartialDay(part) => {
+                sums.on_partial_day(part.day, R::SALES, row, selects, on_sum)?;
+            }
+            SharedStep::OwnedDevice => {
+                let owner: OwnerRow = row.read()?;
+                if selects(owner.device_no) {
+                    owned_devices.add_owner(&owner);
+                }
+            }
+            SharedStep::LastActive => owned_devices.add_activity(&row.read()?),
+        }
+        Ok(())
+    }
+
+    fn look_up<R: Report>(&mut self, group: HintedGroup, version: CacheVersion, request: &Request) {
+        self.version = Some(version);
+        let Some(range) = &request.range else { return };
+        let cached = request.cache.get(group.number(), &version, range, request.now);
+        self.cached = cached.filter(|entry| !R::COUNTS_DEVICES || entry.owned_devices.is_some());
+    }
+}
+
+impl FilteredDevices {
+    fn add(&mut self, device: DeviceNo) {
+        self.codes_found += 1;
+        if let Err(index) = self.devices.binary_search(&device) {
+            self.devices.insert(index, device);
+        }
+    }
+
+    pub(super) fn contains(&self, device: DeviceNo) -> bool {
+        self.devices.binary_search(&device).is_ok()
+    }
+
+    /// Returns whether all devices of the filter are in scope.
+    pub(super) fn are_all(&self, request: &Request) -> bool {
+        self.codes_found == request.query.devices.len()
+    }
+}
+
+fn bind_filter(request: &Request, group: HintedGroup) -> Bound<'_> {
+    let codes = request.query.devices.iter().filter_map(|code| code.as_ref().ok());
+    let codes: Vec<Vec<Value<'_>>> = codes.map(|code| vec![code.as_str().into()]).collect();
+    Bound::new(&DEVICES_IN_SCOPE, [group.into(), request.now.into()]).with_rows(codes)
+}
