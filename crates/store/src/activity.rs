@@ -10,7 +10,7 @@ use std::time::Duration;
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 
-use crate::db::{Length, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::owners::Owners;
 use crate::sql::statements;
 use crate::{Error, Store};
@@ -138,7 +138,7 @@ impl Store {
             activity.record(&owned);
             Ok(refused)
         };
-        self.db.read(Length::Short, record).await
+        self.db.read(Deadline::OfRequest, record).await
     }
 
     /// Writes the buffered heartbeats to the ledger, in short transactions. Returns their number.
@@ -154,7 +154,9 @@ impl Store {
             }
             let rows: OwnedHeartbeats = chunk.to_vec();
             self.db
-                .write(Length::Short, async move |write: &Write<'_>| raise(write, &rows).await)
+                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
+                    raise(write, &rows).await
+                })
                 .await?;
             self.activity.mark_written(chunk);
         }

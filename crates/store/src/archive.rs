@@ -4,7 +4,7 @@
 use kiosque_model::audit::Act;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use crate::db::{Length, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::sql::{row, statements};
 use crate::{Error, Store, owners};
 
@@ -65,7 +65,7 @@ impl Store {
     pub async fn archive(&self, before: UnixMs) -> Result<Archived, Error> {
         let marks = self
             .db
-            .read(Length::Long, async move |read: &Read<'_>| marks(read, before).await)
+            .read(Deadline::None, async move |read: &Read<'_>| marks(read, before).await)
             .await?;
         let mut archived = Archived::default();
         let mut marks = marks.into_iter().peekable();
@@ -73,7 +73,9 @@ impl Store {
             let chunk: Vec<ArchiveMark> = marks.by_ref().take(MARKS_PER_TRANSACTION).collect();
             let raised = self
                 .db
-                .write(Length::Short, async move |write: &Write<'_>| raise(write, &chunk).await)
+                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
+                    raise(write, &chunk).await
+                })
                 .await?;
             archived.orders += raised.orders;
             archived.devices += raised.devices;

@@ -6,7 +6,7 @@ use kiosque_model::audit::{
 };
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
-use crate::db::{Length, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::sql::{Row, has_no_nul, row, statements};
 use crate::{Error, Store, metadata};
 
@@ -107,7 +107,9 @@ impl Store {
     /// The store failed.
     pub async fn record_act(&self, act: Act, by: ActedBy) -> Result<(), Error> {
         self.db
-            .write(Length::Short, async move |write: &Write<'_>| self::act(write, &act, &by).await)
+            .write(Deadline::OfRequest, async move |write: &Write<'_>| {
+                self::act(write, &act, &by).await
+            })
             .await
     }
 
@@ -122,7 +124,7 @@ impl Store {
             }
             Ok(())
         };
-        self.db.write(Length::Short, record).await
+        self.db.write(Deadline::OfRequest, record).await
     }
 
     /// Returns a page of the trail.
@@ -130,7 +132,9 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Error> {
-        self.db.read(Length::Short, async move |read: &Read<'_>| page(read, &query).await).await
+        self.db
+            .read(Deadline::OfRequest, async move |read: &Read<'_>| page(read, &query).await)
+            .await
     }
 
     /// Deletes the entries of events before `before`, the oldest first. Returns their number.
@@ -142,7 +146,7 @@ impl Store {
         loop {
             let step = self
                 .db
-                .write(Length::Short, async move |write: &Write<'_>| {
+                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
                     purge(write, after, before).await
                 })
                 .await?;

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Length, Read};
+use crate::db::{Copied, Deadline, Read};
 use crate::sql::statements;
 use crate::{Error, Store};
 
@@ -62,7 +62,7 @@ impl Store {
         progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
     ) -> Result<BackedUp, BackupError> {
         self.db
-            .read(Length::Long, async move |read: &Read<'_>| backup(read, &file, progress).await)
+            .read(Deadline::None, async move |read: &Read<'_>| backup(read, &file, progress).await)
             .await
     }
 }

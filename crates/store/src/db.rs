@@ -39,15 +39,6 @@ pub(crate) enum Deadline {
     None,
 }
 
-/// The former name, until its users have changed.
-pub(crate) type Length = Deadline;
-
-#[expect(non_upper_case_globals, reason = "named like the former variants")]
-impl Deadline {
-    pub(crate) const Short: Deadline = Deadline::OfRequest;
-    pub(crate) const Long: Deadline = Deadline::None;
-}
-
 impl Db {
     pub(crate) fn open(options: &OpenOptions<'_>) -> Result<Db, Error> {
         Ok(match options.place {

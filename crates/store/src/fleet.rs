@@ -12,7 +12,7 @@ use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, GroupId, GroupNo, Minor};
 
 use crate::audit::LiveSession;
-use crate::db::{Length, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::sql::{Row, Sql, row, statements};
 use crate::{Error, Store, audit, metadata};
 
@@ -179,7 +179,7 @@ impl Store {
         by: ActedBy,
     ) -> Result<Applied, ApplyError> {
         self.db
-            .write(Length::Long, async move |write: &Write<'_>| {
+            .write(Deadline::None, async move |write: &Write<'_>| {
                 apply(write, &fleet, &new_hashes, &by).await
             })
             .await
@@ -190,7 +190,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
-        self.db.read(Length::Long, product_names).await
+        self.db.read(Deadline::None, product_names).await
     }
 
     /// Returns the present or next group of every device, by device code.
@@ -198,7 +198,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
-        self.db.read(Length::Long, groups_by_device).await
+        self.db.read(Deadline::None, groups_by_device).await
     }
 
     /// Returns a snapshot of the fleet if the fleet has changed since `known`. Without a change it
@@ -220,7 +220,7 @@ impl Store {
                 groups_by_device: groups_by_device(read).await?,
             })
         };
-        self.db.read(Length::Short, read).await.map(Some)
+        self.db.read(Deadline::OfRequest, read).await.map(Some)
     }
 
     /// Returns the code of every device.
@@ -229,7 +229,7 @@ impl Store {
     /// The store failed.
     pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
         let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
-        Ok(self.db.read(Length::Long, codes).await?.into_iter().collect())
+        Ok(self.db.read(Deadline::None, codes).await?.into_iter().collect())
     }
 }
 

@@ -4,7 +4,7 @@
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
-use crate::db::{Length, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::sql::{Row, row, statements};
 use crate::{Error, Store, audit};
 
@@ -107,7 +107,7 @@ impl Store {
             audit::act(write, &act, &ActedBy::command(now)).await?;
             Ok(CreatedKey::Created)
         };
-        self.db.write(Length::Short, create).await
+        self.db.write(Deadline::OfRequest, create).await
     }
 
     /// Revokes the live key of that name. No request that starts afterwards is accepted with it.
@@ -124,7 +124,7 @@ impl Store {
                 .await?;
             Ok(RevokedKey::Revoked)
         };
-        self.db.write(Length::Short, revoke).await
+        self.db.write(Deadline::OfRequest, revoke).await
     }
 
     /// Returns all keys, revoked ones included, the oldest first.
@@ -138,7 +138,9 @@ impl Store {
             Ok(KeyEntry { holder, created_at: created_at_ms, revoked_at: revoked_at_ms })
         };
         self.db
-            .read(Length::Short, async move |read: &Read<'_>| read.all(&ALL_KEYS, &[], entry).await)
+            .read(Deadline::OfRequest, async move |read: &Read<'_>| {
+                read.all(&ALL_KEYS, &[], entry).await
+            })
             .await
     }
 }

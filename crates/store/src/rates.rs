@@ -3,7 +3,7 @@
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
-use crate::db::{Length, Write};
+use crate::db::{Deadline, Write};
 use crate::fleet::{ChangeCounts, EntryChange};
 use crate::sql::statements;
 use crate::{Error, Store, metadata};
@@ -33,7 +33,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<ChangeCounts, Error> {
-        self.db.write(Length::Long, async move |write: &Write<'_>| set(write, &rates).await).await
+        self.db.write(Deadline::None, async move |write: &Write<'_>| set(write, &rates).await).await
     }
 }
 

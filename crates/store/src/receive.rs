@@ -16,7 +16,7 @@ use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, UnixMs, Zone};
 
 use crate::cooperative::yield_if_due;
-use crate::db::{Length, Write};
+use crate::db::{Deadline, Write};
 use crate::orders::record::Incoming;
 use crate::sql::Sql;
 use crate::{Error, Store, owners};
@@ -58,7 +58,7 @@ impl Store {
     ) -> Result<Vec<Outcome>, Error> {
         let zone = self.zone.clone();
         self.db
-            .write(Length::Short, async move |write| {
+            .write(Deadline::OfRequest, async move |write| {
                 let mut owners = owners.lock().await;
                 let writer = BatchWriter { write, now, zone: &zone };
                 writer.write((*batch).as_ref(), &mut owners).await

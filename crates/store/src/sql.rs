@@ -35,8 +35,15 @@ pub(crate) use row::{FromRow, Reader, Row, row};
 use text::{Parameters, Translated};
 pub(crate) use value::{Value, has_no_nul};
 
-/// Appends the column names of a row type to a list; see [`FromRow::columns`].
-type Columns = fn(&'static str, &mut Vec<&'static str>);
+/// The declared columns of a statement. An empty name matches any name.
+#[derive(Debug)]
+pub(crate) enum Columns {
+    None,
+    /// The columns of a row type; see [`FromRow::columns`].
+    Of(fn(&'static str, &mut Vec<&'static str>)),
+    /// The columns of a statement that is built from parts.
+    Listed(Vec<&'static str>),
+}
 
 /// A statement in the SQL that both engines share.
 #[derive(Debug)]
@@ -44,7 +51,7 @@ pub(crate) struct Sql {
     pub(crate) name: &'static str,
     text: Cow<'static, str>,
     parameters: Parameters,
-    columns: Option<Columns>,
+    columns: Columns,
     translated: OnceLock<Result<Translated, String>>,
     /// For PostgreSQL, with the session check in front; see `Sql::with_proof`.
     with_proof: OnceLock<String>,
@@ -53,7 +60,7 @@ pub(crate) struct Sql {
 impl Sql {
     /// A statement whose parameters are numbered in the text and whose columns are not declared.
     pub(crate) const fn new(name: &'static str, text: &'static str) -> Sql {
-        Sql::declared(name, text, Parameters::Numbered, None)
+        Sql::declared(name, text, Parameters::Numbered, Columns::None)
     }
 
     /// A statement with declared parameters, which returns the columns of a row type, or none.
@@ -61,16 +68,16 @@ impl Sql {
         name: &'static str,
         text: &'static str,
         parameters: &'static [&'static str],
-        columns: Option<Columns>,
+        columns: Columns,
     ) -> Sql {
-        Sql::declared(name, text, Parameters::Named(parameters), columns)
+        Sql::declared(name, text, Parameters::Named(Cow::Borrowed(parameters)), columns)
     }
 
     const fn declared(
         name: &'static str,
         text: &'static str,
         parameters: Parameters,
-        columns: Option<Columns>,
+        columns: Columns,
     ) -> Sql {
         Sql {
             name,
@@ -82,9 +89,18 @@ impl Sql {
         }
     }
 
-    /// A statement that is put together from parts, with numbered parameters.
-    pub(crate) fn made(text: String) -> Sql {
-        Sql { text: Cow::Owned(text), ..Sql::new("a made statement", "") }
+    /// A statement that is built from parts, with declared parameters and columns.
+    pub(crate) fn built(
+        name: &'static str,
+        text: String,
+        parameters: Vec<&'static str>,
+        columns: Vec<&'static str>,
+    ) -> Sql {
+        Sql {
+            text: Cow::Owned(text),
+            parameters: Parameters::Named(Cow::Owned(parameters)),
+            ..Sql::declared(name, "", Parameters::Numbered, Columns::Listed(columns))
+        }
     }
 
     /// Returns the text for SQLite, its parameters as `?1…`. SQLite numbers `$1` by first
@@ -104,7 +120,7 @@ impl Sql {
     }
 
     fn translated(&self) -> Result<&Translated, Error> {
-        let translate = || text::translate(&self.text, self.parameters);
+        let translate = || text::translate(&self.text, &self.parameters);
         let translated = self.translated.get_or_init(translate).as_ref();
         translated.map_err(|fault| Error::Data(format!("statement {}: {fault}", self.name)))
     }
@@ -137,8 +153,10 @@ impl Sql {
             return Ok(());
         }
         let mut declared = Vec::new();
-        if let Some(columns) = self.columns {
-            columns("", &mut declared);
+        match &self.columns {
+            Columns::None => {}
+            Columns::Of(columns) => columns("", &mut declared),
+            Columns::Listed(columns) => declared.clone_from(columns),
         }
         let agree =
             |(declared, reported): (&&str, &&str)| declared.is_empty() || declared == reported;
@@ -168,11 +186,16 @@ macro_rules! statements {
             stringify!($name),
             $text,
             &[$(stringify!($parameter)),*],
-            Some(<$row as $crate::sql::FromRow<'_>>::columns),
+            $crate::sql::Columns::Of(<$row as $crate::sql::FromRow<'_>>::columns),
         )
     };
     (@one $name:ident ($($parameter:ident),*) = $text:expr) => {
-        $crate::sql::Sql::named(stringify!($name), $text, &[$(stringify!($parameter)),*], None)
+        $crate::sql::Sql::named(
+            stringify!($name),
+            $text,
+            &[$(stringify!($parameter)),*],
+            $crate::sql::Columns::None,
+        )
     };
     (@one $name:ident = $text:expr) => { $crate::sql::Sql::new(stringify!($name), $text) };
 }
@@ -184,7 +207,8 @@ mod tests {
 
     #[test]
     fn the_parameters_of_a_proof_come_first() {
-        static PROOF: Sql = Sql::named("PROOF", "select 1 from s where a = $a", &["a"], None);
+        static PROOF: Sql =
+            Sql::named("PROOF", "select 1 from s where a = $a", &["a"], Columns::None);
         static ASKED: Sql = Sql::new("ASKED", "select b from t where c = $1 and d = $12");
         assert_eq!(
             ASKED.with_proof(&PROOF, (1, 2)).expect("a statement"),

@@ -8,7 +8,7 @@ pub(crate) use tables::statements;
 
 use kiosque_model::{UnixMs, Zone};
 
-use crate::db::{Db, Length, Read, Write};
+use crate::db::{Db, Deadline, Read, Write};
 use crate::sql::Value;
 use crate::{Error, Store, metadata};
 use digest::Digests;
@@ -109,7 +109,10 @@ impl Store {
         now: UnixMs,
         progress: impl Fn(MoveProgress) + Send + Sync + 'static,
     ) -> Result<Moved, MoveError> {
-        let id = self.db.write(Length::Short, async move |write| move_id(write, now).await).await?;
+        let id = self
+            .db
+            .write(Deadline::OfRequest, async move |write| move_id(write, now).await)
+            .await?;
         let target = to.clone();
         // One transaction for the whole move: other writers of the folder time out.
         let moving = async move |from: &Write<'_>| {
@@ -117,7 +120,7 @@ impl Store {
             let moved_at = metadata::note(from, MOVED_AT).await?;
             let folder = moved_at.map_or(FolderState::Open, |_| FolderState::Closed);
             let begin = async move |write: &Write<'_>| begin(write, &id, folder).await;
-            target.db.write(Length::Short, begin).await?;
+            target.db.write(Deadline::OfRequest, begin).await?;
             let already = match folder {
                 FolderState::Open => Some(copy(from, &target, &progress).await?),
                 FolderState::Closed => None,
@@ -128,10 +131,10 @@ impl Store {
             }
             Ok::<_, MoveError>(moved)
         };
-        let moved = self.db.write(Length::Short, moving).await?;
+        let moved = self.db.write(Deadline::OfRequest, moving).await?;
         // Last, when the folder is closed, so that never both can be opened.
         let end = async |write: &Write<'_>| metadata::drop_notes(write, MOVE_INTO).await;
-        to.db.write::<_, Error>(Length::Short, end).await?;
+        to.db.write::<_, Error>(Deadline::OfRequest, end).await?;
         Ok(moved)
     }
 }
@@ -201,7 +204,7 @@ async fn copy(
             let page = (rows, position.clone());
             let insert =
                 async move |write: &Write<'_>| insert_page(write, table, &page.0, &page.1).await;
-            to.db.write::<_, Error>(Length::Long, insert).await?;
+            to.db.write::<_, Error>(Deadline::None, insert).await?;
             last = Some(position);
         }
     }
@@ -244,7 +247,7 @@ async fn compare(
 ) -> Result<Moved, MoveError> {
     // Plans made for empty tables would scan the full ones.
     let analyze = async |write: &Write<'_>| write.script("analyze").await;
-    to.db.write::<_, Error>(Length::Long, analyze).await?;
+    to.db.write::<_, Error>(Deadline::None, analyze).await?;
     let (mut here, mut differences) = (Digests::default(), Vec::new());
     let of = rows_in_all(from).await?;
     for table in tables::all() {
@@ -256,7 +259,7 @@ async fn compare(
             there.add(read, table).await?;
             Ok::<_, Error>(there)
         };
-        let there = to.db.read(Length::Long, there).await?;
+        let there = to.db.read(Deadline::None, there).await?;
         differences.extend(here.differences(&there, table));
     }
     if !differences.is_empty() {

@@ -5,7 +5,7 @@ mod sums;
 
 use kiosque_model::{DeviceNo, GroupNo, Zone};
 
-use crate::db::{Length, Read};
+use crate::db::{Deadline, Read};
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Store};
 
@@ -69,7 +69,7 @@ impl Store {
     /// The store failed.
     pub async fn verify(&self) -> Result<Verified, Error> {
         let zone = self.zone.clone();
-        self.db.read(Length::Long, async move |read: &Read<'_>| verify(read, &zone).await).await
+        self.db.read(Deadline::None, async move |read: &Read<'_>| verify(read, &zone).await).await
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, PoisonError};
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::Zone;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
@@ -76,7 +77,7 @@ fn feed(
 fn check_blocks(take: &Mutex<Receiver<Block>>, zone: &Zone, names: &ProductNames) -> Chunk {
     let mut chunk = Chunk::default();
     loop {
-        let block = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let block = lock_ignoring_poison(take).recv();
         let Ok(block) = block else { return chunk };
         check_block(block, zone, names, &mut chunk);
     }

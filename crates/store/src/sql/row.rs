@@ -53,7 +53,12 @@ impl Reader<'_> {
 impl Row<'_> {
     /// Reads the row, from its first column.
     pub(crate) fn read<'r, T: FromRow<'r>>(&'r self) -> Result<T, Error> {
-        T::read(&mut Reader { row: self, next: 0 })
+        T::read(&mut self.reader())
+    }
+
+    /// Returns a reader of the columns, from the first.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { row: self, next: 0 }
     }
 
     fn is_null(&self, column: usize) -> Result<bool, Error> {

@@ -1,17 +1,18 @@
 //! The text of a statement: its parameters, and its translation for each engine.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::bulk::{Bulk, ColumnType};
 use super::token::{Kind, Token, tokens};
 
 /// The parameters of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Parameters {
     /// `$1…` in the text.
     Numbered,
     /// `$name` in the text, bound in this order.
-    Named(&'static [&'static str]),
+    Named(Cow<'static, [&'static str]>),
 }
 
 /// A statement in the text of each engine. Line breaks and indents are gone: a prepared statement
@@ -24,7 +25,7 @@ pub(super) struct Translated {
 }
 
 /// Translates a statement for both engines, or returns the fault in it.
-pub(super) fn translate(text: &str, parameters: Parameters) -> Result<Translated, String> {
+pub(super) fn translate(text: &str, parameters: &Parameters) -> Result<Translated, String> {
     let tokens = tokens(text)?;
     let bulk = Bulk::parse(&tokens)?;
     let width = bulk.as_ref().map_or(0, |bulk| bulk.columns.len());
@@ -40,11 +41,11 @@ pub(super) fn translate(text: &str, parameters: Parameters) -> Result<Translated
 }
 
 /// Replaces each parameter by its number. Those of bulk rows, `width` of them, come first.
-fn numbered(
-    mut tokens: Vec<Token<'_>>,
-    parameters: Parameters,
+fn numbered<'a>(
+    mut tokens: Vec<Token<'a>>,
+    parameters: &Parameters,
     width: usize,
-) -> Result<Vec<Token<'_>>, String> {
+) -> Result<Vec<Token<'a>>, String> {
     let mut used = Vec::new();
     for token in &mut tokens {
         let Kind::Parameter(name) = token.kind else { continue };
@@ -110,13 +111,14 @@ mod tests {
     use super::*;
 
     fn fault(text: &str, names: &'static [&'static str]) -> String {
-        translate(text, Parameters::Named(names)).expect_err(text)
+        translate(text, &Parameters::Named(names.into())).expect_err(text)
     }
 
     #[test]
     fn names_become_numbers_in_the_declared_order() {
         let text = "select a, '$no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
-        let translated = translate(text, Parameters::Named(&["alpha", "beta"])).expect("no fault");
+        let translated =
+            translate(text, &Parameters::Named(vec!["alpha", "beta"].into())).expect("no fault");
         assert_eq!(translated.sqlite, "select a, '$no ''x' from t where b = ?2 and a=?1 or c = ?2");
         assert_eq!(
             translated.postgres,

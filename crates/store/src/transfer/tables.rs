@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::minimum;
 use crate::Error;
 use crate::db::Read;
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow as _, Row, Sql, Value};
 
 /// A table: its name, the columns of its key, and its other columns, each with its type.
 type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static str);
@@ -162,8 +162,10 @@ impl Table {
         let values = joined(columns.iter().map(|(column, _)| format!("r.{column}")));
         let typed = joined(columns.iter().map(|(column, kind)| format!("{column} {kind}")));
         let keys = joined(key.iter().map(|(column, _)| (*column).to_owned()));
-        let params = joined((1..=key.len()).map(|at| format!("${at}")));
-        let limit = key.len() + 1;
+        let params = joined(key.iter().map(|(column, _)| format!("${column}")));
+        let key_names: Vec<&'static str> = key.iter().map(|(column, _)| *column).collect();
+        let page_params = key_names.iter().copied().chain(["limit"]).collect();
+        let names = columns.iter().map(|(column, _)| *column).collect();
         Table {
             name,
             key: key.iter().map(|(_, kind)| *kind).collect(),
@@ -171,19 +173,31 @@ impl Table {
             is_by_group: key.first().is_some_and(|(column, _)| *column == "group_no"),
             is_large: LARGE.contains(name),
             has_initial_rows: false,
-            page: Sql::made(format!(
-                "select {listed} from {name} where ({keys}) > ({params}) \
-                 order by {keys} limit ${limit}"
-            )),
-            insert: Sql::made(format!(
-                "insert into {name} ({listed}) select {values} from {{rows r: {typed}}} \
-                 where true on conflict do nothing"
-            )),
-            any: Sql::made(format!("select 1 from {name} limit 1")),
-            count: Sql::made(format!("select count(*) from {name}")),
-            count_to: Sql::made(format!(
-                "select count(*) from {name} where ({keys}) <= ({params})"
-            )),
+            page: Sql::built(
+                name,
+                format!(
+                    "select {listed} from {name} where ({keys}) > ({params}) \
+                     order by {keys} limit $limit"
+                ),
+                page_params,
+                names,
+            ),
+            insert: Sql::built(
+                name,
+                format!(
+                    "insert into {name} ({listed}) select {values} from {{rows r: {typed}}} \
+                     where true on conflict do nothing"
+                ),
+                Vec::new(),
+                Vec::new(),
+            ),
+            any: scalar(name, format!("select 1 from {name} limit 1"), Vec::new()),
+            count: scalar(name, format!("select count(*) from {name}"), Vec::new()),
+            count_to: scalar(
+                name,
+                format!("select count(*) from {name} where ({keys}) <= ({params})"),
+                key_names,
+            ),
         }
     }
 
@@ -191,11 +205,14 @@ impl Table {
     /// them.
     fn counters() -> Table {
         let table = Table::of(&("counters", &[("name", "text")], "last bigint"));
-        let insert = Sql::made(
+        let insert = Sql::built(
+            "counters",
             "insert into counters (name, last) select r.name, r.last \
              from {rows r: name text, last bigint} where true \
              on conflict (name) do update set last = excluded.last"
                 .to_owned(),
+            Vec::new(),
+            Vec::new(),
         );
         Table { insert, has_initial_rows: true, ..table }
     }
@@ -216,16 +233,15 @@ impl Table {
     }
 
     fn cells(&self, row: &Row<'_>) -> Result<Vec<Cell>, Error> {
-        let cell = |(at, kind): (usize, &&str)| {
+        let mut reader = row.reader();
+        let cell = |kind: &&str| {
             Ok(match *kind {
-                "text" => {
-                    row.maybe_text(at)?.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
-                }
-                "boolean" => Cell::Flag(row.flag(at)?),
-                _ => row.maybe_int(at)?.map_or(Cell::Null, Cell::Int),
+                "text" => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Text),
+                "boolean" => Cell::Flag(bool::read(&mut reader)?),
+                _ => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Int),
             })
         };
-        self.columns.iter().enumerate().map(cell).collect()
+        self.columns.iter().map(cell).collect()
     }
 
     /// Returns the key of a row.
@@ -251,6 +267,11 @@ impl Table {
             _ => None,
         }
     }
+}
+
+/// A statement that returns one column.
+fn scalar(name: &'static str, text: String, parameters: Vec<&'static str>) -> Sql {
+    Sql::built(name, text, parameters, vec![""])
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> String {

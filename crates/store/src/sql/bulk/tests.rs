@@ -2,7 +2,7 @@ use super::super::text::{Parameters, Translated, translate};
 use super::*;
 
 fn read(text: &str) -> Result<Translated, String> {
-    translate(text, Parameters::Named(&["group_no"]))
+    translate(text, &Parameters::Named(vec!["group_no"].into()))
 }
 
 fn texts(text: &str) -> (String, String) {
