@@ -32,7 +32,7 @@ use crate::Error;
 
 pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};
-use text::{Parameters, Translated};
+use text::Translated;
 pub(crate) use value::{Value, has_no_nul};
 
 /// The declared columns of a statement. An empty name matches any name.
@@ -50,7 +50,7 @@ pub(crate) enum Columns {
 pub(crate) struct Sql {
     pub(crate) name: &'static str,
     text: Cow<'static, str>,
-    parameters: Parameters,
+    parameters: Cow<'static, [&'static str]>,
     columns: Columns,
     translated: OnceLock<Result<Translated, String>>,
     /// For PostgreSQL, with the session check in front; see `Sql::with_proof`.
@@ -58,31 +58,22 @@ pub(crate) struct Sql {
 }
 
 impl Sql {
-    /// A statement whose parameters are numbered in the text and whose columns are not declared.
+    /// A statement without parameters and columns.
     pub(crate) const fn new(name: &'static str, text: &'static str) -> Sql {
-        Sql::declared(name, text, Parameters::Numbered, Columns::None)
+        Sql::declared(name, text, &[], Columns::None)
     }
 
-    /// A statement with declared parameters, which returns the columns of a row type, or none.
-    pub(crate) const fn named(
+    /// A statement with declared parameters and columns; see [`statements!`].
+    pub(crate) const fn declared(
         name: &'static str,
         text: &'static str,
         parameters: &'static [&'static str],
         columns: Columns,
     ) -> Sql {
-        Sql::declared(name, text, Parameters::Named(Cow::Borrowed(parameters)), columns)
-    }
-
-    const fn declared(
-        name: &'static str,
-        text: &'static str,
-        parameters: Parameters,
-        columns: Columns,
-    ) -> Sql {
         Sql {
             name,
             text: Cow::Borrowed(text),
-            parameters,
+            parameters: Cow::Borrowed(parameters),
             columns,
             translated: OnceLock::new(),
             with_proof: OnceLock::new(),
@@ -98,8 +89,8 @@ impl Sql {
     ) -> Sql {
         Sql {
             text: Cow::Owned(text),
-            parameters: Parameters::Named(Cow::Owned(parameters)),
-            ..Sql::declared(name, "", Parameters::Numbered, Columns::Listed(columns))
+            parameters: Cow::Owned(parameters),
+            ..Sql::declared(name, "", &[], Columns::Listed(columns))
         }
     }
 
@@ -149,9 +140,6 @@ impl Sql {
 
     /// Compares the column names that an engine reports with the declared ones.
     pub(crate) fn check_columns(&self, reported: &[&str]) -> Result<(), Error> {
-        if self.parameters == Parameters::Numbered {
-            return Ok(());
-        }
         let mut declared = Vec::new();
         match &self.columns {
             Columns::None => {}
@@ -172,32 +160,22 @@ impl Sql {
 
 /// Declares the statements of a module, and lists them in `ALL` for the test that prepares each.
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident $(($($parameter:ident),*))? $(-> $row:ty)? = $text:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident($($parameter:ident),*) $(-> $row:ty)? = $text:expr;)*) => {
         $(
             $(#[$doc])*
-            static $name: $crate::sql::Sql = $crate::sql::statements!(
-                @one $name $(($($parameter),*))? $(-> $row)? = $text
+            static $name: $crate::sql::Sql = $crate::sql::Sql::declared(
+                stringify!($name),
+                $text,
+                &[$(stringify!($parameter)),*],
+                $crate::sql::statements!(@columns $($row)?),
             );
         )*
         pub(crate) static ALL: &[&$crate::sql::Sql] = &[$(&$name),*];
     };
-    (@one $name:ident ($($parameter:ident),*) -> $row:ty = $text:expr) => {
-        $crate::sql::Sql::named(
-            stringify!($name),
-            $text,
-            &[$(stringify!($parameter)),*],
-            $crate::sql::Columns::Of(<$row as $crate::sql::FromRow<'_>>::columns),
-        )
+    (@columns) => { $crate::sql::Columns::None };
+    (@columns $row:ty) => {
+        $crate::sql::Columns::Of(<$row as $crate::sql::FromRow<'_>>::columns)
     };
-    (@one $name:ident ($($parameter:ident),*) = $text:expr) => {
-        $crate::sql::Sql::named(
-            stringify!($name),
-            $text,
-            &[$(stringify!($parameter)),*],
-            $crate::sql::Columns::None,
-        )
-    };
-    (@one $name:ident = $text:expr) => { $crate::sql::Sql::new(stringify!($name), $text) };
 }
 pub(crate) use statements;
 
@@ -208,13 +186,18 @@ mod tests {
     #[test]
     fn the_parameters_of_a_proof_come_first() {
         static PROOF: Sql =
-            Sql::named("PROOF", "select 1 from s where a = $a", &["a"], Columns::None);
-        static ASKED: Sql = Sql::new("ASKED", "select b from t where c = $1 and d = $12");
+            Sql::declared("PROOF", "select 1 from s where a = $a", &["a"], Columns::None);
+        static ASKED: Sql = Sql::declared(
+            "ASKED",
+            "select b from t where c = $c and d = $d",
+            &["d", "c"],
+            Columns::None,
+        );
         assert_eq!(
             ASKED.with_proof(&PROOF, (1, 2)).expect("a statement"),
             "select true as is_proof, proof.*, null, null from (select 1 from s where a = $1) \
-             proof union all select false, null, asked.* from (select b from t where c = $2 and \
-             d = $13) asked"
+             proof union all select false, null, asked.* from (select b from t where c = $3 and \
+             d = $2) asked"
         );
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::sql::Sql;
+use crate::sql::{Columns, Sql};
 
 /// Statements that read all groups, or look for a device in any: rare operations of the operator.
 /// Each touches every shard, which Citus can do.
@@ -83,10 +83,12 @@ fn every_statement_of_a_request_touches_one_shard() {
 
 #[test]
 fn a_statement_that_takes_its_group_from_a_row_is_found() {
-    let wrong = Sql::new(
+    let wrong = Sql::declared(
         "WRONG",
         "select o.head from sessions s join orders o on o.group_no = s.group_no
-        where s.account_no = $1",
+        where s.account_no = $account_no",
+        &["account_no"],
+        Columns::None,
     );
     let text = wrong.for_postgres().expect("a statement");
     let unrouted: Vec<&str> = sharded(text)

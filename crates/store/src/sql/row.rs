@@ -1,5 +1,7 @@
 //! Rows of a result, read by declared column order.
 
+use std::convert::identity;
+
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs};
 
 use crate::Error;
@@ -71,14 +73,14 @@ impl Row<'_> {
         }
     }
 
-    pub(crate) fn int(&self, column: usize) -> Result<i64, Error> {
+    fn int(&self, column: usize) -> Result<i64, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
             Row::Postgres(row, from) => Ok(row.try_get::<_, postgres::Int>(from + column)?.0),
         }
     }
 
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, Error> {
+    fn nullable_int(&self, column: usize) -> Result<Option<i64>, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
             Row::Postgres(row, from) => {
@@ -88,14 +90,14 @@ impl Row<'_> {
         }
     }
 
-    pub(crate) fn flag(&self, column: usize) -> Result<bool, Error> {
+    fn flag(&self, column: usize) -> Result<bool, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
             Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
         }
     }
 
-    pub(crate) fn text(&self, column: usize) -> Result<&str, Error> {
+    fn text(&self, column: usize) -> Result<&str, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?),
             Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
@@ -103,7 +105,7 @@ impl Row<'_> {
     }
 
     /// Returns the bytes of a text without checking again that they are UTF-8.
-    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], Error> {
+    fn bytes(&self, column: usize) -> Result<&[u8], Error> {
         match self {
             Row::Sqlite(row) => {
                 Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
@@ -112,7 +114,7 @@ impl Row<'_> {
         }
     }
 
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<&str>, Error> {
+    fn nullable_text(&self, column: usize) -> Result<Option<&str>, Error> {
         match self {
             Row::Sqlite(row) => {
                 Ok(row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?)
@@ -123,7 +125,7 @@ impl Row<'_> {
 }
 
 macro_rules! scalars {
-    ($($type:ty: $read:ident $(. $convert:ident)? $(as $newtype:ident)?;)*) => {$(
+    ($($type:ty: $read:ident $(or $read_nullable:ident)? as $convert:path;)*) => {$(
         impl<'r> FromRow<'r> for $type {
             const WIDTH: usize = 1;
 
@@ -133,23 +135,31 @@ macro_rules! scalars {
 
             fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
                 let column = reader.advance();
-                Ok($($newtype)? (reader.row.$read(column)? $(.$convert())?))
+                Ok($convert(reader.row.$read(column)?))
             }
+
+            $(
+                // One access instead of two.
+                fn read_nullable(reader: &mut Reader<'r>) -> Result<Option<Self>, Error> {
+                    let column = reader.advance();
+                    Ok(reader.row.$read_nullable(column)?.map($convert))
+                }
+            )?
         }
     )*};
 }
 scalars! {
-    i64: int;
-    bool: flag;
-    &'r str: text;
-    &'r [u8]: bytes;
-    String: text.to_owned;
-    AccountNo: int as AccountNo;
-    Day: int as Day;
-    DeviceNo: int as DeviceNo;
-    GroupNo: int as GroupNo;
-    Minor: int as Minor;
-    UnixMs: int as UnixMs;
+    i64: int or nullable_int as identity;
+    bool: flag as identity;
+    &'r str: text or nullable_text as identity;
+    &'r [u8]: bytes as identity;
+    String: text or nullable_text as str::to_owned;
+    AccountNo: int or nullable_int as AccountNo;
+    Day: int or nullable_int as Day;
+    DeviceNo: int or nullable_int as DeviceNo;
+    GroupNo: int or nullable_int as GroupNo;
+    Minor: int or nullable_int as Minor;
+    UnixMs: int or nullable_int as UnixMs;
 }
 
 impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {

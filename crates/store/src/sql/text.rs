@@ -1,19 +1,9 @@
 //! The text of a statement: its parameters, and its translation for each engine.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::bulk::{Bulk, ColumnType};
 use super::token::{Kind, Token, tokens};
-
-/// The parameters of a statement.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Parameters {
-    /// `$1…` in the text.
-    Numbered,
-    /// `$name` in the text, bound in this order.
-    Named(Cow<'static, [&'static str]>),
-}
 
 /// A statement in the text of each engine. Line breaks and indents are gone: a prepared statement
 /// is looked up by its whole text.
@@ -24,8 +14,9 @@ pub(super) struct Translated {
     pub(super) bulk_types: Vec<ColumnType>,
 }
 
-/// Translates a statement for both engines, or returns the fault in it.
-pub(super) fn translate(text: &str, parameters: &Parameters) -> Result<Translated, String> {
+/// Translates a statement for both engines, or returns the fault in it. The text names parameters
+/// as `$name`; they are bound in the order of `parameters`.
+pub(super) fn translate(text: &str, parameters: &[&str]) -> Result<Translated, String> {
     let tokens = tokens(text)?;
     let bulk = Bulk::parse(&tokens)?;
     let width = bulk.as_ref().map_or(0, |bulk| bulk.columns.len());
@@ -43,28 +34,19 @@ pub(super) fn translate(text: &str, parameters: &Parameters) -> Result<Translate
 /// Replaces each parameter by its number. Those of bulk rows, `width` of them, come first.
 fn numbered<'a>(
     mut tokens: Vec<Token<'a>>,
-    parameters: &Parameters,
+    parameters: &[&str],
     width: usize,
 ) -> Result<Vec<Token<'a>>, String> {
     let mut used = Vec::new();
     for token in &mut tokens {
         let Kind::Parameter(name) = token.kind else { continue };
-        let number = match parameters {
-            Parameters::Numbered => {
-                name.parse().map_err(|_| format!("parameter ${name} is not declared"))?
-            }
-            Parameters::Named(names) => {
-                let declared = names.iter().position(|declared| *declared == name);
-                width + 1 + declared.ok_or_else(|| format!("parameter ${name} is not declared"))?
-            }
-        };
+        let declared = parameters.iter().position(|declared| *declared == name);
+        let declared = declared.ok_or_else(|| format!("parameter ${name} is not declared"))?;
         used.push(name);
-        token.kind = Kind::Number(number);
+        token.kind = Kind::Number(width + 1 + declared);
     }
-    if let Parameters::Named(names) = parameters {
-        if let Some(unused) = names.iter().find(|name| !used.contains(name)) {
-            return Err(format!("parameter ${unused} is not used"));
-        }
+    if let Some(unused) = parameters.iter().find(|name| !used.contains(name)) {
+        return Err(format!("parameter ${unused} is not used"));
     }
     Ok(tokens)
 }
@@ -110,15 +92,14 @@ pub(super) fn shift_parameters(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn fault(text: &str, names: &'static [&'static str]) -> String {
-        translate(text, &Parameters::Named(names.into())).expect_err(text)
+    fn fault(text: &str, names: &[&str]) -> String {
+        translate(text, names).expect_err(text)
     }
 
     #[test]
     fn names_become_numbers_in_the_declared_order() {
         let text = "select a, '$no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
-        let translated =
-            translate(text, &Parameters::Named(vec!["alpha", "beta"].into())).expect("no fault");
+        let translated = translate(text, &["alpha", "beta"]).expect("no fault");
         assert_eq!(translated.sqlite, "select a, '$no ''x' from t where b = ?2 and a=?1 or c = ?2");
         assert_eq!(
             translated.postgres,

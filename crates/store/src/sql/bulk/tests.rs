@@ -1,8 +1,8 @@
-use super::super::text::{Parameters, Translated, translate};
+use super::super::text::{Translated, translate};
 use super::*;
 
 fn read(text: &str) -> Result<Translated, String> {
-    translate(text, &Parameters::Named(vec!["group_no"].into()))
+    translate(text, &["group_no"])
 }
 
 fn texts(text: &str) -> (String, String) {
