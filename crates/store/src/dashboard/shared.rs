@@ -27,7 +27,8 @@ pub(super) enum SharedStep {
     CacheVersion(HintedGroup),
     /// The devices of the filter.
     FilteredDevice,
-    /// The sums of a whole day, which also show whether all sales of a partial day lie in the range.
+    /// The sums of a whole day, which also show whether all sales of a partial day lie in the
+    /// range.
     Day,
     Rate,
     /// The sums of a device on a whole day.

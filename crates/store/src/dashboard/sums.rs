@@ -1,5 +1,5 @@
-//! The sums of sales of a range: stored sums of whole days, and the sales of partial days, which are
-//! counted from their orders.
+//! The sums of sales of a range: stored sums of whole days, and the sales of partial days, which
+//! are counted from their orders.
 
 use kiosque_model::sales::{Rate, Rates, Totals, Turnover, Usd};
 use kiosque_model::{Currency, Day, DeviceNo, Minor, UnixMs};
