@@ -97,7 +97,7 @@ async fn what_is_taken_away_during_a_login_counts() {
         fixture.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
         let end = NOW.plus_ms(1);
         match fixture.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
-            Err(Refused::Refusal(said)) => assert_eq!(said, refusal),
+            Err(Refused::Refusal(actual)) => assert_eq!(actual, refusal),
             other => panic!("{refusal:?}: {other:?}"),
         }
     }
@@ -140,8 +140,8 @@ async fn a_new_account_needs_a_password() {
     let fleet = accounts(vec![bare_account("new")]);
     match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
-            let said = "account new: password or password_hash: required for a new account";
-            assert_eq!(faults, [said]);
+            let fault = "account new: password or password_hash: required for a new account";
+            assert_eq!(faults, [fault]);
         }
         other => panic!("{other:?}"),
     }

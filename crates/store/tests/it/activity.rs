@@ -17,7 +17,7 @@ fn beat(code: &str, at: i64) -> Heartbeat {
     Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at: UnixMs(at) }
 }
 
-async fn hear(fixture: &TestStore, beats: &[Heartbeat]) {
+async fn record(fixture: &TestStore, beats: &[Heartbeat]) {
     assert_eq!(fixture.store.record_heartbeats(beats.to_vec()).await.unwrap(), []);
 }
 
@@ -31,14 +31,14 @@ async fn page(
     let session = fixture.log_in("ops").await.unwrap();
     let session = fixture.switch(session, group).await;
     let ask = DeviceQuery { group: None, code: None, name_part: None, is_online, page };
-    let told = |told: &mut Vec<String>, device: Device<'_>| {
+    let seen = |seen: &mut Vec<String>, device: Device<'_>| {
         let last = device.last_active.map_or("-".to_owned(), |last| last.0.to_string());
-        told.push(format!("{}@{last}", device.code));
+        seen.push(format!("{}@{last}", device.code));
         Ok(())
     };
-    let (total, told) =
-        fixture.store.device_page(fixture.claim(&session), ONLINE_SINCE, ask, told).await.unwrap();
-    (total, told.join(" "))
+    let (total, seen) =
+        fixture.store.device_page(fixture.claim(&session), ONLINE_SINCE, ask, seen).await.unwrap();
+    (total, seen.join(" "))
 }
 
 async fn devices(fixture: &TestStore, group: &str) -> String {
@@ -57,7 +57,7 @@ fn rows(fixture: &TestStore) -> Vec<String> {
 async fn a_heartbeat_is_seen_by_the_next_read() {
     let fixture = TestStore::with_fleet().await;
     assert_eq!(devices(&fixture, "a").await, "d1@- d2@-");
-    hear(&fixture, &[beat("d2", 600_000), beat("e1", 700_000)]).await;
+    record(&fixture, &[beat("d2", 600_000), beat("e1", 700_000)]).await;
     let small = |current| PageRequest::new(current, 1).unwrap();
     assert_eq!(devices(&fixture, "a").await, "d1@- d2@600000");
     assert_eq!(devices(&fixture, "b").await, "e1@700000");
@@ -65,9 +65,9 @@ async fn a_heartbeat_is_seen_by_the_next_read() {
     assert_eq!(page(&fixture, "a", Some(1), small(2)).await, (1, String::new()));
     assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (1, "d1@-".to_owned()));
     assert_eq!(rows(&fixture), [""; 0]);
-    hear(&fixture, &[beat("d1", 499_999)]).await;
+    record(&fixture, &[beat("d1", 499_999)]).await;
     assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (1, "d1@499999".to_owned()));
-    hear(&fixture, &[beat("d1", 500_000)]).await;
+    record(&fixture, &[beat("d1", 500_000)]).await;
     assert_eq!(page(&fixture, "a", Some(0), small(1)).await, (0, String::new()));
     assert_eq!(page(&fixture, "a", Some(1), small(2)).await, (2, "d2@600000".to_owned()));
 }
@@ -80,19 +80,19 @@ async fn what_was_heard_is_written_once() {
     let entries = codes.iter().map(|code| device(code, "a")).collect();
     fixture.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
     let beats: Vec<_> = codes.iter().zip(1..).map(|(code, at)| beat(code, at)).collect();
-    hear(&fixture, &beats).await;
+    record(&fixture, &beats).await;
     assert_eq!(fixture.store.unwritten_activity(), 1_201);
     assert_eq!(fixture.store.write_activity().await.unwrap(), 1_201);
     let want: Vec<String> =
         codes.iter().zip(1..).map(|(code, at)| format!("{code}|{at}")).collect();
     assert_eq!(rows(&fixture), want);
     // The same heartbeats again change nothing.
-    hear(&fixture, &beats).await;
+    record(&fixture, &beats).await;
     assert_eq!(fixture.store.unwritten_activity(), 0);
     assert_eq!(fixture.store.write_activity().await.unwrap(), 0);
     let again = TestStore { store: open(&fixture.data, None).await.unwrap(), ..fixture };
-    let told = devices(&again, "a").await;
-    assert!(told.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{told}");
+    let seen = devices(&again, "a").await;
+    assert!(seen.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{seen}");
 }
 
 /// Activity only moves forwards, whether a heartbeat or a write is late. An order is activity at
@@ -100,14 +100,14 @@ async fn what_was_heard_is_written_once() {
 #[tokio::test]
 async fn activity_only_moves_forwards() {
     let fixture = TestStore::with_fleet().await;
-    hear(&fixture, &[beat("d1", 300), beat("d1", 200), beat("d2", 400)]).await;
+    record(&fixture, &[beat("d1", 300), beat("d1", 200), beat("d2", 400)]).await;
     assert_eq!(devices(&fixture, "a").await, "d1@300 d2@400");
     fixture.receive_new(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
     assert_eq!(rows(&fixture), ["d1|350", "d2|350"]);
     fixture.store.write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
-    hear(&fixture, &[beat("d2", 399)]).await;
+    record(&fixture, &[beat("d2", 399)]).await;
     fixture.store.write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
@@ -118,13 +118,13 @@ async fn activity_only_moves_forwards() {
 #[tokio::test]
 async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
     let fixture = TestStore::with_fleet().await;
-    hear(&fixture, &[beat("d1", 900)]).await;
+    record(&fixture, &[beat("d1", 900)]).await;
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(1_000)), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
     // Not even the time of the earlier owner shows to the next one.
     assert_eq!(devices(&fixture, "b").await, "d1@- e1@-");
-    hear(&fixture, &[beat("d1", 1_000), beat("d1", 999)]).await;
+    record(&fixture, &[beat("d1", 1_000), beat("d1", 999)]).await;
     assert_eq!(devices(&fixture, "b").await, "d1@1000 e1@-");
     fixture.store.write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|999", "d1|1000"]);
@@ -136,14 +136,14 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
 async fn devices_that_nobody_knows_are_named() {
     let fixture = TestStore::with_fleet().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
-    let unheard = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
+    let refused = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
     let reason = || "deviceCode: no device x9 is known".to_owned();
     let want = [1, 2].map(|index| RefusedHeartbeat { index, reason: reason() });
-    assert_eq!(unheard, want);
+    assert_eq!(refused, want);
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4");
     let fleet = Fleet { devices: vec![device("x9", "a")], ..Fleet::default() };
     fixture.apply(fleet).await.unwrap();
-    hear(&fixture, &beats).await;
+    record(&fixture, &beats).await;
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4 x9@3");
 }
 
@@ -154,7 +154,7 @@ async fn a_busy_store_loses_no_heartbeat() {
     let wait = Duration::from_secs(3);
     let store = Store::open(&OpenOptions { wait, ..open_options(&fixture.data) }).await.unwrap();
     let fixture = TestStore { store, ..fixture };
-    hear(&fixture, &[beat("d1", 5)]).await;
+    record(&fixture, &[beat("d1", 5)]).await;
     let holder = fixture.data.block_writes().await;
     let begun = std::time::Instant::now();
     let failed = fixture.store.write_activity().await;

@@ -55,12 +55,12 @@ async fn what_is_named_again_is_unchanged() {
     assert_eq!(fixture.apply(one_of_each()).await.unwrap(), all(counts(1, 0, 0)));
     let rows = fixture.rows();
     // The number of applications is stored elsewhere.
-    let told = |row: &str| row.starts_with("counters|") || row.starts_with("audit|");
-    let but_told =
-        |rows: &[String]| rows.iter().filter(|row| !told(row)).cloned().collect::<Vec<_>>();
+    let is_record = |row: &str| row.starts_with("counters|") || row.starts_with("audit|");
+    let without_records =
+        |rows: &[String]| rows.iter().filter(|row| !is_record(row)).cloned().collect::<Vec<_>>();
     for fleet in [one_of_each(), one_of_each_unnamed(), one_of_each()] {
         assert_eq!(fixture.apply(fleet).await.unwrap(), all(counts(0, 0, 1)));
-        assert_eq!(but_told(&fixture.rows()), but_told(&rows));
+        assert_eq!(without_records(&fixture.rows()), without_records(&rows));
     }
     assert_eq!(fixture.apply(Fleet::default()).await.unwrap(), Applied::default());
 }

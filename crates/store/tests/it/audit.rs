@@ -32,19 +32,20 @@ async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
 
 /// Returns an entry on one line, without absent fields.
 fn line(entry: &AuditEntry) -> String {
-    let told = &entry.happened;
-    let mut line = format!("{} {} {}", entry.entry_no, told.at.0 - NOW.0, told.event.name());
+    let happened = &entry.happened;
+    let mut line =
+        format!("{} {} {}", entry.entry_no, happened.at.0 - NOW.0, happened.event.name());
     let mut add = |name: &str, value: Option<String>| {
         line.extend(value.map(|value| format!(" {name}={value}")));
     };
-    add("account", told.account.clone());
-    add("actor", told.actor.as_ref().map(ToString::to_string));
-    add("source", told.source.map(|source| source.to_string()));
-    add("request", told.request_id.clone());
-    add("group", told.group_id.clone());
-    add("count", Some(told.count.to_string()).filter(|count| count != "1"));
-    add("detail", told.detail.clone());
-    let earlier = told.earlier.as_ref();
+    add("account", happened.account.clone());
+    add("actor", happened.actor.as_ref().map(ToString::to_string));
+    add("source", happened.source.map(|source| source.to_string()));
+    add("request", happened.request_id.clone());
+    add("group", happened.group_id.clone());
+    add("count", Some(happened.count.to_string()).filter(|count| count != "1"));
+    add("detail", happened.detail.clone());
+    let earlier = happened.earlier.as_ref();
     add(
         "earlier",
         earlier.map(|one| {
@@ -85,7 +86,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     let act = Act::Archived { orders: 3, devices: 2 };
     fixture.store.record_act(act, ActedBy::server(at(10))).await.unwrap();
 
-    let told: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
+    let listed: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
     let applied = |accounts: &str| {
         format!(
             "groups: 0 created, 0 changed, 0 unchanged; accounts: {accounts}; products: 0 \
@@ -96,7 +97,7 @@ async fn the_trail_tells_a_story_from_its_end() {
     let applied = applied("0 created, 1 changed, 0 unchanged");
     let request = "source=2001:db8::7 request=r-1000009";
     assert_eq!(
-        told[..told.len() - 1],
+        listed[..listed.len() - 1],
         [
             "11 10 archived actor=server detail=3 orders of 2 devices".to_owned(),
             format!("10 9 fleetApplied actor=key ci {request} detail={applied}"),
@@ -115,7 +116,7 @@ async fn the_trail_tells_a_story_from_its_end() {
             "2 1 login account=ops source=192.0.2.1 request=r-1000001 group=a".to_owned(),
         ]
     );
-    let first = told.last().unwrap();
+    let first = listed.last().unwrap();
     assert!(
         first.starts_with("1 0 fleetApplied actor=command detail=groups: 2 created"),
         "{first}"
@@ -129,10 +130,10 @@ async fn a_session_of_which_nothing_is_known_is_replaced_all_the_same() {
     log_in(&fixture, origin("192.0.2.1", at(1)), 100).await;
     fixture.tamper("update sessions set source = null, request_id = null, opened_at_ms = null");
     log_in(&fixture, origin("192.0.2.1", at(2)), 100).await;
-    let told = list(&fixture, ask()).await;
+    let listed = list(&fixture, ask()).await;
     assert!(
-        line(&told[0]).ends_with("request=r-1000002 group=a earlier=(None, None, None)"),
-        "{told:?}"
+        line(&listed[0]).ends_with("request=r-1000002 group=a earlier=(None, None, None)"),
+        "{listed:?}"
     );
 }
 
@@ -170,9 +171,9 @@ async fn pages_of_any_size_are_the_whole_trail() {
         ] {
             let since = since.map(at);
             let matches = |entry: &&AuditEntry| {
-                let told = &entry.happened;
-                (account.is_none() || told.account.as_deref() == account)
-                    && since.is_none_or(|since| told.at >= since)
+                let happened = &entry.happened;
+                (account.is_none() || happened.account.as_deref() == account)
+                    && since.is_none_or(|since| happened.at >= since)
             };
             let want: Vec<AuditEntry> = all.iter().filter(matches).cloned().collect();
             for limit in [1, 2, 7, 13, 40, 41] {

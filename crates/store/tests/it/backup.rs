@@ -25,8 +25,8 @@ fn file(fixture: &TestStore) -> PathBuf {
 
 fn orders_in(file: &Path) -> i64 {
     let copy = Connection::open(file).unwrap();
-    let said: String = copy.query_row("pragma integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(said, "ok");
+    let message: String = copy.query_row("pragma integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(message, "ok");
     copy.query_row("select count(*) from orders", [], |row| row.get(0)).unwrap()
 }
 
@@ -45,12 +45,12 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     let (step, mut steps) = tokio::sync::mpsc::unbounded_channel::<Copied>();
     let (go_on, may_go_on) = mpsc::channel::<()>();
     let (store, path) = (fixture.store.clone(), file(&fixture));
-    let told = move |copied| {
+    let on_progress = move |copied| {
         step.send(copied).unwrap();
         may_go_on.recv().unwrap();
         ControlFlow::Continue(())
     };
-    let copying = tokio::spawn(async move { store.backup(path, told).await });
+    let copying = tokio::spawn(async move { store.backup(path, on_progress).await });
     let (mut seen, mut at) = (Vec::new(), 0);
     while let Some(copied) = steps.recv().await {
         seen.push(copied);
@@ -78,8 +78,8 @@ async fn postgresql_is_left_to_its_own_tools() {
     let folder = tempfile::tempdir().unwrap();
     let refused =
         fixture.store.backup(folder.path().join("copy"), |_| ControlFlow::Continue(())).await;
-    let Err(BackupError::Store(Error::Data(said))) = refused else { panic!("{refused:?}") };
-    assert!(said.contains("pg_basebackup"), "{said}");
+    let Err(BackupError::Store(Error::Data(message))) = refused else { panic!("{refused:?}") };
+    assert!(message.contains("pg_basebackup"), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -26,7 +26,7 @@ fn sale(id: &str, code: &str, at: i64, currency: &str, amount: i64) -> Incoming 
 }
 
 /// Returns the answers of both functions at a time, for a range.
-async fn told(
+async fn answers(
     store: &Store,
     session: &PresentedToken,
     now: UnixMs,
@@ -56,7 +56,7 @@ impl Watched {
         fixture
             .receive_new(vec![sale("o1", "d1", 10, "USD", 500), sale("o2", "d2", 20, "EUR", 700)])
             .await;
-        let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
+        let before = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;
         Watched { fixture, session, before, now: NOW }
     }
 
@@ -69,12 +69,12 @@ impl Watched {
     /// the next, and that they differ from the last ones.
     async fn sees(&mut self, what: &str) {
         let range = (0, DAY_MS);
-        let read = told(&self.other().await, &self.session, self.now, range).await;
+        let read = answers(&self.other().await, &self.session, self.now, range).await;
         for time in ["first", "second"] {
-            let said = told(&self.fixture.store, &self.session, self.now, range).await;
-            assert_eq!(said, read, "{what}, asked the {time} time");
+            let answer = answers(&self.fixture.store, &self.session, self.now, range).await;
+            assert_eq!(answer, read, "{what}, asked the {time} time");
         }
-        assert_ne!(read, self.before, "{what} changes nothing that is told");
+        assert_ne!(read, self.before, "{what} changes no answer");
         self.before = read;
     }
 
@@ -130,7 +130,7 @@ async fn the_fleet_is_seen() {
     let moves = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     watched.fixture.apply(fleet).await.unwrap();
-    told(&watched.fixture.store, &watched.session, NOW, (0, DAY_MS)).await;
+    answers(&watched.fixture.store, &watched.session, NOW, (0, DAY_MS)).await;
     watched.now = NOW.plus_ms(1_000);
     watched.sees("a device that has moved meanwhile").await;
     watched.applies("another one", vec![device("d4", "a")]).await;
@@ -143,9 +143,9 @@ async fn signs_of_life_are_seen() {
     let mut watched = Watched::new().await;
     let own = watched.fixture.store.clone();
     watched.beats(&own, NOW.0 - 5).await;
-    let online = |said: &(Summary, Vec<(Day, Turnover)>)| said.0.online_devices;
-    let said = told(&own, &watched.session, NOW, (0, DAY_MS)).await;
-    assert_eq!((online(&watched.before), online(&said)), (0, 1), "before it is written, too");
+    let online = |answers: &(Summary, Vec<(Day, Turnover)>)| answers.0.online_devices;
+    let answer = answers(&own, &watched.session, NOW, (0, DAY_MS)).await;
+    assert_eq!((online(&watched.before), online(&answer)), (0, 1), "before it is written, too");
     own.write_activity().await.unwrap();
     watched.sees("a heartbeat").await;
     watched.now = NOW.plus_ms(ONLINE_WINDOW_MS);
@@ -165,7 +165,7 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
     let orders = orders
         .map(|(number, (at, currency))| sale(&format!("x{number}"), "d1", *at, currency, 1_000));
     watched.fixture.receive_new(orders.collect()).await;
-    let mut answers = Vec::new();
+    let mut counts = Vec::new();
     for range in [
         (0, 10 * DAY_MS),
         (2 * DAY_MS, 4 * DAY_MS),
@@ -178,13 +178,13 @@ async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
         (9 * DAY_MS, 200 * DAY_MS),
         (5, 5),
     ] {
-        let read = told(&watched.other().await, &watched.session, NOW, range).await;
+        let read = answers(&watched.other().await, &watched.session, NOW, range).await;
         for _ in 0..2 {
-            assert_eq!(told(&watched.fixture.store, &watched.session, NOW, range).await, read);
+            assert_eq!(answers(&watched.fixture.store, &watched.session, NOW, range).await, read);
         }
-        answers.push(read.0.turnover.orders);
+        counts.push(read.0.turnover.orders);
     }
-    assert_eq!(answers, [6, 3, 3, 2, 2, 3, 2, 4, 1, 0]);
+    assert_eq!(counts, [6, 3, 3, 2, 2, 3, 2, 4, 1, 0]);
 }
 
 /// Cached days are not read from the file again; the test observes that.
@@ -193,16 +193,16 @@ async fn what_nothing_has_moved_is_not_read_again() {
     let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
     let session = fixture.log_in("ops").await.unwrap();
     fixture.receive_new(vec![sale("o1", "d1", 10, "USD", 500)]).await;
-    let before = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
+    let before = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     fixture.tamper("update sales_by_day set orders = 77");
-    assert_eq!(told(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
+    assert_eq!(answers(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
     fixture.tamper("update group_changes set heard_no = heard_no + 1");
-    let read = told(&fixture.store, &session, NOW, (0, DAY_MS)).await;
+    let read = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     assert_eq!(read.0.turnover.orders, 77);
     let opening = kiosque_store::OpenOptions {
         when_absent: WhenAbsent::Refuse,
         ..open_options(&fixture.data)
     };
     let fresh = Store::open(&opening).await.unwrap();
-    assert_eq!(told(&fresh, &session, NOW, (0, DAY_MS)).await, read);
+    assert_eq!(answers(&fresh, &session, NOW, (0, DAY_MS)).await, read);
 }

@@ -33,9 +33,9 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     assert_eq!(create(&second, "fleet,audit", 9).await, CreatedKey::Created);
     assert_eq!(held(&second).await, Some(holder("till", "fleet,audit")));
     assert_eq!(held(&first).await, None, "a revoked key stays revoked");
-    let told = fixture.store.keys().await.unwrap();
-    let told: Vec<_> = told.iter().map(|key| (key.created_at.0, key.revoked_at)).collect();
-    assert_eq!(told, [(5, Some(UnixMs(7))), (9, None)]);
+    let listed = fixture.store.keys().await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|key| (key.created_at.0, key.revoked_at)).collect();
+    assert_eq!(listed, [(5, Some(UnixMs(7))), (9, None)]);
 }
 
 /// The data contains only the digest of a key.

@@ -31,7 +31,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
 /// Data of another program or of a newer one is refused and not changed.
 #[tokio::test]
 async fn data_of_another_program_is_refused() {
-    for (tampered, said) in [
+    for (tampered, message) in [
         (
             "update migrations set checksum = 'other'",
             "migration 1 (first) of this data is not the one of this program",
@@ -44,7 +44,7 @@ async fn data_of_another_program_is_refused() {
         let fixture = TestStore::with_fleet().await;
         fixture.tamper(tampered);
         let before = fixture.rows();
-        assert_eq!(open(&fixture.data, None).await.unwrap_err().to_string(), said);
+        assert_eq!(open(&fixture.data, None).await.unwrap_err().to_string(), message);
         assert_eq!(fixture.rows(), before);
     }
 }
@@ -59,14 +59,14 @@ async fn the_time_zone_is_recorded_once() {
     assert_eq!(open(&data, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
     assert_eq!(open(&data, None).await.unwrap().zone().name(), "Europe/Paris");
     assert_eq!(open(&data, Some(&paris)).await.unwrap().zone().name(), "Europe/Paris");
-    let said = open(&data, Some(&utc)).await.unwrap_err().to_string();
-    assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
+    let message = open(&data, Some(&utc)).await.unwrap_err().to_string();
+    assert!(message.contains("Europe/Paris") && message.contains("UTC"), "{message}");
     assert_eq!(open(&data, None).await.unwrap().zone().name(), "Europe/Paris");
 
     let data = TestData::new();
     assert_eq!(open(&data, None).await.unwrap().zone().name(), "UTC");
-    let said = open(&data, Some(&paris)).await.unwrap_err().to_string();
-    assert!(said.contains("Europe/Paris") && said.contains("UTC"), "{said}");
+    let message = open(&data, Some(&paris)).await.unwrap_err().to_string();
+    assert!(message.contains("Europe/Paris") && message.contains("UTC"), "{message}");
     assert!(open(&data, Some(&utc)).await.is_ok());
 }
 
@@ -75,8 +75,10 @@ async fn the_time_zone_is_recorded_once() {
 async fn absent_data_can_be_refused() {
     for data in [TestData::sqlite(), TestData::postgres()] {
         let opening = OpenOptions { when_absent: WhenAbsent::Refuse, ..open_options(&data) };
-        let Err(Error::Data(said)) = Store::open(&opening).await else { panic!("opened nothing") };
-        assert!(said.contains("holds no data"), "{said}");
+        let Err(Error::Data(message)) = Store::open(&opening).await else {
+            panic!("opened nothing")
+        };
+        assert!(message.contains("holds no data"), "{message}");
         match &data {
             TestData::Folder(folder) => {
                 assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -79,18 +79,18 @@ async fn a_move_back_over_kept_orders_is_refused() {
     fixture.receive_new(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
     for since in [50, 100, 101, 900] {
         let faults = fixture.faults(moved("b", Some(since))).await;
-        let said = "device d1: since: group a has orders that started at or after it; \
+        let message = "device d1: since: group a has orders that started at or after it; \
                     a move takes effect after them";
-        assert_eq!(faults, [said]);
+        assert_eq!(faults, [message]);
     }
     fixture.apply(moved("b", Some(901))).await.unwrap();
     // Another move must follow the last one, whose time does not change.
     let faults = fixture.faults(moved("a", Some(901))).await;
     assert_eq!(faults, ["device d1: since: is not after the move to group b"]);
     let faults = fixture.faults(moved("b", Some(950))).await;
-    let said = "device d1: since: the device moved to group b at another time, \
+    let message = "device d1: since: the device moved to group b at another time, \
                 which is not changed";
-    assert_eq!(faults, [said]);
+    assert_eq!(faults, [message]);
 }
 
 /// Without a `since`, a move takes effect after the stored orders, even those in the future.

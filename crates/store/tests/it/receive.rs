@@ -102,8 +102,8 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         (numbered("o2", "d2", "I-3"), Outcome::Updated),
         (numbered("o4", "d1", "I-2"), Outcome::Accepted),
     ] {
-        let said = format!("{incoming:?}");
-        assert_eq!(fixture.receive(vec![incoming]).await, [outcome], "{said}");
+        let message = format!("{incoming:?}");
+        assert_eq!(fixture.receive(vec![incoming]).await, [outcome], "{message}");
     }
     // Within one batch, too; a rejected order leaves the others alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];

@@ -37,8 +37,8 @@ async fn a_login_that_others_were_in_the_way_of_is_done_again() {
             let session = fixture.log_in("ops").await.unwrap();
             assert_eq!(tries(&fixture), 4, "{code}, {when}");
             fixture.switch(session, "b").await;
-            let told = fixture.query("select event from audit where event = 'login'");
-            assert_eq!(told.len(), 1, "{code}, {when}: it was told more than once");
+            let entries = fixture.query("select event from audit where event = 'login'");
+            assert_eq!(entries.len(), 1, "{code}, {when}: recorded more than once");
         }
     }
 }

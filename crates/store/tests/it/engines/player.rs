@@ -36,13 +36,13 @@ impl Player {
                 applied => format!("{applied:?}"),
             },
             Step::Receive(batch) => {
-                told(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
+                outcome_text(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
             }
-            Step::Archive(before) => told(store.archive(UnixMs(before)).await),
-            Step::Hear(beats) => told(store.record_heartbeats(beats).await),
-            Step::WriteActivity => told(store.write_activity().await),
-            Step::SetRates(rates) => told(store.set_rates(rates).await),
-            Step::Purge(before) => told(store.purge_audit(UnixMs(before)).await),
+            Step::Archive(before) => outcome_text(store.archive(UnixMs(before)).await),
+            Step::Heartbeats(beats) => outcome_text(store.record_heartbeats(beats).await),
+            Step::WriteActivity => outcome_text(store.write_activity().await),
+            Step::SetRates(rates) => outcome_text(store.set_rates(rates).await),
+            Step::Purge(before) => outcome_text(store.purge_audit(UnixMs(before)).await),
             Step::LogIn(name) => self.log_in(name, at).await,
             Step::Switch(name, group) => self.switch(name, group, at).await,
             Step::LogOut(name) => match self.tokens.get(name) {
@@ -125,7 +125,7 @@ fn token_bytes(at: UnixMs) -> [u8; 32] {
     std::array::from_fn(|place| at.0.to_le_bytes()[place % 8])
 }
 
-fn told<T: Debug>(done: Result<T, Error>) -> String {
+fn outcome_text<T: Debug>(done: Result<T, Error>) -> String {
     format!("{:?}", done.unwrap())
 }
 

@@ -49,11 +49,11 @@ async fn found(planted: &str) -> Vec<String> {
 }
 
 fn differs(of: &str, kept: &str, counted: &str) -> String {
-    let told = |figures: &str| match figures {
+    let text = |figures: &str| match figures {
         "" => "nothing".to_owned(),
         figures => format!("[{figures}]"),
     };
-    format!("group a, {of}: {} is stored, its orders add up to {}", told(kept), told(counted))
+    format!("group a, {of}: {} is stored, its orders add up to {}", text(kept), text(counted))
 }
 
 fn listed(figures: &[i64]) -> String {
@@ -168,7 +168,7 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
 /// The time of a sale comes from its record.
 #[tokio::test]
 async fn the_time_of_a_sale_is_that_of_its_record() {
-    for (planted, said, differences) in [
+    for (planted, message, differences) in [
         (
             "sale_at_ms = null where order_id = 'o1'",
             "group a, order o1: was paid at 1970-01-01 00:00:05 and counts as no sale",
@@ -195,7 +195,7 @@ async fn the_time_of_a_sale_is_that_of_its_record() {
         let fixture = fixture().await;
         fixture.tamper(&format!("update orders set {planted}"));
         let found = fixture.store.verify().await.unwrap().differences;
-        assert!(found.iter().any(|found| found == said), "{planted}: {found:?}");
+        assert!(found.iter().any(|found| found == message), "{planted}: {found:?}");
         assert_eq!(found.len(), differences, "{planted}: {found:?}");
     }
 }
