@@ -21,7 +21,7 @@ const STEPS: [Step; 9] = [
     ("lints", lints),
     ("documents", documents),
     ("tests, by the README's command", tests),
-    ("OpenAPI document", openapi::check),
+    ("OpenAPI documents", openapi::check),
     ("dependencies", deps::run),
     ("fuzz targets compile", fuzz_targets),
 ];

@@ -31,7 +31,7 @@ The tasks of this repository.
   tidy     the rules of this repository: lengths, dependencies, words, circles of imports …;
            --pending also shows the places to mend of rules that do not hold yet
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
-  openapi  writes docs/openapi.json anew; --check only compares it
+  openapi  writes docs/openapi*.json anew; --check only compares them
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
            takes long. [tests|growth] runs one of the two

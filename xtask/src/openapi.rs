@@ -1,4 +1,4 @@
-//! `cargo xtask openapi`: the committed OpenAPI document is the one that the wire types give.
+//! `cargo xtask openapi`: the committed OpenAPI documents are those that the program prints.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,9 +7,13 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, output, root};
 
-const DOCUMENT: &str = "docs/openapi.json";
+/// Each document, and the arguments of the program that print it.
+const DOCUMENTS: [(&str, &[&str]); 2] = [
+    ("docs/openapi.json", &["openapi"]),
+    ("docs/openapi-operator.json", &["openapi", "--operator"]),
+];
 
-/// Writes the document, or only compares it.
+/// Writes the documents, or only compares them.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -19,36 +23,38 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Fails when the committed document is not the generated one.
+/// Fails when a committed document is not the generated one.
 pub(crate) fn check() -> Result<()> {
-    let committed = fs::read(path()?).with_context(|| format!("there is no {DOCUMENT}"))?;
-    let generated = generate()?;
-    if committed == generated {
-        return Ok(());
+    for (document, arguments) in DOCUMENTS {
+        let committed =
+            fs::read(path(document)?).with_context(|| format!("there is no {document}"))?;
+        let generated = generate(arguments)?;
+        if committed != generated {
+            let line = first_difference(&committed, &generated);
+            bail!("{document} differs from line {line} on: run `cargo xtask openapi` and commit it")
+        }
     }
-    let line = first_difference(&committed, &generated);
-    bail!("{DOCUMENT} differs from line {line} on: run `cargo xtask openapi` and commit it")
-}
-
-fn write() -> Result<()> {
-    let path = path()?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(&path, generate()?)?;
-    eprintln!("wrote {DOCUMENT}");
     Ok(())
 }
 
-fn path() -> Result<PathBuf> {
-    Ok(root()?.join(DOCUMENT))
+fn write() -> Result<()> {
+    for (document, arguments) in DOCUMENTS {
+        fs::write(path(document)?, generate(arguments)?)?;
+        eprintln!("wrote {document}");
+    }
+    Ok(())
 }
 
-fn generate() -> Result<Vec<u8>> {
-    output(&mut cargo(["run", "--quiet", "--locked", "--package", "kiosque", "--", "openapi"])?)
+fn path(document: &str) -> Result<PathBuf> {
+    Ok(root()?.join(document))
 }
 
-/// The number of the first line in which two different texts differ, from 1.
+fn generate(arguments: &[&str]) -> Result<Vec<u8>> {
+    let mut command = cargo(["run", "--quiet", "--locked", "--package", "kiosque", "--"])?;
+    output(command.args(arguments))
+}
+
+/// Returns the number of the first line in which two different texts differ, from 1.
 fn first_difference(one: &[u8], other: &[u8]) -> usize {
     let alike = one.iter().zip(other).take_while(|(a, b)| a == b);
     1 + alike.filter(|(byte, _)| **byte == b'\n').count()

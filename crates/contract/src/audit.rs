@@ -1,52 +1,74 @@
 //! The audit trail, as `GET /operator/v1/audit` answers it.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The query string: which entries to return. An empty value counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditFilter {
+    /// Only entries of this login name.
+    pub account: Option<String>,
+    /// Only entries of this time or later, Unix milliseconds.
+    #[schemars(with = "Option<i64>", range(min = 0))]
+    pub since_timestamp: Option<String>,
+    /// The largest number of entries, 100 by default.
+    #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
+    pub limit: Option<String>,
+    /// `next` of the page before.
+    pub cursor: Option<String>,
+}
 
 /// Entries, newest first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPage {
     /// The entries.
     pub entries: Vec<AuditEntry>,
-    /// `cursor` of the next page; null when this is the last.
+    /// `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// One thing that happened. Times are in milliseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// An event. Times are Unix milliseconds.
+///
+/// Refused logins that are written together have one entry: `count` of them, with the time, the
+/// address and the request of the last one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntry {
-    /// Grows with each entry, and is given once.
+    /// The number of the entry; later entries have larger numbers.
     pub entry_no: i64,
-    /// When; the last time, of several told together.
+    /// When it happened.
     pub timestamp: i64,
-    /// What: `login`, `loginRefused`, `switchGroup` …
-    pub event: &'static str,
-    /// Whose account; null when it is nobody's, or the login name does not exist.
+    /// The event: `login`, `loginRefused`, `switchGroup` …
+    pub event: Cow<'static, str>,
+    /// The login name of the account; null without an account, or for one that does not exist.
     pub account: Option<String>,
-    /// Who acted for the operator: `command`, `server`, or `key` and the key's name.
+    /// The actor for the operator: `command`, `server`, or `key` and the key's name.
     pub actor: Option<String>,
-    /// From which address; null when there is none, or several are told together.
+    /// The address of the caller.
     pub source: Option<String>,
-    /// By which request; the last, of several told together.
+    /// The id of the request.
     pub request_id: Option<String>,
-    /// The group that the session selects, or selected until it ended.
+    /// The group that the session selects, or selected when it ended.
     pub group_id: Option<String>,
-    /// How often; above 1 for refusals that are told together.
+    /// The number of events; more than 1 only for refused logins.
     pub count: i64,
-    /// More: why a login was refused or a session ended, what an act did.
+    /// The reason of a refusal or of the end of a session, or the changes that were made.
     pub detail: Option<String>,
-    /// The session that this ended.
+    /// The session that the event ended.
     pub replaced: Option<ReplacedSession>,
 }
 
-/// From where a session was opened that ended; null is what an older program did not note.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The login that opened a session. A field is null if an earlier version did not record it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplacedSession {
-    /// From which address.
+    /// The address of the caller.
     pub source: Option<String>,
-    /// By which request.
+    /// The id of the request.
     pub request_id: Option<String>,
-    /// When.
+    /// When it was opened.
     pub timestamp: Option<i64>,
 }

@@ -13,13 +13,17 @@ mod dashboard;
 mod device;
 pub mod endpoint;
 mod envelope;
+mod fleet;
 mod operator;
+pub mod operator_call;
 mod order;
 mod page;
+mod problem;
 mod request;
 mod session;
+mod stream;
 
-pub use audit::{AuditEntry, AuditPage, ReplacedSession};
+pub use audit::{AuditEntry, AuditFilter, AuditPage, ReplacedSession};
 pub use dashboard::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
     Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
@@ -27,15 +31,19 @@ pub use dashboard::{
 pub use device::{DeviceFilter, DeviceRecord};
 pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
+pub use fleet::{FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct};
 pub use operator::{
     ActivityReceived, Applied, FleetApplied, OrdersReceived, RejectedHeartbeat, RejectedOrder,
 };
+pub use operator_call::{OPERATOR_CALLS, OperatorCall, OperatorCallInfo};
 pub use order::{
     LineItem, OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, ShipmentError,
 };
 pub use page::Page;
+pub use problem::{PROBLEM_CONTENT_TYPE, Problem};
 pub use request::{NoBody, Request, RequestBody, ZeroOrOne};
 pub use session::{LoginRequest, SessionData, SwitchGroupRequest, SwitchableGroup};
+pub use stream::{HeartbeatLine, Object, OrderLine, OrderLineItem};
 
 /// The header that carries the access token, raw, with no `Bearer` before it.
 pub const TOKEN_HEADER: &str = "third-api-token";

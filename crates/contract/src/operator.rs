@@ -3,59 +3,59 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of a stream of orders.
+/// The outcome of a stream of orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrdersReceived {
-    /// Orders that are new.
+    /// New orders.
     pub accepted: u64,
-    /// Orders that changed.
+    /// Changed orders.
     pub updated: u64,
-    /// Orders that were there already.
+    /// Orders that were stored already.
     pub unchanged: u64,
-    /// Lines that were not taken in.
+    /// Rejected lines.
     pub rejected_count: u64,
     /// The first of them.
     pub rejected: Vec<RejectedOrder>,
 }
 
-/// A line that was not taken in.
+/// A rejected line of a stream of orders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedOrder {
     /// Its number in the stream, from 1; blank lines count.
     pub line: u64,
-    /// Its order, if that much could be read.
+    /// The id of its order, if it could be read.
     pub order_id: Option<String>,
-    /// Why, beginning with the field.
+    /// The faults, each beginning with the field.
     pub reason: String,
 }
 
-/// What became of a stream of heartbeats.
+/// The outcome of a stream of heartbeats.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityReceived {
-    /// Heartbeats that were taken in.
+    /// Accepted heartbeats.
     pub accepted: u64,
-    /// Lines that were not.
+    /// Rejected lines.
     pub rejected_count: u64,
     /// The first of them.
     pub rejected: Vec<RejectedHeartbeat>,
 }
 
-/// A line that was not taken in.
+/// A rejected line of a stream of heartbeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedHeartbeat {
     /// Its number in the stream, from 1; blank lines count.
     pub line: u64,
-    /// Its device, if that much could be read.
+    /// The code of its device, if it could be read.
     pub device_code: Option<String>,
-    /// Why, beginning with the field.
+    /// The fault, beginning with the field.
     pub reason: String,
 }
 
-/// What a fleet that was applied did.
+/// The changes that a fleet made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetApplied {
@@ -67,17 +67,17 @@ pub struct FleetApplied {
     pub products: Applied,
     /// Devices.
     pub devices: Applied,
-    /// Sessions that ended because of what was taken away.
+    /// Sessions that ended because their account or its access changed.
     pub sessions_ended: usize,
 }
 
-/// How many entries of one kind were made, changed, and found as they were.
+/// The entries of one kind, counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Applied {
-    /// Made.
+    /// New ones.
     pub created: usize,
-    /// Changed.
+    /// Changed ones.
     pub changed: usize,
-    /// As they were.
+    /// Those that were the same already.
     pub unchanged: usize,
 }

@@ -117,8 +117,13 @@ pub(crate) enum Command {
         what: KeyWhat,
     },
     /// Print the OpenAPI document of the interface.
-    #[command(after_help = "Examples:\n  kiosque openapi > openapi.json")]
-    Openapi,
+    #[command(after_help = "Examples:\n  kiosque openapi > openapi.json\n  \
+                            kiosque openapi --operator > openapi-operator.json")]
+    Openapi {
+        /// The document of the operator's calls, in place of that of the integrators' calls.
+        #[arg(long)]
+        operator: bool,
+    },
 }
 
 /// The commands on keys.

@@ -88,7 +88,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Outcom
         Command::Move => move_data::run(&settings).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
-        Command::Openapi => openapi::run(),
+        Command::Openapi { operator } => openapi::run(operator),
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) enum Failure {
 #[derive(Debug)]
 pub(crate) struct SystemFault {
     pub(crate) kind: FaultKind,
-    pub(crate) said: &'static str,
+    pub(crate) message: &'static str,
     pub(crate) cause: String,
     pub(crate) retry_after_s: Option<u32>,
 }
@@ -118,15 +118,15 @@ pub(crate) enum FaultKind {
 impl Failure {
     /// Something that cannot be mended by trying again soon.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
-        let said = "the request could not be answered";
+        let message = "the request could not be answered";
         let (kind, cause) = (FaultKind::Internal, cause.to_string());
-        Failure::System(SystemFault { kind, said, cause, retry_after_s: None })
+        Failure::System(SystemFault { kind, message, cause, retry_after_s: None })
     }
 
     /// More than the service takes at a time.
-    pub(crate) fn busy(said: &'static str) -> Failure {
-        let (kind, cause) = (FaultKind::Overloaded, said.to_owned());
-        Failure::System(SystemFault { kind, said, cause, retry_after_s: Some(1) })
+    pub(crate) fn busy(message: &'static str) -> Failure {
+        let (kind, cause) = (FaultKind::Overloaded, message.to_owned());
+        Failure::System(SystemFault { kind, message, cause, retry_after_s: Some(1) })
     }
 }
 
@@ -153,7 +153,7 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let (kind, said) = match error {
+        let (kind, message) = match error {
             Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
             Error::Unknown(_) => (
                 FaultKind::StoreFailed,
@@ -167,7 +167,7 @@ impl From<&Error> for Failure {
         };
         Failure::System(SystemFault {
             kind,
-            said,
+            message,
             cause: error.to_string(),
             retry_after_s: Some(1),
         })
@@ -219,9 +219,9 @@ pub(crate) fn render(
             (status, refused(&refusal, locale))
         }
         Err(Failure::System(fault)) => {
-            tracing::error!(request.id = request_id, cause = fault.cause, "{}", fault.said);
+            tracing::error!(request.id = request_id, cause = fault.cause, "{}", fault.message);
             retry_after_s = fault.retry_after_s;
-            let data = format!("{} (request {request_id})", fault.said);
+            let data = format!("{} (request {request_id})", fault.message);
             let body = failure(Message::System, locale, &data);
             (StatusCode::INTERNAL_SERVER_ERROR, body)
         }
@@ -258,9 +258,9 @@ fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
     let message = Message::of(refusal);
     match refusal {
         Refusal::Invalid(violations) => {
-            let said: Vec<String> =
+            let texts: Vec<String> =
                 violations.iter().map(|one| locale::violation(one, locale)).collect();
-            failure(message, locale, &said)
+            failure(message, locale, &texts)
         }
         Refusal::Unreadable(diagnostic) => failure(message, locale, diagnostic),
         Refusal::NotFound => failure(message, locale, &None::<&str>),

@@ -11,7 +11,6 @@ use kiosque_store::{OnlineSince, Store};
 use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
-use crate::operator;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
@@ -69,7 +68,7 @@ impl App {
         entropy: Entropy,
     ) -> Result<App, NoEntropy> {
         let prefix = u32::from_be_bytes(entropy.bytes()?);
-        let metrics = Metrics::new(operator::PATHS, clock.now());
+        let metrics = Metrics::new(clock.now());
         Ok(App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),

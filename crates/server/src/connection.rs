@@ -18,8 +18,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
+use crate::audience::Audience;
 use crate::connection_activity::{ConnectionActivity, Monitored, Protocol};
-use crate::listener::{Audience, Stopping};
+use crate::stop::Stopping;
 use crate::{operator, router};
 
 /// Most headers that a request may have.
@@ -29,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Serves a connection to its end. What goes wrong with it concerns nobody else.
 pub(crate) async fn serve(
-    (app, door, peer): (Arc<App>, Audience, IpAddr),
+    (app, audience, peer): (Arc<App>, Audience, IpAddr),
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
@@ -38,7 +39,7 @@ pub(crate) async fn serve(
     let stream = tokio::select! {
         greeted = tokio::time::timeout(deadline, acceptor.accept(stream)) => match greeted {
             Ok(Ok(stream)) => stream,
-            _ => return app.metrics.unsecured(door),
+            _ => return app.metrics.handshake_failed(audience),
         },
         // Nothing has been asked yet.
         () = stopping.wait() => return,
@@ -54,7 +55,7 @@ pub(crate) async fn serve(
         let (app, pulse) = answering.clone();
         async move {
             let _under_way = pulse.request();
-            Ok::<_, Infallible>(match door {
+            Ok::<_, Infallible>(match audience {
                 Audience::Gateway => router::answer(&app, request, peer).await,
                 Audience::Operator => operator::answer(&app, request, peer).await,
             })

@@ -6,6 +6,7 @@
 
 mod answer;
 mod app;
+mod audience;
 mod auth;
 mod body;
 mod call;
@@ -23,17 +24,21 @@ mod metrics;
 pub mod openapi;
 mod operator;
 mod orders;
+mod panics;
 mod password;
 mod query;
 mod refused_logins;
 mod request;
 mod router;
+mod stop;
 pub mod tls;
 
 pub use app::{App, Settings};
-pub use listener::{Audience, Listener, Stop};
+pub use audience::Audience;
+pub use listener::Listener;
 #[doc(hidden)]
 pub use load::Load;
+pub use stop::Stop;
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {

@@ -1,28 +1,25 @@
-//! What an operator watches, in Prometheus' text format. Names begin with `kiosque_`; no label
-//! tells of a group, a device, an account or a source. Each counter is looked up once, so that a
-//! request costs a few atomic additions.
+//! Metrics in the text format of Prometheus. Names begin with `kiosque_`; no label reveals a group,
+//! a device, an account or a source. Each counter is looked up once, so that a request costs a few
+//! atomic additions.
 
 mod listeners;
 mod registry;
 
 use std::time::Duration;
 
-use kiosque_contract::{ActivityReceived, ENDPOINTS};
+use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS};
 use kiosque_ingest::stream::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
 
 use crate::answer::{Failure, FaultKind};
-use crate::listener::Audience;
-pub(crate) use listeners::Connected;
+use crate::audience::Audience;
+pub(crate) use listeners::OpenConnection;
 use listeners::{ListenerCounters, ListenerMetrics};
 use registry::{Each, MetricRegistry};
 
-/// What [`Metrics::text`] is.
-pub(crate) const CONTENT_TYPE: &str = prometheus::TEXT_FORMAT;
-
-/// All that is counted.
+/// Every metric of a server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -36,7 +33,7 @@ pub(crate) struct Metrics {
     gauges: Gauges,
 }
 
-/// What became of orders that came in over the operator's listener.
+/// Orders received by the operator's listener, by outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderCounters {
     pub(crate) accepted: IntCounter,
@@ -54,7 +51,7 @@ impl OrderCounters {
     }
 }
 
-/// What is looked at when somebody asks.
+/// Gauges that are set when metrics are read.
 #[derive(Debug)]
 struct Gauges {
     database_bytes: IntGauge,
@@ -64,17 +61,17 @@ struct Gauges {
     queue_bytes: IntGauge,
 }
 
-/// How things stand when somebody asks.
+/// The values of the gauges.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
-    /// Of a store that has files.
+pub(crate) struct Sampled {
+    /// None if the store has no files.
     pub(crate) store: Option<FileSizes>,
     pub(crate) heartbeats_waiting: usize,
     pub(crate) streams_open: usize,
     pub(crate) queue_bytes: usize,
 }
 
-/// What became of a login.
+/// The outcome of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoginOutcome {
     Accepted,
@@ -125,27 +122,27 @@ impl LoginOutcome {
 }
 
 impl Metrics {
-    /// Everything at zero.
-    pub(crate) fn new(operator_paths: &[&'static str], started: UnixMs) -> Metrics {
-        let making = MetricRegistry(Registry::new());
-        making.constants(started);
-        let doors = ListenerCounters::new(&making);
-        let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&making);
+    /// Returns metrics at zero.
+    pub(crate) fn new(started: UnixMs) -> Metrics {
+        let registry = MetricRegistry(Registry::new());
+        registry.constants(started);
+        let listeners = ListenerCounters::new(&registry);
+        let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&registry);
         Metrics {
-            gateway: doors.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
-            operator: doors.of(Audience::Operator, operator_paths.iter().copied()),
-            logins: making.each(
+            gateway: listeners.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
+            operator: listeners.of(Audience::Operator, OPERATOR_CALLS.iter().map(|one| one.path)),
+            logins: registry.each(
                 (
                     "kiosque_logins_total",
-                    "Logins, by what became of them: accepted; refused (name or password); \
-                     limited (too many failures, the password was not looked at); \
-                     not_allowed (no API access, no active group); invalid (no login could be \
-                     read); failed (the server's fault).",
+                    "Logins, by outcome: accepted; refused (wrong name or password); limited (too \
+                     many failures, the password was not checked); not_allowed (no API access \
+                     or no active group); invalid (the request could not be read); failed \
+                     (the server failed).",
                     "outcome",
                 ),
                 &LOGIN_OUTCOMES,
             ),
-            faults: making.each(
+            faults: registry.each(
                 (
                     "kiosque_faults_total",
                     "Requests that the server could not answer: store_busy and store_failed; \
@@ -155,15 +152,15 @@ impl Metrics {
                 ),
                 &FAULT_KINDS,
             ),
-            orders: OrderCounters::new(&making),
+            orders: OrderCounters::new(&registry),
             heartbeats_accepted,
             heartbeats_rejected,
-            gauges: Gauges::new(&making),
-            registry: making.0,
+            gauges: Gauges::new(&registry),
+            registry: registry.0,
         }
     }
 
-    /// A request of the gateway was answered; `login` says that it was one.
+    /// Counts an answer of the gateway.
     pub(crate) fn answered(&self, path: &str, outcome: &Result<Vec<u8>, Failure>, took: Duration) {
         self.gateway.answered(path, crate::answer::code(outcome).number(), took);
         if let Err(Failure::System(fault)) = outcome {
@@ -171,12 +168,12 @@ impl Metrics {
         }
     }
 
-    /// A login was answered.
+    /// Counts the outcome of a login.
     pub(crate) fn logged_in<T>(&self, outcome: &Result<T, Failure>) {
         self.logins.count(&LoginOutcome::of(outcome));
     }
 
-    /// A call of the operator's was answered.
+    /// Counts an answer to the operator.
     pub(crate) fn called(&self, path: &str, status: u16, fault: Option<FaultKind>, took: Duration) {
         self.operator.answered(path, status.into(), took);
         if let Some(kind) = fault {
@@ -184,44 +181,44 @@ impl Metrics {
         }
     }
 
-    /// A connection was accepted; it is open until what is returned is dropped.
-    pub(crate) fn connected(&self, door: Audience) -> Connected {
-        self.door(door).connected()
+    /// Counts a connection; it is open until the returned guard is dropped.
+    pub(crate) fn connected(&self, audience: Audience) -> OpenConnection {
+        self.of(audience).connected()
     }
 
-    /// A connection came to no TLS session.
-    pub(crate) fn unsecured(&self, door: Audience) {
-        self.door(door).unsecured();
+    /// Counts a failed TLS handshake.
+    pub(crate) fn handshake_failed(&self, audience: Audience) {
+        self.of(audience).handshake_failed();
     }
 
-    /// Heartbeats came in.
+    /// Counts heartbeats.
     pub(crate) fn heard(&self, received: &ActivityReceived) {
         self.heartbeats_accepted.inc_by(received.accepted);
         self.heartbeats_rejected.inc_by(received.rejected_count);
     }
 
-    /// All of it.
+    /// Returns every metric as text.
     ///
     /// # Errors
-    /// It could not be written down.
-    pub(crate) fn text(&self, standing: Standing) -> Result<String, Failure> {
-        self.gauges.set(standing);
+    /// The encoder failed.
+    pub(crate) fn text(&self, sampled: Sampled) -> Result<String, Failure> {
+        self.gauges.set(sampled);
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Failure::internal(&error))
     }
 
-    fn door(&self, door: Audience) -> &ListenerMetrics {
-        match door {
+    fn of(&self, audience: Audience) -> &ListenerMetrics {
+        match audience {
             Audience::Gateway => &self.gateway,
             Audience::Operator => &self.operator,
         }
     }
 }
 
-fn heartbeats(making: &MetricRegistry) -> (IntCounter, IntCounter) {
-    let heartbeats = making.counters(
+fn heartbeats(registry: &MetricRegistry) -> (IntCounter, IntCounter) {
+    let heartbeats = registry.counters(
         "kiosque_heartbeats_total",
-        "Heartbeats that came in over the operator's listener, by what became of them.",
+        "Heartbeats received by the operator's listener, by outcome.",
         &["outcome"],
     );
     let outcome = |outcome| heartbeats.with_label_values(&[outcome]);
@@ -229,11 +226,11 @@ fn heartbeats(making: &MetricRegistry) -> (IntCounter, IntCounter) {
 }
 
 impl OrderCounters {
-    fn new(making: &MetricRegistry) -> OrderCounters {
-        let orders = making.counters(
+    fn new(registry: &MetricRegistry) -> OrderCounters {
+        let orders = registry.counters(
             "kiosque_orders_received_total",
-            "Orders that came in over the operator's listener, by what became of them. Those of \
-             `kiosque import` are not among them.",
+            "Orders received by the operator's listener, by outcome. Orders of `kiosque import` are \
+             not counted.",
             &["outcome"],
         );
         let outcome = |outcome| orders.with_label_values(&[outcome]);
@@ -247,38 +244,38 @@ impl OrderCounters {
 }
 
 impl Gauges {
-    fn new(making: &MetricRegistry) -> Gauges {
-        let store = making.gauges(
+    fn new(registry: &MetricRegistry) -> Gauges {
+        let store = registry.gauges(
             "kiosque_store_bytes",
-            "Size of the store's files: the database, and the log of what is not in it yet, which \
-             grows while a long read or a backup holds on to the past.",
+            "Size of the store's files: the database and the write-ahead log, which grows while a \
+             long read or a backup needs an old snapshot.",
             &["file"],
         );
         Gauges {
             database_bytes: store.with_label_values(&["database"]),
             log_bytes: store.with_label_values(&["log"]),
-            heartbeats_waiting: making.gauge(
+            heartbeats_waiting: registry.gauge(
                 "kiosque_heartbeats_unwritten",
-                "Devices of which the latest heartbeat is in memory alone; a crash loses these.",
+                "Devices whose latest heartbeat is not written yet; a crash loses these heartbeats.",
             ),
-            streams_open: making
-                .gauge("kiosque_order_streams_open", "Streams of orders that are under way."),
-            queue_bytes: making.gauge(
+            streams_open: registry
+                .gauge("kiosque_order_streams_open", "Open streams of orders."),
+            queue_bytes: registry.gauge(
                 "kiosque_order_queue_bytes",
-                "Text of streamed orders that are being checked or wait to be stored.",
+                "Text of streamed orders that are being validated or wait to be stored.",
             ),
         }
     }
 
-    fn set(&self, standing: Standing) {
+    fn set(&self, sampled: Sampled) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        if let Some(sizes) = standing.store {
+        if let Some(sizes) = sampled.store {
             self.database_bytes.set(bytes(sizes.database));
             self.log_bytes.set(bytes(sizes.log));
         }
-        self.heartbeats_waiting.set(count(standing.heartbeats_waiting));
-        self.streams_open.set(count(standing.streams_open));
-        self.queue_bytes.set(count(standing.queue_bytes));
+        self.heartbeats_waiting.set(count(sampled.heartbeats_waiting));
+        self.streams_open.set(count(sampled.streams_open));
+        self.queue_bytes.set(count(sampled.queue_bytes));
     }
 }

@@ -1,5 +1,7 @@
 //! The OpenAPI 3.1 document of the integrators' calls, generated from the table of endpoints.
 
+pub mod operator;
+
 use kiosque_contract::{Code, ENDPOINTS, EndpointInfo, TOKEN_HEADER, TokenRule};
 use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -7,12 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::locale::{Locale, Message};
 
-/// The document.
+/// Returns the document.
 #[must_use]
 pub fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12()
-        .with(|settings| settings.definitions_path = "/components/schemas".into());
-    let mut generator = settings.into_generator();
+    let mut generator = generator();
     let paths: Map<String, Value> = ENDPOINTS
         .iter()
         .map(|endpoint| {
@@ -29,7 +29,7 @@ pub fn document() -> Value {
             "version": "1.1.0",
             "description": "JSON over HTTPS; every call is a POST and every answer is one \
                 envelope. Check both the HTTP status and `code`: refusals travel with HTTP 200.",
-            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+            "license": license(),
         },
         "servers": [{ "url": "https://127.0.0.1:8443/v8" }],
         "paths": paths,
@@ -43,6 +43,15 @@ pub fn document() -> Value {
             } },
         },
     })
+}
+
+fn generator() -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12();
+    settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
+}
+
+fn license() -> Value {
+    json!({ "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" })
 }
 
 fn operation(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value {
@@ -100,7 +109,7 @@ fn success(data: &Schema) -> Value {
     })
 }
 
-/// What every path can answer beside its success, each message once.
+/// Returns the schema of every refusal, with the codes and messages.
 fn refusal() -> Value {
     let mut lines = vec![String::from("`code` and `msg` (in English) of every refusal:")];
     for message in Message::ALL.into_iter().filter(|message| *message != Message::Success) {

@@ -1,5 +1,5 @@
-//! The operator's listener: ordinary HTTP statuses, and errors as `application/problem+json`
-//! (RFC 9457). One line for each call.
+//! The operator's calls: ordinary HTTP statuses, and failures as `application/problem+json`
+//! (RFC 9457).
 
 mod activity;
 mod audit;
@@ -9,6 +9,7 @@ mod key;
 mod lines;
 mod orders;
 mod problem;
+mod query;
 mod watch;
 
 use std::net::IpAddr;
@@ -18,18 +19,20 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use serde::Serialize;
+use kiosque_contract::operator_call::{
+    ApplyFleet, ListAudit, Livez, Metrics, OperatorCall, Readyz, ReceiveActivity, ReceiveOrders,
+};
 
 use crate::answer::Failure;
 use crate::app::App;
-use crate::router::catch_panic;
+use crate::panics::catch_panic;
 use call::Call;
 use problem::Problem;
 
-/// What became of a call.
+/// The outcome of a call.
 type Answer = Result<Response<Full<Bytes>>, Problem>;
 
-/// Answers one request; there is always an answer.
+/// Answers one request, whatever happens to it.
 pub(crate) async fn answer(
     app: &App,
     request: Request<Incoming>,
@@ -38,14 +41,15 @@ pub(crate) async fn answer(
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
     let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
-    let outcome = catch_panic(async { Ok(route(&mut call).await) }).await;
-    let outcome = outcome.unwrap_or_else(|failure| Err(failure.into()));
+    let outcome = catch_panic(async { Ok(route(&mut call, &path).await) }).await;
+    let outcome = outcome.unwrap_or_else(|failure: Failure| Err(failure.into()));
     let refused = outcome.as_ref().err();
-    if refused.is_some_and(|problem| !problem.is_silence()) {
+    if refused.is_some_and(|problem| !problem.is_timeout()) {
         call.drain().await;
     }
-    let (path, peer) = (call.path(), call.peer);
+    let peer = call.peer;
     tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");
     let fault = refused.and_then(Problem::fault);
     let response = problem::render(outcome, call.request_id);
@@ -53,39 +57,23 @@ pub(crate) async fn answer(
     response
 }
 
-/// Declares who answers which call, and lists the paths.
-macro_rules! calls {
-    ($($path:literal => $method:ident $handler:path;)*) => {
-        /// Every path that there is.
-        pub(crate) const PATHS: &[&str] = &[$($path),*];
-
-        async fn route(call: &mut Call<'_>) -> Answer {
-            match call.path().as_str() {
-                $($path => $handler(call.$method()?).await,)*
-                _ => Err(Problem::not_found()),
-            }
-        }
-    };
+/// Runs the handler of a path. Every call of [`kiosque_contract::OPERATOR_CALLS`] has a line here.
+async fn route(call: &mut Call<'_>, path: &str) -> Answer {
+    match path {
+        Livez::PATH => call.answer(Livez, watch::livez).await,
+        Metrics::PATH => call.answer(Metrics, watch::metrics).await,
+        ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
+        ListAudit::PATH => call.answer_holder(ListAudit, audit::list).await,
+        ApplyFleet::PATH => call.answer_holder(ApplyFleet, fleet::apply).await,
+        ReceiveOrders::PATH => call.answer_holder(ReceiveOrders, orders::receive).await,
+        Readyz::PATH => call.answer(Readyz, watch::readyz).await,
+        _ => Err(Problem::not_found()),
+    }
 }
 
-calls! {
-    "/livez" => get watch::livez;
-    "/metrics" => get watch::metrics;
-    "/operator/v1/activity" => post activity::post;
-    "/operator/v1/audit" => get audit::list;
-    "/operator/v1/fleet" => post fleet::post;
-    "/operator/v1/orders" => post orders::post;
-    "/readyz" => get watch::readyz;
-}
-
-/// A success, as JSON.
-fn json(answer: &impl Serialize) -> Answer {
-    let body = serde_json::to_vec(answer).map_err(|error| Failure::internal(&error))?;
-    Ok(of_type("application/json", body))
-}
-
-fn of_type(kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn success(content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     response
 }

@@ -1,11 +1,9 @@
 //! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use http::{Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -19,6 +17,7 @@ use kiosque_model::Refusal;
 use crate::answer::{self, Failure};
 use crate::app::App;
 use crate::call::{self, Received};
+use crate::panics::catch_panic;
 use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request, whatever happens to it.
@@ -70,41 +69,5 @@ async fn route(
         DeviceProfile::ROUTE => call.answer(DeviceProfile, dashboard::device_profile).await,
         OnlineDevices::ROUTE => call.answer(OnlineDevices, dashboard::online_devices).await,
         _ => Err(Refusal::NotFound.into()),
-    }
-}
-
-/// A panic is our fault and costs its own request alone.
-pub(crate) async fn catch_panic<T>(
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(panic) => {
-            let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
-            let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(Failure::internal(&format_args!("a panic: {}", said.unwrap_or_default())))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::locale::Locale;
-    use http_body_util::BodyExt;
-
-    /// ENV-11: a panic is answered with HTTP 500 and a diagnostic with the request id; its details
-    /// are only in the log.
-    #[tokio::test]
-    async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = catch_panic::<Vec<u8>>(async { panic!("secret detail") }).await;
-        let response = answer::render(outcome, Locale::En, "abc-1");
-        assert_eq!(response.status(), 500);
-        let body = response.into_body().collect().await.expect("a body").to_bytes();
-        assert_eq!(
-            body,
-            "{\"code\":500,\"msg\":\"system error\",\"enMsg\":\"system error\",\
-             \"data\":\"the request could not be answered (request abc-1)\"}"
-        );
     }
 }

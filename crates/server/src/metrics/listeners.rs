@@ -1,49 +1,35 @@
-//! What happens at each listener: connections, handshakes, and requests by path.
+//! The metrics of each listener: connections, handshakes, and requests by path.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::StatusCode;
-use kiosque_contract::Code;
+use kiosque_contract::{Code, OPERATOR_CALLS};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
 use super::registry::MetricRegistry;
-use crate::listener::Audience;
+use crate::audience::Audience;
 
-/// The label of what is not one of a fixed set.
+/// The label of paths and codes that no table lists.
 const OTHER: &str = "other";
 
-/// HTTP statuses that the operator's calls answer with.
-const STATUSES: [StatusCode; 11] = [
-    StatusCode::OK,
-    StatusCode::BAD_REQUEST,
-    StatusCode::UNAUTHORIZED,
-    StatusCode::FORBIDDEN,
-    StatusCode::NOT_FOUND,
-    StatusCode::METHOD_NOT_ALLOWED,
-    StatusCode::REQUEST_TIMEOUT,
-    StatusCode::PAYLOAD_TOO_LARGE,
-    StatusCode::UNPROCESSABLE_ENTITY,
-    StatusCode::INTERNAL_SERVER_ERROR,
-    StatusCode::SERVICE_UNAVAILABLE,
-];
-
-/// The counters of all listeners.
+/// The metrics of all listeners, by label.
 pub(super) struct ListenerCounters {
     requests: IntCounterVec,
     durations: HistogramVec,
     open: IntGaugeVec,
     accepted: IntCounterVec,
-    unsecured: IntCounterVec,
+    handshakes_failed: IntCounterVec,
 }
 
-/// The counters of one.
+/// The metrics of one listener.
 #[derive(Debug)]
 pub(super) struct ListenerMetrics {
     paths: Vec<(&'static str, PathMetrics)>,
     elsewhere: PathMetrics,
     open: IntGauge,
     accepted: IntCounter,
-    unsecured: IntCounter,
+    handshakes_failed: IntCounter,
 }
 
 #[derive(Debug)]
@@ -54,49 +40,47 @@ struct PathMetrics {
 }
 
 impl ListenerCounters {
-    pub(super) fn new(making: &MetricRegistry) -> ListenerCounters {
+    pub(super) fn new(registry: &MetricRegistry) -> ListenerCounters {
         ListenerCounters {
-            requests: making.counters(
+            requests: registry.counters(
                 "kiosque_requests_total",
-                "Requests that were answered, by listener, path and code: at the gateway the \
-                 `code` of the body (200, -1, …; 0 for an unknown path), at the operator's \
-                 listener the HTTP status.",
-                &["door", "path", "code"],
+                "Answered requests, by listener, path and code: at the gateway the `code` of the \
+                 body (200, -1, …; 0 for an unknown path), at the operator's listener the HTTP \
+                 status.",
+                &["listener", "path", "code"],
             ),
-            durations: making.durations(
+            durations: registry.durations(
                 "kiosque_request_duration_seconds",
-                "From a request's headers to its answer, with the time that its body took to \
-                 arrive.",
-                &["door", "path"],
+                "Time from the headers of a request to its answer, the transfer of its body \
+                 included.",
+                &["listener", "path"],
             ),
-            open: making.gauges(
+            open: registry.gauges(
                 "kiosque_connections_open",
-                "Connections that are open, those in their TLS handshake among them.",
-                &["door"],
+                "Open connections, those in their TLS handshake included.",
+                &["listener"],
             ),
-            accepted: making.counters(
+            accepted: registry.counters(
                 "kiosque_connections_total",
-                "Connections that were accepted.",
-                &["door"],
+                "Accepted connections.",
+                &["listener"],
             ),
-            unsecured: making.counters(
+            handshakes_failed: registry.counters(
                 "kiosque_tls_handshakes_failed_total",
-                "Connections that came to no TLS session: closed, late, or talking otherwise.",
-                &["door"],
+                "TLS handshakes that failed: closed by the peer, timed out, or not TLS.",
+                &["listener"],
             ),
         }
     }
 
     pub(super) fn of(
         &self,
-        door: Audience,
+        audience: Audience,
         paths: impl Iterator<Item = &'static str>,
     ) -> ListenerMetrics {
-        let (name, codes): (_, Vec<i32>) = match door {
+        let (name, codes): (_, Vec<i32>) = match audience {
             Audience::Gateway => ("gateway", Code::ALL.map(Code::number).into()),
-            Audience::Operator => {
-                ("operator", STATUSES.map(|status| status.as_u16().into()).into())
-            }
+            Audience::Operator => ("operator", operator_statuses()),
         };
         let path = |path| self.path(name, path, &codes);
         ListenerMetrics {
@@ -104,16 +88,16 @@ impl ListenerCounters {
             elsewhere: path(OTHER),
             open: self.open.with_label_values(&[name]),
             accepted: self.accepted.with_label_values(&[name]),
-            unsecured: self.unsecured.with_label_values(&[name]),
+            handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
         }
     }
 
-    fn path(&self, door: &str, path: &str, codes: &[i32]) -> PathMetrics {
-        let counter = |code: &str| self.requests.with_label_values(&[door, path, code]);
+    fn path(&self, listener: &str, path: &str, codes: &[i32]) -> PathMetrics {
+        let counter = |code: &str| self.requests.with_label_values(&[listener, path, code]);
         PathMetrics {
             by_code: codes.iter().map(|code| (*code, counter(&code.to_string()))).collect(),
             other: counter(OTHER),
-            duration: self.durations.with_label_values(&[door, path]),
+            duration: self.durations.with_label_values(&[listener, path]),
         }
     }
 }
@@ -127,22 +111,30 @@ impl ListenerMetrics {
         of_path.duration.observe(took.as_secs_f64());
     }
 
-    pub(super) fn unsecured(&self) {
-        self.unsecured.inc();
+    pub(super) fn handshake_failed(&self) {
+        self.handshakes_failed.inc();
     }
 
-    pub(super) fn connected(&self) -> Connected {
+    pub(super) fn connected(&self) -> OpenConnection {
         self.accepted.inc();
         self.open.inc();
-        Connected(self.open.clone())
+        OpenConnection(self.open.clone())
     }
 }
 
-/// A connection that is open until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Connected(IntGauge);
+/// Returns the HTTP statuses of the operator's calls, and those of requests that are no call.
+fn operator_statuses() -> Vec<i32> {
+    let not_a_call = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
+    let listed = OPERATOR_CALLS.iter().flat_map(|call| call.statuses).copied();
+    let all: BTreeSet<u16> = listed.chain(not_a_call.map(|status| status.as_u16())).collect();
+    all.into_iter().map(i32::from).collect()
+}
 
-impl Drop for Connected {
+/// Counts a connection as open until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(IntGauge);
+
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.dec();
     }

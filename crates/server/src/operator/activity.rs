@@ -1,19 +1,21 @@
 //! `POST /operator/v1/activity`: heartbeats of devices.
 
-use kiosque_model::Right;
+use kiosque_contract::ActivityReceived;
+use kiosque_ingest::heartbeats::Heartbeats;
+use kiosque_store::KeyHolder;
 
 use super::call::Call;
 use super::lines::Lines;
-use super::{Answer, json};
-use kiosque_ingest::heartbeats::Heartbeats;
+use super::problem::Problem;
 
-/// How much text is taken together.
+/// The size of a chunk of lines.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Answers once all that was sent is seen by whoever asks this server. What is not valid is told;
-/// the rest is kept.
-pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    call.holder(Right::Activity).await?;
+/// Returns when the next request to this server sees every valid heartbeat.
+pub(super) async fn receive(
+    call: &mut Call<'_>,
+    _: KeyHolder,
+) -> Result<ActivityReceived, Problem> {
     let app = call.app;
     let mut heartbeats = Heartbeats::default();
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
@@ -22,5 +24,5 @@ pub(super) async fn post(call: &mut Call<'_>) -> Answer {
     }
     let received = heartbeats.finish();
     app.metrics.heard(&received);
-    json(&received)
+    Ok(received)
 }

@@ -1,81 +1,65 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
-use kiosque_contract::ReplacedSession;
+use kiosque_contract::{AuditFilter, ReplacedSession};
+use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEntry;
-use kiosque_model::{Right, UnixMs};
-use kiosque_store::{AuditPage, AuditQuery};
+use kiosque_store::{AuditPage, AuditQuery, KeyHolder};
 
 use super::call::Call;
 use super::problem::Problem;
-use super::{Answer, json};
+use super::query::{self, QueryFaults};
 use crate::answer::Failure;
-use crate::query;
 
 /// Entries of a page, unless the caller says otherwise.
 const LIMIT_DEFAULT: i64 = 100;
 /// Most entries of a page.
 const LIMIT_MAX: i64 = 1_000;
 
-pub(super) async fn list(call: &Call<'_>) -> Answer {
-    call.holder(Right::Audit).await?;
-    let query = call.head.uri.query().unwrap_or_default();
-    let ask = asked(query).map_err(Problem::bad_query)?;
-    let page = call.app.store.audit(ask).await.map_err(Failure::from)?;
-    json(&told(page))
+pub(super) async fn list(
+    call: &mut Call<'_>,
+    _: KeyHolder,
+) -> Result<kiosque_contract::AuditPage, Problem> {
+    let query = audit_query(call.head.uri.query().unwrap_or_default())?;
+    let page = call.app.store.audit(query).await.map_err(Failure::from)?;
+    Ok(wire_page(page))
 }
 
-/// What a query string asks for. An empty value is as if absent.
+/// Reads a query string.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-fn asked(query: &str) -> Result<AuditQuery, Vec<String>> {
-    let mut reading = Reading { query, faults: Vec::new() };
-    let account = reading.value("account", |text| Ok(text.to_owned()));
-    let since = reading.value("sinceTimestamp", |text| {
-        digits(text).map(UnixMs).ok_or_else(|| "must be Unix milliseconds".to_owned())
-    });
-    let limit = reading.value("limit", |text| {
-        let limit = digits(text).filter(|limit| (1..=LIMIT_MAX).contains(limit));
-        limit.ok_or_else(|| format!("must be from 1 to {LIMIT_MAX}"))
-    });
-    let before = reading.value("cursor", |text| {
-        read_cursor(text).ok_or_else(|| "must be what next was in an answer".to_owned())
-    });
-    if !reading.faults.is_empty() {
-        return Err(reading.faults);
+fn audit_query(query: &str) -> Result<AuditQuery, Problem> {
+    let mut faults = QueryFaults::default();
+    let filter: AuditFilter =
+        query::read(query, &mut faults).map_err(|error| Failure::internal(&error))?;
+    let since = faults.parse(
+        ("sinceTimestamp", filter.since_timestamp.as_deref()),
+        "Unix milliseconds",
+        |text| digits(text).map(UnixMs),
+    );
+    let limit = faults.parse(
+        ("limit", filter.limit.as_deref()),
+        &format!("from 1 to {LIMIT_MAX}"),
+        |text| digits(text).filter(|limit| (1..=LIMIT_MAX).contains(limit)),
+    );
+    let before = faults.parse(
+        ("cursor", filter.cursor.as_deref()),
+        "the value of next in an answer",
+        read_cursor,
+    );
+    if let Some(faults) = faults.finish() {
+        return Err(Problem::bad_query(faults));
     }
     let limit = usize::try_from(limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or_default();
-    Ok(AuditQuery { account, since, limit, before })
+    Ok(AuditQuery { account: filter.account, since, limit, before })
 }
 
-/// A query string being read, and what is wrong with it.
-struct Reading<'a> {
-    query: &'a str,
-    faults: Vec<String>,
-}
-
-impl Reading<'_> {
-    fn value<T>(&mut self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let mut values = query::values(self.query, key);
-        let value = values.next().filter(|value| !value.is_empty());
-        let read = match (value, values.next()) {
-            (_, Some(_)) => Err("must be given once".to_owned()),
-            (None, None) => return None,
-            (Some(value), None) => match std::str::from_utf8(&value) {
-                Ok(text) => read(text),
-                Err(_) => Err("is no UTF-8".to_owned()),
-            },
-        };
-        read.map_err(|fault| self.faults.push(format!("{key} {fault}"))).ok()
-    }
-}
-
-/// Digits alone: no sign, no space, no digits of another script.
+/// Reads an integer of digits alone: no sign, no space, no digits of another script.
 fn digits(text: &str) -> Option<i64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// A cursor is the number of the entry that a page ended with; nobody is meant to know.
+/// Returns the cursor after an entry: its number, opaque to callers.
 fn cursor(entry_no: i64) -> String {
     format!("{entry_no:016x}")
 }
@@ -85,12 +69,12 @@ fn read_cursor(text: &str) -> Option<i64> {
     (number > 0 && cursor(number) == text).then_some(number)
 }
 
-fn told(page: AuditPage) -> kiosque_contract::AuditPage {
-    let entries = page.entries.into_iter().map(entry).collect();
+fn wire_page(page: AuditPage) -> kiosque_contract::AuditPage {
+    let entries = page.entries.into_iter().map(wire_entry).collect();
     kiosque_contract::AuditPage { entries, next: page.next.map(cursor) }
 }
 
-fn entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
+fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     let happened = entry.happened;
     let replaced = happened.earlier.map(|earlier| ReplacedSession {
         source: earlier.source.map(|source| source.to_string()),
@@ -100,7 +84,7 @@ fn entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     kiosque_contract::AuditEntry {
         entry_no: entry.entry_no,
         timestamp: happened.at.0,
-        event: happened.event.name(),
+        event: happened.event.name().into(),
         account: happened.account,
         actor: happened.actor.map(|actor| actor.to_string()),
         source: happened.source.map(|source| source.to_string()),
@@ -131,7 +115,7 @@ mod tests {
             ("sinceTimestamp=0", AuditQuery { since: Some(UnixMs(0)), ..all.clone() }),
             ("cursor=00000000000000ff", AuditQuery { before: Some(255), ..all.clone() }),
         ] {
-            assert_eq!(asked(query), Ok(want), "{query}");
+            assert_eq!(audit_query(query).ok(), Some(want), "{query}");
         }
     }
 
@@ -145,27 +129,28 @@ mod tests {
             ("limit=1&limit=1", &["limit must be given once"]),
             ("sinceTimestamp=2026-01-01", &["sinceTimestamp must be Unix milliseconds"]),
             ("sinceTimestamp=99999999999999999999", &["sinceTimestamp must be Unix milliseconds"]),
-            ("cursor=ff", &["cursor must be what next was in an answer"]),
-            ("cursor=00000000000000FF", &["cursor must be what next was in an answer"]),
-            ("cursor=0000000000000000", &["cursor must be what next was in an answer"]),
+            ("cursor=ff", &["cursor must be the value of next in an answer"]),
+            ("cursor=00000000000000FF", &["cursor must be the value of next in an answer"]),
+            ("cursor=0000000000000000", &["cursor must be the value of next in an answer"]),
             (
                 "account=%ff&limit=x&cursor=%00&sinceTimestamp=-1",
                 &[
-                    "account is no UTF-8",
+                    "account is not valid UTF-8",
                     "sinceTimestamp must be Unix milliseconds",
                     "limit must be from 1 to 1000",
-                    "cursor must be what next was in an answer",
+                    "cursor must be the value of next in an answer",
                 ],
             ),
         ] {
-            assert_eq!(asked(query).expect_err(query), want, "{query}");
+            let problem = audit_query(query).expect_err(query);
+            assert_eq!(problem.faults(), want, "{query}");
         }
     }
 
     proptest! {
         #[test]
         fn no_query_panics_and_cursors_are_read_back(query in ".{0,60}", number in 1..i64::MAX) {
-            let _ = asked(&query);
+            let _ = audit_query(&query);
             prop_assert_eq!(read_cursor(&cursor(number)), Some(number));
         }
     }

@@ -1,28 +1,32 @@
-//! One request, as the operator's calls see it.
+//! One request of the operator: its method and its key are checked, then its handler runs.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use kiosque_model::{ActedBy, Origin, Right, UnixMs};
+use kiosque_contract::operator_call::{CallMethod, OperatorCall, Text};
+use kiosque_model::{ActedBy, Origin, UnixMs};
 use kiosque_store::KeyHolder;
 
-use super::{key, problem::Problem};
+use super::{Answer, key, problem::Problem, success};
+use crate::answer::Failure;
 use crate::app::App;
 use crate::call::source_of;
 
-/// How long, and how many times the body limit, is still read of a body that nobody asked for.
-const PATIENCE: Duration = Duration::from_secs(1);
-const PATIENCE_BODIES: usize = 8;
+/// How long the rest of a refused body is read and discarded.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much of it, as a multiple of the body limit.
+const DRAIN_BODIES: usize = 8;
 
 /// A request, its body not read yet.
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a App,
     pub(crate) now: UnixMs,
-    /// Who is at the other end of the connection: the caller, or a gateway before it.
+    /// The other end of the connection: the caller, or a proxy before it.
     pub(crate) peer: IpAddr,
     /// Names the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
@@ -30,60 +34,72 @@ pub(crate) struct Call<'a> {
     pub(crate) body: Incoming,
 }
 
-impl Call<'_> {
-    pub(crate) fn path(&self) -> String {
-        self.head.uri.path().to_owned()
+impl<'a> Call<'a> {
+    /// Answers with the handler of a call that takes no key, in plain text.
+    pub(super) async fn answer<C, H>(&mut self, _: C, handler: H) -> Answer
+    where
+        C: OperatorCall<Response = Text>,
+        H: AsyncFnOnce(&'a App) -> Result<Text, Problem>,
+    {
+        const { assert!(C::RIGHT.is_none(), "the call takes a key: use answer_holder") };
+        self.check_method(C::METHOD)?;
+        let body = match handler(self.app).await? {
+            Text::Borrowed(text) => Bytes::from_static(text.as_bytes()),
+            Text::Owned(text) => Bytes::from(text),
+        };
+        Ok(success(C::CONTENT_TYPE, body))
     }
 
-    /// The call, if it came as a GET; whoever may GET may ask for the head alone, too.
-    pub(crate) fn get(&mut self) -> Result<&mut Self, Problem> {
-        self.only(&[Method::GET, Method::HEAD], "GET, HEAD")
+    /// Answers with the handler of a call that takes a key with a right, in JSON.
+    pub(super) async fn answer_holder<'c, C, H>(&'c mut self, _: C, handler: H) -> Answer
+    where
+        C: OperatorCall,
+        H: AsyncFnOnce(&'c mut Call<'a>, KeyHolder) -> Result<C::Response, Problem>,
+    {
+        const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
+        self.check_method(C::METHOD)?;
+        let holder = key::holder(self.app, &self.head, C::RIGHT.unwrap_or_default()).await?;
+        let response = handler(self, holder).await?;
+        let body = serde_json::to_vec(&response).map_err(|error| Failure::internal(&error))?;
+        Ok(success(C::CONTENT_TYPE, body))
     }
 
-    /// The call, if it came as a POST.
-    pub(crate) fn post(&mut self) -> Result<&mut Self, Problem> {
-        self.only(&[Method::POST], "POST")
-    }
-
-    fn only(&mut self, methods: &[Method], told: &'static str) -> Result<&mut Self, Problem> {
-        if methods.contains(&self.head.method) {
-            Ok(self)
-        } else {
-            Err(Problem::method_not_allowed(told))
+    fn check_method(&self, method: CallMethod) -> Result<(), Problem> {
+        let given = &self.head.method;
+        match method {
+            CallMethod::Get if given == Method::GET || given == Method::HEAD => Ok(()),
+            CallMethod::Get => Err(Problem::method_not_allowed("GET, HEAD")),
+            CallMethod::Post if given == Method::POST => Ok(()),
+            CallMethod::Post => Err(Problem::method_not_allowed("POST")),
         }
     }
 
-    /// Whose key the request brings, if it may do this.
-    pub(crate) async fn holder(&self, right: Right) -> Result<KeyHolder, Problem> {
-        key::holder(self.app, &self.head, right).await
-    }
-
-    /// Who acts with this call, for the audit trail.
-    pub(crate) fn acted_by(&self, holder: KeyHolder) -> ActedBy {
+    /// Returns the actor for the audit trail.
+    pub(super) fn acted_by(&self, holder: KeyHolder) -> ActedBy {
         let source = source_of(self.app, &self.head.headers, self.peer);
         let request_id = self.request_id.to_owned();
         ActedBy::key(holder.name, Origin { source, request_id, at: self.now })
     }
 
-    /// Reads on, and forgets, what a refused caller is still sending: one that is cut off while it
-    /// sends may never see the answer that says why.
-    pub(crate) async fn drain(&mut self) {
-        // A caller that asks first sends nothing until it is told to go on.
+    /// Reads and discards the rest of a refused body: a connection that is closed while its caller
+    /// is still sending loses the answer.
+    pub(super) async fn drain(&mut self) {
+        // A caller that expects `100 Continue` sends nothing before it.
         if self.body.is_end_stream() || self.head.headers.contains_key(header::EXPECT) {
             return;
         }
-        let most = self.app.settings.limits.body_max_bytes.saturating_mul(PATIENCE_BODIES);
+        let most = self.app.settings.limits.body_max_bytes.saturating_mul(DRAIN_BODIES);
         let body = &mut self.body;
-        let hearing = async {
-            let mut heard = 0_usize;
+        let draining = async {
+            let mut drained = 0_usize;
             while let Some(Ok(frame)) = body.frame().await {
-                heard = heard.saturating_add(frame.data_ref().map_or(0, bytes::Bytes::len));
-                if heard > most {
+                drained = drained.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+                if drained > most {
                     break;
                 }
             }
         };
-        // Whether all was heard changes nothing.
-        let _ = tokio::time::timeout(PATIENCE, hearing).await;
+        // The answer is sent in any case.
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, draining).await;
     }
 }

@@ -2,33 +2,30 @@
 
 use http::StatusCode;
 use kiosque_contract::FleetApplied;
-use kiosque_model::Right;
 use kiosque_model::fleet::Fleet;
-use kiosque_store::{Applied, ApplyError, ChangeCounts, NewHashes};
+use kiosque_store::{Applied, ApplyError, ChangeCounts, KeyHolder, NewHashes};
 
 use super::call::Call;
 use super::problem::Problem;
-use super::{Answer, json};
 use crate::answer::Failure;
 use crate::app::App;
 use crate::body;
 use kiosque_ingest::fleet::{self, Format};
 
-/// All or nothing: a fault anywhere is told with all others, and nothing is applied.
-pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    let holder = call.holder(Right::Fleet).await?;
+/// Applies the whole fleet, or nothing of it and reports every fault.
+pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<FleetApplied, Problem> {
     let (app, limits) = (call.app, &call.app.settings.limits);
     let text = body::read_up_to(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
-    // A real fleet takes a while to read.
+    // A large fleet takes long enough to read that it would delay other requests.
     let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {
         Ok(text) => fleet::parse(text, Format::Json, &zone).map_err(faulty),
-        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")),
+        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
     });
     let fleet = reading.await.map_err(|panic| Failure::internal(&panic))??;
     let new_hashes = new_hashes(app, &fleet).await?;
     match app.store.apply(fleet, new_hashes, call.acted_by(holder)).await {
-        Ok(applied) => json(&told(&applied)),
+        Ok(applied) => Ok(wire_counts(&applied)),
         Err(ApplyError::Faults(faults)) => Err(faulty(faults)),
         Err(ApplyError::Store(error)) => Err(Failure::from(error).into()),
     }
@@ -38,8 +35,8 @@ fn faulty(faults: Vec<String>) -> Problem {
     Problem::unprocessable("the fleet has faults; nothing was applied", faults)
 }
 
-/// The hashes of the passwords that are new. Each takes its turn among the logins from known
-/// sources, whose slots no guesser can take.
+/// Returns the hashes of new passwords. They are computed in the slots of known sources, which an
+/// attacker who guesses passwords cannot occupy.
 async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
@@ -55,7 +52,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     Ok(new_hashes)
 }
 
-fn told(applied: &Applied) -> FleetApplied {
+fn wire_counts(applied: &Applied) -> FleetApplied {
     let counts = |counts: &ChangeCounts| kiosque_contract::Applied {
         created: counts.created,
         changed: counts.changed,

@@ -1,20 +1,20 @@
-//! `POST /operator/v1/orders`: orders as they happen, or all at once.
+//! `POST /operator/v1/orders`: orders, streamed as they happen or all at once.
 
-use kiosque_model::Right;
+use kiosque_contract::OrdersReceived;
+use kiosque_store::KeyHolder;
 
 use super::call::Call;
 use super::lines::Lines;
-use super::{Answer, json};
+use super::problem::Problem;
 
-/// Answers once all that was sent is durable. What is not valid is told; the rest is kept.
-pub(super) async fn post(call: &mut Call<'_>) -> Answer {
-    call.holder(Right::Orders).await?;
-    let metrics = &call.app.metrics;
-    let mut stream = call.app.intake.admit()?;
+/// Returns when every valid line is durable.
+pub(super) async fn receive(call: &mut Call<'_>, _: KeyHolder) -> Result<OrdersReceived, Problem> {
+    let (intake, metrics) = (&call.app.intake, &call.app.metrics);
+    let mut stream = intake.admit()?;
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
-    while let Some(chunk) = lines.next_chunk(call.app.intake.chunk_bytes()).await? {
+    while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {
         metrics.orders.add(stream.take(chunk).await?);
     }
     metrics.orders.add(stream.settle().await?);
-    json(&stream.into_received())
+    Ok(stream.into_received())
 }

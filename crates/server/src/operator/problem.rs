@@ -1,33 +1,33 @@
-//! What an operator is told when a call fails: `application/problem+json`.
+//! The failure of an operator's call: `application/problem+json`.
 
 use bytes::Bytes;
 use http::header::HeaderName;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
+use kiosque_contract::PROBLEM_CONTENT_TYPE;
 use kiosque_model::Refusal;
-use serde_json::json;
 
 use crate::answer::{Failure, FaultKind, SystemFault};
 use crate::body::BodyFault;
 use crate::locale::{self, Locale, Message};
 
-/// Why a call was not done.
+/// A failed call.
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// All that is wrong with what was sent, where that is more than one thing.
+    /// Everything that is wrong with the request, where that can be more than one thing.
     faults: Vec<String>,
     /// The header that the status asks for.
     header: Option<(&'static str, &'static str)>,
     /// For the log alone.
     cause: Option<String>,
-    /// What the server could not do, if it was its own fault.
+    /// The kind of a failure of the server.
     fault: Option<FaultKind>,
     retry_after_s: Option<u32>,
 }
 
 impl std::fmt::Debug for Problem {
-    /// Faults may quote what was sent, which may be a password: they are for the caller alone.
+    /// Leaves out the faults: they quote the request, which may contain a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.status, self.detail)
     }
@@ -51,25 +51,25 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "there is no such call")
     }
 
-    /// `allowed` are the methods that the call has, with commas.
+    /// The call takes the `allowed` methods, separated by commas.
     pub(crate) fn method_not_allowed(allowed: &'static str) -> Problem {
         let detail = format!("the call takes {allowed}");
         let header = Some(("allow", allowed));
         Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
-    /// Nobody knows who calls.
+    /// The request has no valid key.
     pub(crate) fn unauthorized(detail: &'static str) -> Problem {
         let header = Some(("www-authenticate", "Bearer"));
         Problem { header, ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
-    /// The caller is known, and may not.
+    /// The key lacks the right.
     pub(crate) fn forbidden(detail: String) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, detail)
     }
 
-    /// What was sent could be read, and is wrong; nothing of it was done.
+    /// The request could be read and is faulty; nothing of it was done.
     pub(crate) fn unprocessable(detail: &'static str, faults: Vec<String>) -> Problem {
         Problem { faults, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
     }
@@ -80,14 +80,19 @@ impl Problem {
         Problem { faults, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
     }
 
-    /// Whether the caller fell silent while it was listened to.
-    pub(crate) fn is_silence(&self) -> bool {
+    /// Returns whether the caller stopped sending.
+    pub(crate) fn is_timeout(&self) -> bool {
         self.status == StatusCode::REQUEST_TIMEOUT
     }
 
-    /// What the server could not do, if it was its own fault.
+    /// Returns the kind of a failure of the server.
     pub(crate) fn fault(&self) -> Option<FaultKind> {
         self.fault
+    }
+
+    #[cfg(test)]
+    pub(crate) fn faults(&self) -> &[String] {
+        &self.faults
     }
 
     fn system(fault: SystemFault) -> Problem {
@@ -97,19 +102,19 @@ impl Problem {
             None => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let (kind, cause) = (Some(fault.kind), Some(fault.cause));
-        Problem { cause, fault: kind, retry_after_s, ..Problem::new(status, fault.said) }
+        Problem { cause, fault: kind, retry_after_s, ..Problem::new(status, fault.message) }
     }
 
     fn refused(refusal: &Refusal) -> Problem {
-        let said = Message::of(refusal).text(Locale::En);
+        let message = Message::of(refusal).text(Locale::En);
         match refusal {
             Refusal::NotFound => Problem::not_found(),
             Refusal::Unreadable(diagnostic) => Problem::new(StatusCode::BAD_REQUEST, diagnostic),
             Refusal::Invalid(violations) => {
                 let faults = violations.iter().map(|one| locale::violation(one, Locale::En));
-                Problem::unprocessable(said, faults.collect())
+                Problem::unprocessable(message, faults.collect())
             }
-            _ => Problem::new(StatusCode::BAD_REQUEST, said),
+            _ => Problem::new(StatusCode::BAD_REQUEST, message),
         }
     }
 }
@@ -140,12 +145,12 @@ impl From<Failure> for Problem {
     }
 }
 
-/// Renders what became of a call.
+/// Renders the outcome of a call.
 pub(crate) fn render(
     outcome: Result<Response<Full<Bytes>>, Problem>,
     request_id: &str,
 ) -> Response<Full<Bytes>> {
-    let mut response = outcome.unwrap_or_else(|problem| told(problem, request_id));
+    let mut response = outcome.unwrap_or_else(|problem| failure(problem, request_id));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(request_id) {
@@ -154,24 +159,24 @@ pub(crate) fn render(
     response
 }
 
-fn told(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
+fn failure(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
     if let Some(cause) = &problem.cause {
         tracing::error!(request.id = request_id, cause, "{}", problem.detail);
     }
-    let mut body = json!({
-        "type": "about:blank",
-        "title": problem.status.canonical_reason(),
-        "status": problem.status.as_u16(),
-        "detail": problem.detail,
-        "requestId": request_id,
-    });
-    if !problem.faults.is_empty() {
-        body["faults"] = problem.faults.into();
-    }
-    let mut response = Response::new(Full::from(body.to_string()));
+    let body = kiosque_contract::Problem {
+        kind: "about:blank".into(),
+        title: problem.status.canonical_reason().map(Into::into),
+        status: problem.status.as_u16(),
+        detail: problem.detail.into(),
+        request_id: request_id.to_owned(),
+        faults: problem.faults,
+    };
+    // Texts and numbers can always be written.
+    let body = serde_json::to_vec(&body).unwrap_or_default();
+    let mut response = Response::new(Full::from(body));
     *response.status_mut() = problem.status;
     let headers = response.headers_mut();
-    let kind = HeaderValue::from_static("application/problem+json");
+    let kind = HeaderValue::from_static(PROBLEM_CONTENT_TYPE);
     headers.insert(header::CONTENT_TYPE, kind);
     if let Some((name, value)) = problem.header {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));

@@ -1,0 +1,133 @@
+//! The fleet that an operator applies, as `kiosque apply` reads it from TOML or JSON.
+//!
+//! An entry creates what is missing and changes the fields that it gives; a field that is left out
+//! stays as it is, or has its default in a new entry. A list that is given replaces the whole list.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A fleet: every list may be left out.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetFile {
+    /// Groups.
+    #[serde(default)]
+    pub group: Vec<FleetGroup>,
+    /// Accounts.
+    #[serde(default)]
+    pub account: Vec<FleetAccount>,
+    /// Products.
+    #[serde(default)]
+    pub product: Vec<FleetProduct>,
+    /// Devices.
+    #[serde(default)]
+    pub device: Vec<FleetDevice>,
+}
+
+/// A group of devices.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetGroup {
+    /// The `groupId`.
+    pub id: String,
+    /// Its name; required when the group is new.
+    pub name: Option<String>,
+    /// Whether accounts can select it; true by default.
+    pub active: Option<bool>,
+}
+
+/// An account of an integrator.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetAccount {
+    /// The login name.
+    pub login_name: String,
+    /// Its name for people; the login name by default.
+    pub display_name: Option<String>,
+    /// The password; this or `password_hash` is required when the account is new.
+    pub password: Option<String>,
+    /// An argon2id hash of the password, in PHC form.
+    pub password_hash: Option<String>,
+    /// Whether it may log in here; false by default.
+    pub third_party_api: Option<bool>,
+    /// Whether it may log in at all; true by default.
+    pub enabled: Option<bool>,
+    /// Its groups; a login selects the first active one.
+    pub groups: Option<Vec<String>>,
+}
+
+impl fmt::Debug for FleetAccount {
+    /// Leaves out the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FleetAccount({:?}, ***)", self.login_name)
+    }
+}
+
+/// A product.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetProduct {
+    /// The `goodsId`.
+    pub id: String,
+    /// Its name; required when the product is new.
+    pub name: Option<String>,
+    /// Its category; empty by default.
+    pub category: Option<String>,
+    /// ISO 4217 code of its prices; required when the product is new.
+    pub currency: Option<String>,
+    /// Its default price, minor units; 0 by default.
+    pub default_price: Option<i64>,
+}
+
+/// A device.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetDevice {
+    /// The `deviceCode`.
+    pub code: String,
+    /// Its name; required when the device is new.
+    pub name: Option<String>,
+    /// The group that owns it; another one moves it. Required when the device is new.
+    pub group: Option<String>,
+    /// When a move takes effect: a time or a date; when it is applied by default.
+    pub since: Option<String>,
+    /// Its model; empty by default.
+    pub model: Option<String>,
+    /// Its address; empty by default.
+    pub address: Option<String>,
+    /// Whether device pages list it; true by default.
+    pub enabled: Option<bool>,
+    /// Its aisles.
+    pub aisle: Option<Vec<FleetAisle>>,
+}
+
+/// An aisle of a device.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FleetAisle {
+    /// Identifies the aisle in its device.
+    pub code: String,
+    /// The `goodsId` of the product in it.
+    pub product: String,
+    /// The price asked, minor units of the product's currency.
+    pub price: i64,
+    /// The price displayed; `price` by default.
+    pub show_price: Option<i64>,
+    /// Items in it.
+    #[serde(default)]
+    pub stock: i64,
+    /// Its capacity.
+    #[serde(default)]
+    pub capacity: i64,
+    /// Its cabinet; `1` by default.
+    pub cabinet: Option<String>,
+    /// Its layer; 1 by default.
+    pub layer: Option<i64>,
+    /// Whether it sells; true by default.
+    pub enabled: Option<bool>,
+    /// Whether it is out of order.
+    #[serde(default)]
+    pub broken: bool,
+}

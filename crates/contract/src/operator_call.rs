@@ -1,0 +1,197 @@
+//! The operator's calls: each is declared once, in [`OPERATOR_CALLS`]. Router, OpenAPI document,
+//! metric labels and tests read its path, types and statuses from here.
+//!
+//! A failure of any of them is a [`crate::Problem`].
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use crate::endpoint::SchemaOf;
+use crate::{
+    ActivityReceived, AuditFilter, AuditPage, FleetApplied, FleetFile, HeartbeatLine, OrderLine,
+    OrdersReceived,
+};
+
+/// A call, as a type.
+pub trait OperatorCall {
+    /// The method; a call that takes GET takes HEAD as well.
+    const METHOD: CallMethod;
+    /// The whole path.
+    const PATH: &'static str;
+    /// The name of the right that the key needs; `None` when the call takes no key.
+    const RIGHT: Option<&'static str>;
+    /// The content type of a success.
+    const CONTENT_TYPE: &'static str;
+    /// The body of a success.
+    type Response: Serialize + JsonSchema;
+}
+
+/// The method of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallMethod {
+    /// GET, or HEAD.
+    Get,
+    /// POST.
+    Post,
+}
+
+/// The body that a call takes.
+#[derive(Clone, Copy, Debug)]
+pub enum CallBody {
+    /// None.
+    Empty,
+    /// One JSON value.
+    Json(SchemaOf),
+    /// Lines, each a JSON value (NDJSON).
+    Lines(SchemaOf),
+}
+
+/// The response of a call that answers with plain text.
+pub type Text = Cow<'static, str>;
+
+/// An [`OperatorCall`] as a value.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorCallInfo {
+    /// The name of its type.
+    pub name: &'static str,
+    /// See [`OperatorCall::METHOD`].
+    pub method: CallMethod,
+    /// See [`OperatorCall::PATH`].
+    pub path: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// See [`OperatorCall::RIGHT`].
+    pub right: Option<&'static str>,
+    /// The keys of the query string, as the schema of a struct.
+    pub query: Option<SchemaOf>,
+    /// The body that it takes.
+    pub body: CallBody,
+    /// See [`OperatorCall::CONTENT_TYPE`].
+    pub content_type: &'static str,
+    /// The schema of the body of a success.
+    pub response: SchemaOf,
+    /// The HTTP statuses that it answers with, in ascending order.
+    pub statuses: &'static [u16],
+}
+
+/// Declares the calls. The doc comment of an entry is its summary.
+macro_rules! operator_calls {
+    ($(
+        $(#[doc = $summary:literal])+
+        $name:ident {
+            $method:ident $path:literal,
+            right: $right:expr,
+            query: $query:tt,
+            body: $body:ident $(($line:ty))?,
+            response: $response:ident($type:tt),
+            statuses: $statuses:expr $(,)?
+        }
+    )+) => {
+        $(
+            $(#[doc = $summary])+
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl OperatorCall for $name {
+                const METHOD: CallMethod = CallMethod::$method;
+                const PATH: &'static str = $path;
+                const RIGHT: Option<&'static str> = $right;
+                const CONTENT_TYPE: &'static str = operator_calls!(@content_type $response $type);
+                type Response = operator_calls!(@type $response $type);
+            }
+        )+
+
+        /// Every call, by path.
+        pub const OPERATOR_CALLS: &[OperatorCallInfo] = &[$(
+            OperatorCallInfo {
+                name: stringify!($name),
+                method: $name::METHOD,
+                path: $name::PATH,
+                summary: concat!($($summary),+).trim_ascii(),
+                right: $name::RIGHT,
+                query: operator_calls!(@query $query),
+                body: CallBody::$body $((SchemaGenerator::subschema_for::<$line>))?,
+                content_type: $name::CONTENT_TYPE,
+                response: SchemaGenerator::subschema_for::<<$name as OperatorCall>::Response>,
+                statuses: &$statuses,
+            },
+        )+];
+    };
+    (@content_type Json $type:tt) => { "application/json" };
+    (@content_type Text $type:tt) => { $type };
+    (@type Json $type:tt) => { $type };
+    (@type Text $type:tt) => { Text };
+    (@query none) => { None };
+    (@query $query:ident) => { Some(SchemaGenerator::subschema_for::<$query>) };
+}
+
+operator_calls! {
+    /// Answers while the program runs.
+    Livez {
+        Get "/livez",
+        right: None,
+        query: none,
+        body: Empty,
+        response: Text("text/plain; charset=utf-8"),
+        statuses: [200],
+    }
+    /// Returns counters and gauges in the text format of Prometheus.
+    Metrics {
+        Get "/metrics",
+        right: None,
+        query: none,
+        body: Empty,
+        response: Text("text/plain; version=0.0.4"),
+        statuses: [200, 500],
+    }
+    /// Stores heartbeats of devices, one on each line. The rejected lines are listed in the answer;
+    /// the others are stored.
+    ReceiveActivity {
+        Post "/operator/v1/activity",
+        right: Some("activity"),
+        query: none,
+        body: Lines(HeartbeatLine),
+        response: Json(ActivityReceived),
+        statuses: [200, 400, 401, 403, 408, 500, 503],
+    }
+    /// Returns entries of the audit trail, the newest first.
+    ListAudit {
+        Get "/operator/v1/audit",
+        right: Some("audit"),
+        query: AuditFilter,
+        body: Empty,
+        response: Json(AuditPage),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Applies a fleet: creates or changes the entries that it names. If any entry is faulty,
+    /// nothing is applied.
+    ApplyFleet {
+        Post "/operator/v1/fleet",
+        right: Some("fleet"),
+        query: none,
+        body: Json(FleetFile),
+        response: Json(FleetApplied),
+        statuses: [200, 400, 401, 403, 408, 413, 422, 500, 503],
+    }
+    /// Stores orders, one on each line, as they arrive. The answer is sent when all of them are
+    /// durable; the rejected lines are listed in it.
+    ReceiveOrders {
+        Post "/operator/v1/orders",
+        right: Some("orders"),
+        query: none,
+        body: Lines(OrderLine),
+        response: Json(OrdersReceived),
+        statuses: [200, 400, 401, 403, 408, 500, 503],
+    }
+    /// Answers with 200 while the store answers and the server is not stopping.
+    Readyz {
+        Get "/readyz",
+        right: None,
+        query: none,
+        body: Empty,
+        response: Text("text/plain; charset=utf-8"),
+        statuses: [200, 503],
+    }
+}

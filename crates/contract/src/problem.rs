@@ -1,0 +1,29 @@
+//! The failure of an operator's call.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The content type of a [`Problem`].
+pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
+
+/// A failure of an operator's call, as RFC 9457 has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// `about:blank`: the status says what kind of problem it is.
+    #[serde(rename = "type")]
+    pub kind: Cow<'static, str>,
+    /// The name of the status.
+    pub title: Option<Cow<'static, str>>,
+    /// The HTTP status.
+    pub status: u16,
+    /// A sentence for people.
+    pub detail: Cow<'static, str>,
+    /// The id of the request, as in the log.
+    pub request_id: String,
+    /// Everything that is wrong with the request, where that can be more than one thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+}

@@ -1,0 +1,135 @@
+//! Reads a query string into the struct that a call declares, as [`crate::request`] reads a body:
+//! every field is an optional text, and every fault is collected.
+
+use serde::de::value::{BorrowedStrDeserializer, Error};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::query::values;
+
+/// The faults of a query string, each with its key.
+#[derive(Debug, Default)]
+pub(super) struct QueryFaults {
+    found: Vec<(&'static str, String)>,
+    /// The keys that the struct declares.
+    declared: &'static [&'static str],
+}
+
+impl QueryFaults {
+    /// Returns the value that `parse` reads from a text, or notes that the value of `key` is not
+    /// the `expected` one.
+    pub(super) fn parse<T>(
+        &mut self,
+        (key, text): (&'static str, Option<&str>),
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let parsed = parse(text?);
+        if parsed.is_none() {
+            self.found.push((key, format!("must be {expected}")));
+        }
+        parsed
+    }
+
+    /// Returns every fault, in the order in which the struct declares the keys; `None` without any.
+    pub(super) fn finish(mut self) -> Option<Vec<String>> {
+        let place = |key| self.declared.iter().position(|declared| *declared == key);
+        self.found.sort_by_key(|(key, _)| place(*key));
+        let faults = self.found.into_iter().map(|(key, fault)| format!("{key} {fault}"));
+        Some(faults.collect()).filter(|faults: &Vec<String>| !faults.is_empty())
+    }
+}
+
+/// Reads a query string. An empty value counts as absent; other keys than those of `T` are ignored.
+///
+/// # Errors
+/// `T` is not a struct, or one of its fields is not an optional text.
+pub(super) fn read<T: DeserializeOwned>(query: &str, faults: &mut QueryFaults) -> Result<T, Error> {
+    T::deserialize(QueryReader { query, faults })
+}
+
+struct QueryReader<'q> {
+    query: &'q str,
+    faults: &'q mut QueryFaults,
+}
+
+impl<'de> Deserializer<'de> for QueryReader<'_> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.faults.declared = names;
+        visitor.visit_map(KeysReader { names: names.iter(), key: "", reader: self })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(serde::de::Error::custom("a query is a struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
+        ignored_any
+    }
+}
+
+/// The declared keys one after the other, each with its value.
+struct KeysReader<'q> {
+    names: std::slice::Iter<'static, &'static str>,
+    key: &'static str,
+    reader: QueryReader<'q>,
+}
+
+impl<'de> MapAccess<'de> for KeysReader<'_> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let Some(name) = self.names.next() else { return Ok(None) };
+        self.key = name;
+        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let mut values = values(self.reader.query, self.key);
+        let value = values.next().filter(|value| !value.is_empty());
+        let text = match (value, values.next()) {
+            (_, Some(_)) => Err("must be given once"),
+            (None, None) => Ok(None),
+            (Some(value), None) => {
+                String::from_utf8(value).map(Some).map_err(|_| "is not valid UTF-8")
+            }
+        };
+        let text = text.unwrap_or_else(|fault| {
+            self.reader.faults.found.push((self.key, fault.to_owned()));
+            None
+        });
+        seed.deserialize(ValueReader(text))
+    }
+}
+
+/// The text of one key, if there is one.
+struct ValueReader(Option<String>);
+
+impl<'de> Deserializer<'de> for ValueReader {
+    type Error = Error;
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.0.is_some() { visitor.visit_some(self) } else { visitor.visit_none() }
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_string(self.0.unwrap_or_default())
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}

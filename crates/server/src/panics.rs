@@ -1,0 +1,45 @@
+//! Isolates requests from each other's panics.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+use crate::answer::Failure;
+
+/// Returns the outcome of `work`; a panic in it is a failure of this request alone.
+pub(crate) async fn catch_panic<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => {
+            let message = panic.downcast_ref::<&str>().map(|message| (*message).to_owned());
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+            let message = message.unwrap_or_default();
+            Err(Failure::internal(&format_args!("a panic: {message}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::answer;
+    use crate::locale::Locale;
+
+    /// `ENV-11`.
+    #[tokio::test]
+    async fn a_panic_is_a_system_error_without_its_details() {
+        let outcome = catch_panic::<Vec<u8>>(async { panic!("secret detail") }).await;
+        let response = answer::render(outcome, Locale::En, "abc-1");
+        assert_eq!(response.status(), 500);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        assert_eq!(
+            body,
+            "{\"code\":500,\"msg\":\"system error\",\"enMsg\":\"system error\",\
+             \"data\":\"the request could not be answered (request abc-1)\"}"
+        );
+    }
+}

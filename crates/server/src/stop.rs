@@ -1,0 +1,43 @@
+//! The signal that stops listeners and connections.
+
+use tokio::sync::watch;
+
+/// Stops listeners.
+#[derive(Clone, Debug)]
+pub struct Stop(watch::Sender<bool>);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop::new()
+    }
+}
+
+impl Stop {
+    /// Returns a signal that has not been given.
+    #[must_use]
+    pub fn new() -> Stop {
+        Stop(watch::Sender::new(false))
+    }
+
+    /// Gives the signal: listeners accept no new connection, and requests under way are answered.
+    pub fn now(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub(crate) fn stopping(&self) -> Stopping {
+        Stopping(self.0.subscribe())
+    }
+}
+
+/// Waits for a [`Stop`].
+#[derive(Clone, Debug)]
+pub(crate) struct Stopping(watch::Receiver<bool>);
+
+impl Stopping {
+    /// Returns when the signal is given; never if every [`Stop`] was dropped without it.
+    pub(crate) async fn wait(&mut self) {
+        if self.0.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
