@@ -69,7 +69,7 @@ pub struct TestServer {
     /// The certificate of both listeners.
     pub certificate: Arc<Certificate>,
     /// The application. Refused logins are written to the audit trail when a test calls
-    /// [`App::tell_refusals`].
+    /// [`TestServer::flush_refused_logins`].
     pub app: Arc<App>,
     zone: Zone,
     clock: ManualClock,
@@ -177,6 +177,11 @@ impl TestServer {
     /// Sets the clock to a time with an offset.
     pub fn set_clock(&self, time: &str) {
         self.clock.set(self.zone.parse(time).unwrap());
+    }
+
+    /// Writes the refused logins that are due to the audit trail.
+    pub async fn flush_refused_logins(&self) {
+        self.app.refused_logins().flush(&self.store, self.clock.now()).await;
     }
 
     /// Moves the clock forward.

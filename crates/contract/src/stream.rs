@@ -102,7 +102,7 @@ pub struct HeartbeatLine {
 /// A `T` that is an object. A list, whose items serde would take for the fields by their position,
 /// is an error.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
-#[schemars(transparent)]
+#[schemars(transparent, inline)]
 pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -125,13 +126,13 @@ pub(crate) async fn serve(
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for listener in listeners {
-        let threads = match listener.door() {
+        let threads = match listener.audience() {
             Audience::Gateway => Handle::current(),
             Audience::Operator => operator_runtime.handle().clone(),
         };
         serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
     }
-    app.keep_trail(REFUSED_LOGINS_INTERVAL, serving.join_all()).await;
+    write_refused_logins(&app, &store, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
     // Waits for orders that are still being stored.
@@ -161,6 +162,21 @@ async fn watch_clock(store: Store) {
         was_off = clock.is_off;
         tokio::time::sleep(CLOCK_CHECK_INTERVAL).await;
     }
+}
+
+/// Writes refused logins to the audit trail at intervals until `done`, and then all that are left.
+async fn write_refused_logins(app: &App, store: &Store, done: impl Future) {
+    let refused_logins = app.refused_logins();
+    let mut done = pin!(done);
+    loop {
+        tokio::select! {
+            _ = &mut done => break,
+            () = tokio::time::sleep(REFUSED_LOGINS_INTERVAL) => {
+                refused_logins.flush(store, Clock::System.now()).await;
+            }
+        }
+    }
+    refused_logins.flush_all(store).await;
 }
 
 async fn write_activity_regularly(store: Store, every: Duration) {

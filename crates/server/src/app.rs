@@ -86,6 +86,12 @@ impl App {
         })
     }
 
+    /// Returns the refused logins, to be written to the audit trail from time to time.
+    #[must_use]
+    pub fn refused_logins(&self) -> &RefusedLogins {
+        &self.refused_logins
+    }
+
     /// Names a request, here and in the log: unique for this run and, by chance, among runs.
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);

@@ -59,7 +59,7 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
         return Err("the body is empty; send a JSON object such as {}".to_owned());
     }
     let text = std::str::from_utf8(body)
-        .map_err(|error| format!("the body is not UTF-8 at byte {}", error.valid_up_to()))?;
+        .map_err(|error| format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))?;
     let mut fields = Fields::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let level = Level { keep: Keep::Fields(&mut fields), depth_left: max_depth, max_depth };
@@ -68,7 +68,7 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     match value {
         Json::Object => Ok(fields),
         Json::Null => Err("the body is null; send a JSON object such as {}".to_owned()),
-        _ => Err("the body is no JSON object; send one such as {}".to_owned()),
+        _ => Err("the body is not a JSON object; send one such as {}".to_owned()),
     }
 }
 
@@ -161,7 +161,7 @@ impl<'de> Visitor<'de> for Level<'_> {
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
             if !names.insert(name.clone()) {
-                return Err(A::Error::custom(format_args!("field {name:?} stands twice")));
+                return Err(A::Error::custom(format_args!("duplicate field {name:?}")));
             }
             let value = entries.next_value_seed(self.deeper()?)?;
             if let Keep::Fields(fields) = &mut self.keep {
@@ -184,18 +184,18 @@ mod tests {
         for (body, want) in [
             ("", "the body is empty; send a JSON object such as {}"),
             ("null", "the body is null; send a JSON object such as {}"),
-            ("[1]", "the body is no JSON object; send one such as {}"),
+            ("[1]", "the body is not a JSON object; send one such as {}"),
             ("{\"a\":1", "EOF while parsing an object at line 1 column 6"),
             ("{} x", "trailing characters at line 1 column 4"),
-            ("{\"a\":1,\"a\":2}", "field \"a\" stands twice at line 1 column 10"),
-            ("{\"a\":{\"b\":1,\"b\":2}}", "field \"b\" stands twice at line 1 column 15"),
+            ("{\"a\":1,\"a\":2}", "duplicate field \"a\" at line 1 column 10"),
+            ("{\"a\":{\"b\":1,\"b\":2}}", "duplicate field \"b\" at line 1 column 15"),
             (&deep(32), "nested deeper than 32 levels at line 1 column 37"),
         ] {
             assert_eq!(parse_object(body.as_bytes(), 32).expect_err(body), want);
         }
         assert_eq!(
             parse_object(b"{\"a\":\"\xff\"}", 32).expect_err("broken"),
-            "the body is not UTF-8 at byte 6"
+            "the body is not valid UTF-8 at byte 6"
         );
         assert!(parse_object(deep(31).as_bytes(), 32).is_ok());
         for empty in ["{}", "[]"] {

@@ -38,6 +38,7 @@ pub use audience::Audience;
 pub use listener::Listener;
 #[doc(hidden)]
 pub use load::Load;
+pub use refused_logins::RefusedLogins;
 pub use stop::Stop;
 
 /// Entry points for the fuzz targets: the parsers that requests go through.

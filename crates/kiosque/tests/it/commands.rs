@@ -29,6 +29,21 @@ fn openapi_prints_the_committed_document() {
 }
 
 #[test]
+fn openapi_prints_the_document_of_the_operators_calls() {
+    let ran = Ran::of(KIOSQUE.command().args(["openapi", "--operator"])).success();
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi-operator.json");
+    let committed = std::fs::read_to_string(committed).unwrap();
+    assert!(ran.stdout == committed, "run `cargo xtask openapi` and commit its documents");
+    assert_eq!(ran.stderr, "");
+    let document: Value = serde_json::from_str(&committed).unwrap();
+    let orders = &document["paths"]["/operator/v1/orders"]["post"];
+    let line = &orders["requestBody"]["content"]["application/x-ndjson"]["schema"];
+    assert_eq!(line["$ref"], "#/components/schemas/OrderLine");
+    let limit = &document["paths"]["/operator/v1/audit"]["get"]["parameters"][2];
+    assert_eq!((&limit["name"], &limit["schema"]["maximum"]), (&json!("limit"), &json!(1_000)));
+}
+
+#[test]
 fn apply_says_what_it_did_and_again_does_nothing() {
     let sandbox = KIOSQUE.sandbox();
     let file = sandbox.file("fleet.toml", fleet());

@@ -1,6 +1,5 @@
 //! The OpenAPI 3.1 document of the operator's calls, generated from their table.
 
-use http::StatusCode;
 use kiosque_contract::operator_call::{CallBody, CallMethod};
 use kiosque_contract::{OPERATOR_CALLS, OperatorCallInfo, PROBLEM_CONTENT_TYPE, Problem};
 use schemars::generate::SchemaGenerator;
@@ -130,7 +129,8 @@ fn description(status: u16) -> &'static str {
         408 => "The body did not arrive in time.",
         413 => "The body is too large.",
         422 => "The body is faulty; `faults` lists every fault.",
+        500 => "The server failed; the log has the cause.",
         503 => "The store or the server is busy, or the server is stopping.",
-        _ => StatusCode::from_u16(status).ok().and_then(|one| one.canonical_reason()).unwrap_or(""),
+        _ => "Failure.",
     }
 }

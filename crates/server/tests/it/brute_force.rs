@@ -60,7 +60,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
         let elapsed = begun.elapsed();
         server.advance(elapsed - told);
         told = elapsed;
-        server.app.tell_refusals().await;
+        server.flush_refused_logins().await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(server.code_of(&token).await, 200, "the session is touched");

@@ -104,7 +104,7 @@ async fn the_trail_tells_who_did_what_from_where() {
         assert_eq!(watched.log_in(named, GUESSER, ("S3cret-as-a-name", "x")).await.code(), -2);
     }
     assert_eq!(watched.log_in("no api", NEAR, ("no-api", "secret")).await.code(), -1);
-    watched.server.app.tell_refusals().await;
+    watched.server.flush_refused_logins().await;
     let switch = TestRequest::to(SWITCH_PATH).token(&first).body(r#"{"groupId":"station"}"#);
     let second = LoggedIn::of(&watched.call("switch", NEAR, switch).await).token;
     let third = LoggedIn::of(&watched.log_in("login again", FAR, ("ops", "secret")).await).token;
@@ -116,7 +116,7 @@ async fn the_trail_tells_who_did_what_from_where() {
     );
     watched.log_in("last login", NEAR, ("ops", "secret")).await;
     watched.server.advance(Duration::from_secs(60));
-    watched.server.app.tell_refusals().await;
+    watched.server.flush_refused_logins().await;
     let changed = "[[account]]\nlogin_name = \"ops\"\npassword = \"other\"";
     assert_eq!(watched.server.apply(changed).await.unwrap().sessions_ended, 1);
 
@@ -140,7 +140,7 @@ async fn an_attack_is_told_in_few_entries() {
     for _ in 0..14 {
         watched.log_in("guess", GUESSER, ("ops", "wrong")).await;
     }
-    watched.server.app.tell_all_refusals().await;
+    watched.server.app.refused_logins().flush_all(&watched.server.store).await;
     let trail = watched.trail("account=ops").await;
     let told: Vec<String> = trail["entries"]
         .as_array()

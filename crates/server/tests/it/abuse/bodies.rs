@@ -64,7 +64,7 @@ async fn hostile_json_gets_an_envelope() {
         (nested("[", "", "]", 100_000), Unreadable(too_deep)),
         (nested("{\"a\":", "1", "}", 50_000), Unreadable(too_deep)),
         (nested("[", "1", "]", 31), Success),
-        (format!("{{{}", "\"a\":1,".repeat(100_000)), Unreadable("stands twice")),
+        (format!("{{{}", "\"a\":1,".repeat(100_000)), Unreadable("duplicate field")),
         (with("1e400"), Unreadable("number out of range")),
         (with(&"9".repeat(1_000)), Unreadable("number out of range")),
         (with(&"9".repeat(300)), Invalid(&["startTimestamp must be an integer"])),
@@ -92,9 +92,9 @@ async fn hostile_json_gets_an_envelope() {
         (" \r\n\t".to_owned(), Unreadable("EOF")),
         (String::new(), Unreadable("the body is empty")),
         ("null".to_owned(), Unreadable("the body is null")),
-        ("[]".to_owned(), Unreadable("no JSON object")),
-        ("\"{}\"".to_owned(), Unreadable("no JSON object")),
-        ("0".to_owned(), Unreadable("no JSON object")),
+        ("[]".to_owned(), Unreadable("not a JSON object")),
+        ("\"{}\"".to_owned(), Unreadable("not a JSON object")),
+        ("0".to_owned(), Unreadable("not a JSON object")),
         ("{\"__proto__\":{\"x\":1},\"deviceCode\":\"D1\"}".to_owned(), Success),
         ("\r\n {\"deviceCode\" : \"D1\"} \r\n".to_owned(), Success),
     ];
@@ -116,13 +116,13 @@ async fn other_encodings_are_told() {
     let utf16_marked = [b"\xff\xfe", utf16.as_slice()].concat();
     let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00".to_vec();
     for (body, said) in [
-        (b"{\"deviceCode\":\"\xff\"}".to_vec(), "not UTF-8 at byte 15"),
-        (b"{\"deviceCode\":\"\xc3\x28\"}".to_vec(), "not UTF-8 at byte 15"),
-        (b"{\"deviceCode\":\"\xed\xa0\x80\"}".to_vec(), "not UTF-8 at byte 15"),
-        (b"{\"deviceCode\":\"\xf0\x9f".to_vec(), "not UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xff\"}".to_vec(), "not valid UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xc3\x28\"}".to_vec(), "not valid UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xed\xa0\x80\"}".to_vec(), "not valid UTF-8 at byte 15"),
+        (b"{\"deviceCode\":\"\xf0\x9f".to_vec(), "not valid UTF-8 at byte 15"),
         (utf16, "at line 1"),
-        (utf16_marked, "not UTF-8 at byte 0"),
-        (gzip, "not UTF-8 at byte 1"),
+        (utf16_marked, "not valid UTF-8 at byte 0"),
+        (gzip, "not valid UTF-8 at byte 1"),
     ] {
         assert_answer(&ask(&server, &token, body).await, &Unreadable(said));
     }

@@ -53,7 +53,7 @@ async fn every_fault_is_told_and_nothing_is_applied() {
         insta::assert_snapshot!(name, whole(&reply));
     }
     let reply = server.call_operator(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
-    assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is no UTF-8")));
+    assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is not valid UTF-8")));
     assert!(before == server.fingerprint().await, "something was applied");
 }
 

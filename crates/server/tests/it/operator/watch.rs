@@ -114,7 +114,7 @@ async fn every_counter_moves_with_what_it_counts() {
 
 /// Returns what has changed, once the end of closed connections has been counted.
 async fn settled(server: &TestServer, before: &Series) -> String {
-    let gone = r#"kiosque_tls_handshakes_failed_total{door="operator"} +1"#;
+    let gone = r#"kiosque_tls_handshakes_failed_total{listener="operator"} +1"#;
     let begun = std::time::Instant::now();
     let mut looks = 0.0;
     loop {
@@ -123,14 +123,14 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         let mut told = moved(before, &after);
         // Each scrape is a request and a connection itself.
         let ours = [
-            r#"kiosque_connections_total{door="operator"}"#,
-            r#"kiosque_requests_total{code="200",door="operator",path="/metrics"}"#,
+            r#"kiosque_connections_total{listener="operator"}"#,
+            r#"kiosque_requests_total{code="200",listener="operator",path="/metrics"}"#,
             r#"kiosque_store_bytes"#,
         ];
         let rest = |line: &String| !ours.iter().any(|name| line.starts_with(name));
         assert_eq!(after[ours[1]] - before[ours[1]], looks);
         told.retain(rest);
-        let is_open = |line: &String| line.contains("connections_open{door=\"operator\"}");
+        let is_open = |line: &String| line.contains("connections_open{listener=\"operator\"}");
         if told.iter().any(|line| line == gone) && !told.iter().any(is_open) {
             return told.join("\n");
         }
@@ -148,7 +148,7 @@ async fn durations_are_kept_by_path() {
     let series = metrics(&server).await;
     let of = |name: &str, more: &str| {
         series[&format!(
-            "kiosque_request_duration_seconds_{name}{{door=\"gateway\",path=\"other\"{more}}}"
+            "kiosque_request_duration_seconds_{name}{{listener=\"gateway\",path=\"other\"{more}}}"
         )]
     };
     assert_eq!(of("count", ""), 3.0);

@@ -11,7 +11,7 @@ use super::{Data, NOT_FOUND, Row, UNREADABLE};
 
 const EMPTY: &str = "the body is empty; send a JSON object such as {}";
 const NULL: &str = "the body is null; send a JSON object such as {}";
-const NO_OBJECT: &str = "the body is no JSON object; send one such as {}";
+const NO_OBJECT: &str = "the body is not a JSON object; send one such as {}";
 
 /// The fault, the body, and the diagnostic that names the fault and its position (REQ-3, REQ-4).
 const BODIES: &[(&str, &[u8], &str)] = &[
@@ -42,22 +42,22 @@ const BODIES: &[(&str, &[u8], &str)] = &[
         br#"{"a":"\ud800"}"#,
         "unexpected end of hex escape at line 1 column 13",
     ),
-    ("REQ-4: invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not UTF-8 at byte 6"),
-    ("REQ-4: invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not UTF-8 at byte 0"),
+    ("REQ-4: invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not valid UTF-8 at byte 6"),
+    ("REQ-4: invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not valid UTF-8 at byte 0"),
     (
         "REQ-4: duplicate keys",
         br#"{"deviceCode":"N-1","deviceCode":"N-1"}"#,
-        "field \"deviceCode\" stands twice at line 1 column 32",
+        "duplicate field \"deviceCode\" at line 1 column 32",
     ),
     (
         "REQ-4: duplicate keys: one of them escaped",
         br#"{"groupId":"north","group\u0049d":"south"}"#,
-        "field \"groupId\" stands twice at line 1 column 33",
+        "duplicate field \"groupId\" at line 1 column 33",
     ),
     (
         "REQ-4: duplicate keys: in an unknown field",
         br#"{"x":{"a":1,"a":2}}"#,
-        "field \"a\" stands twice at line 1 column 15",
+        "duplicate field \"a\" at line 1 column 15",
     ),
 ];
 
