@@ -4,6 +4,9 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::hash::Hash;
 
+use kiosque_contract::{
+    FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct,
+};
 use kiosque_model::fleet::{
     AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry,
 };
@@ -12,7 +15,6 @@ use kiosque_model::{
     ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
 };
 use kiosque_store::{Applied, ApplyError, Credentials, NewHashes, Store};
-use serde::Deserialize;
 
 use kiosque_clock::{Entropy, NoEntropy};
 
@@ -25,92 +27,12 @@ pub enum Format {
     Json,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenFleet {
-    #[serde(default)]
-    group: Vec<GivenGroup>,
-    #[serde(default)]
-    account: Vec<GivenAccount>,
-    #[serde(default)]
-    product: Vec<GivenProduct>,
-    #[serde(default)]
-    device: Vec<GivenDevice>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenGroup {
-    id: String,
-    name: Option<String>,
-    active: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenAccount {
-    login_name: String,
-    display_name: Option<String>,
-    password: Option<String>,
-    password_hash: Option<String>,
-    third_party_api: Option<bool>,
-    enabled: Option<bool>,
-    groups: Option<Vec<String>>,
-}
-
-impl std::fmt::Debug for GivenAccount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GivenAccount({:?}, ***)", self.login_name)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenProduct {
-    id: String,
-    name: Option<String>,
-    category: Option<String>,
-    currency: Option<String>,
-    default_price: Option<i64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenDevice {
-    code: String,
-    name: Option<String>,
-    group: Option<String>,
-    since: Option<String>,
-    model: Option<String>,
-    address: Option<String>,
-    enabled: Option<bool>,
-    aisle: Option<Vec<GivenAisle>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenAisle {
-    code: String,
-    product: String,
-    price: i64,
-    show_price: Option<i64>,
-    #[serde(default)]
-    stock: i64,
-    #[serde(default)]
-    capacity: i64,
-    cabinet: Option<String>,
-    layer: Option<i64>,
-    enabled: Option<bool>,
-    #[serde(default)]
-    broken: bool,
-}
-
 /// Reads a fleet file.
 ///
 /// # Errors
 /// Every fault, each naming its entry; or where the file is no TOML or JSON of this form.
 pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<String>> {
-    let given: GivenFleet = match format {
+    let given: FleetFile = match format {
         Format::Toml => toml::from_str(text).map_err(|error| vec![error.to_string()])?,
         Format::Json => {
             let mut json = serde_json::Deserializer::from_str(text);
@@ -221,14 +143,14 @@ impl Faults {
         }
     }
 
-    fn group(&mut self, given: GivenGroup) -> Option<GroupEntry> {
+    fn group(&mut self, given: FleetGroup) -> Option<GroupEntry> {
         let entry = format!("group {}", given.id);
         let name = self.text(&entry, "name", given.name);
         let id = self.check(&entry, "id", GroupId::parse(given.id))?;
         Some(GroupEntry { id, name, active: given.active })
     }
 
-    fn account(&mut self, given: GivenAccount) -> Option<AccountEntry> {
+    fn account(&mut self, given: FleetAccount) -> Option<AccountEntry> {
         let entry = format!("account {}", given.login_name);
         let display_name = self.text(&entry, "display_name", given.display_name);
         let password = match (given.password, given.password_hash) {
@@ -265,7 +187,7 @@ impl Faults {
         })
     }
 
-    fn product(&mut self, given: GivenProduct) -> Option<ProductEntry> {
+    fn product(&mut self, given: FleetProduct) -> Option<ProductEntry> {
         let entry = format!("product {}", given.id);
         let name = self.text(&entry, "name", given.name);
         let category = self.text(&entry, "category", given.category);
@@ -277,7 +199,7 @@ impl Faults {
         Some(ProductEntry { id: given.id, name, category, currency, default_price })
     }
 
-    fn device(&mut self, given: GivenDevice, zone: &Zone) -> Option<DeviceEntry> {
+    fn device(&mut self, given: FleetDevice, zone: &Zone) -> Option<DeviceEntry> {
         let entry = format!("device {}", given.code);
         let name = self.text(&entry, "name", given.name);
         let group = given.group.map(GroupId::parse);
@@ -296,7 +218,7 @@ impl Faults {
         Some(DeviceEntry { code, name, group, since, model, address, enabled, aisles })
     }
 
-    fn aisle(&mut self, device: &str, given: GivenAisle) -> Option<Aisle> {
+    fn aisle(&mut self, device: &str, given: FleetAisle) -> Option<Aisle> {
         let entry = format!("{device}: aisle {}", given.code);
         let price = self.amount(&entry, "price", given.price)?;
         let show_price = given.show_price.unwrap_or(given.price);

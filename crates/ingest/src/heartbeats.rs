@@ -1,23 +1,14 @@
 //! Heartbeats that come as a stream, each a line: who gave it, and when.
 
-use kiosque_contract::{ActivityReceived, RejectedHeartbeat};
+use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
 use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
-use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use super::line::{object_text, type_fault};
 use super::ndjson::RawLine;
 use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, cut};
 use crate::Error;
-
-/// A heartbeat as a line gives it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Given {
-    device_code: Option<String>,
-    timestamp: Option<Number>,
-}
 
 /// What became of a stream so far.
 #[derive(Debug, Default)]
@@ -68,7 +59,8 @@ impl Heartbeats {
 
 fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
     let text = object_text(raw.whole()?)?;
-    let given: Given = serde_json::from_str(text).map_err(|_| type_fault::<Given>(text))?;
+    let given: HeartbeatLine =
+        serde_json::from_str(text).map_err(|_| type_fault::<HeartbeatLine>(text))?;
     let code = given.device_code.ok_or("deviceCode: is missing")?;
     let device_code = DeviceCode::parse(code).map_err(|fault| format!("deviceCode: {fault}"))?;
     let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::marker::PhantomData;
 
+use kiosque_contract::{Object, OrderLine, OrderLineItem};
 use kiosque_model::mask::masked;
 use kiosque_model::money::MINOR_MAX;
 use kiosque_model::order::{
@@ -12,73 +12,9 @@ use kiosque_model::order::{
     pay_amount_following,
 };
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::rejected::MASKED_FIELDS;
-
-/// An order as a file gives it, in wire names.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct GivenOrder {
-    order_id: Option<String>,
-    device_code: Option<String>,
-    currency: Option<String>,
-    total_amount: Option<i64>,
-    trade_start_time: Option<String>,
-    trade_no: Option<String>,
-    trade_no_in: Option<String>,
-    pay_amount: Option<i64>,
-    refund_amount: Option<i64>,
-    pay_end_time: Option<String>,
-    shipment_time: Option<String>,
-    card_number: Option<String>,
-    phone: Option<String>,
-    pay_status: Option<i64>,
-    shipment_status: Option<i64>,
-    pay_channel_name: Option<String>,
-    #[serde(rename = "detailVOList")]
-    detail_vo_list: Option<Vec<ByName<GivenLine>>>,
-}
-
-/// A line of an order as a file gives it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct GivenLine {
-    goods_id: Option<String>,
-    goods_name: Option<String>,
-    aisle_code: Option<String>,
-    count: Option<i64>,
-    sale_price: Option<i64>,
-    goods_price: Option<i64>,
-    pay_amount: Option<i64>,
-    shipment_status: Option<i64>,
-    shipment_err_code: Option<i64>,
-    shipment_fail_desc: Option<String>,
-}
-
-/// An object, and not an array whose items would be taken for the fields by their place.
-#[derive(Debug)]
-struct ByName<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map))
-            }
-        }
-        deserializer.deserialize_map(Fields(PhantomData)).map(ByName)
-    }
-}
 
 /// Reads an order. Keys that mean nothing here are added to `unknown_keys`.
 ///
@@ -98,9 +34,9 @@ pub fn parse(
             path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err()).collect();
         unknown_keys.insert(generic.join("."));
     };
-    let given: Result<GivenOrder, _> = serde_ignored::deserialize(&mut deserializer, note);
+    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, note);
     let given = given.and_then(|given| deserializer.end().map(|()| given));
-    meant(given.map_err(|_| type_fault::<GivenOrder>(text))?, zone)
+    meant(given.map_err(|_| type_fault::<OrderLine>(text))?, zone)
 }
 
 /// A line that may say an object: an array would be read by place.
@@ -208,7 +144,7 @@ impl Faults {
 }
 
 /// The order that is meant, with what follows from what was left out.
-fn meant(given: GivenOrder, zone: &Zone) -> Result<Order, String> {
+fn meant(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let mut faults = Faults(Vec::new());
     let order_id = faults.needed("orderId", given.order_id);
     let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
@@ -283,7 +219,7 @@ fn trade_number_in(
 
 fn meant_lines(
     faults: &mut Faults,
-    given: Vec<ByName<GivenLine>>,
+    given: Vec<Object<OrderLineItem>>,
     shipment_of_order: ShipmentStatus,
 ) -> Vec<Line> {
     let lines = (0..).zip(given);
@@ -304,7 +240,7 @@ fn meant_lines(
 fn meant_line(
     faults: &mut Faults,
     at: usize,
-    ByName(given): ByName<GivenLine>,
+    Object(given): Object<OrderLineItem>,
     shipment_of_order: ShipmentStatus,
 ) -> Line {
     let field = |name: &str| format!("detailVOList[{at}].{name}");
