@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use kiosque_server::Audience;
 
 use args::{Cli, Command, ImportWhat};
 use settings::Settings;
@@ -88,7 +89,8 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Outcom
         Command::Move => move_data::run(&settings).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
-        Command::Openapi { operator } => openapi::run(operator),
+        Command::Openapi { operator: true } => openapi::run(Audience::Operator),
+        Command::Openapi { operator: false } => openapi::run(Audience::Gateway),
     }
 }
 

@@ -1,11 +1,15 @@
 //! `kiosque openapi`
 
-use kiosque_server::openapi;
+use kiosque_server::{Audience, openapi};
 
 use crate::Outcome;
 
-pub(crate) fn run(operator: bool) -> anyhow::Result<Outcome> {
-    let document = if operator { openapi::operator::document() } else { openapi::document() };
+/// Prints the OpenAPI document of the calls of one audience.
+pub(crate) fn run(audience: Audience) -> anyhow::Result<Outcome> {
+    let document = match audience {
+        Audience::Gateway => openapi::document(),
+        Audience::Operator => openapi::operator::document(),
+    };
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(Outcome::Complete)
 }

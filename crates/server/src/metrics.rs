@@ -229,8 +229,8 @@ impl OrderCounters {
     fn new(registry: &MetricRegistry) -> OrderCounters {
         let orders = registry.counters(
             "kiosque_orders_received_total",
-            "Orders received by the operator's listener, by outcome. Orders of `kiosque import` are \
-             not counted.",
+            "Orders received by the operator's listener, by outcome. Orders of `kiosque import` \
+             are not counted.",
             &["outcome"],
         );
         let outcome = |outcome| orders.with_label_values(&[outcome]);
@@ -256,10 +256,10 @@ impl Gauges {
             log_bytes: store.with_label_values(&["log"]),
             heartbeats_waiting: registry.gauge(
                 "kiosque_heartbeats_unwritten",
-                "Devices whose latest heartbeat is not written yet; a crash loses these heartbeats.",
+                "Devices whose latest heartbeat is not written yet; a crash loses these \
+                 heartbeats.",
             ),
-            streams_open: registry
-                .gauge("kiosque_order_streams_open", "Open streams of orders."),
+            streams_open: registry.gauge("kiosque_order_streams_open", "Open streams of orders."),
             queue_bytes: registry.gauge(
                 "kiosque_order_queue_bytes",
                 "Text of streamed orders that are being validated or wait to be stored.",
