@@ -1,4 +1,4 @@
-//! `cargo xtask deps`: may we ship what we depend on, do we need it, and do we have it once?
+//! `cargo xtask deps`: every dependency has a permitted licence, is used, and has one version.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::tools;
 pub(crate) fn run() -> Result<()> {
     tools::ensure(&tools::DENY)?;
     tools::ensure(&tools::MACHETE)?;
-    // What other platforms need counts too, and cargo-deny itself is kept off the network.
+    // Dependencies of other platforms count too, and cargo-deny itself is kept off the network.
     process::run(&mut cargo(["fetch", "--locked"])?)?;
     // A warning is an exception that deny.toml makes and nothing needs any more.
     let checks = ["-D", "warnings", "licenses", "bans", "sources"];

@@ -11,7 +11,7 @@ use crate::{packages, tools};
 
 const SECONDS: u64 = 600;
 
-/// Fuzzes one target or all of them, and ends with a table of what was run.
+/// Fuzzes one target or all of them, and ends with a table of the runs.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let call = Call::read(arguments)?;
     let all = targets()?;
@@ -84,7 +84,7 @@ struct Outcome {
 
 fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     let limit = format!("-max_total_time={seconds}");
-    // What is found goes into the first folder; the second is only read, and is committed.
+    // New inputs go into the first folder; the second is only read, and is committed.
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
     fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
     let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];
@@ -100,7 +100,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     while output.read_until(b'\n', &mut line)? > 0 {
         std::io::stderr().write_all(&line)?;
         let text = String::from_utf8_lossy(&line);
-        // libFuzzer's last word, such as "Done 1234 runs in 601 second(s)".
+        // libFuzzer's last line, such as "Done 1234 runs in 601 second(s)".
         done = text.starts_with("Done ").then(|| text.trim().to_owned()).or(done);
         line.clear();
     }

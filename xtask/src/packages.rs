@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// A Debian package, and how to see that what it brings is there.
+/// A Debian package, and the check whether its program is installed.
 pub(crate) struct Package {
     is_installed: fn() -> bool,
     name: &'static str,
@@ -32,7 +32,7 @@ pub(crate) const FOR_SPELLING: &[Package] =
     &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
 
 const POSTGRESQL: &str = "postgresql";
-/// Where a package that makes a server of its own, once it is installed, is told not to.
+/// The folder of the settings that keep the package from creating a server when it is installed.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.d";
 
 /// Installs the packages whose program is missing.
@@ -52,16 +52,17 @@ pub(crate) fn ensure(packages: &[Package]) -> Result<()> {
     eprintln!("Installing what is missing: {names}");
     apt_get(["update", "--quiet"])?;
     let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
-    let told = missing.contains(&POSTGRESQL).then(without_a_cluster).transpose()?;
+    let setting = missing.contains(&POSTGRESQL).then(without_a_cluster).transpose()?;
     let installed = apt_get(install.into_iter().chain(missing));
-    if let Some(told) = told {
-        fs::remove_file(&told).with_context(|| format!("cannot remove {}", told.display()))?;
+    if let Some(setting) = setting {
+        fs::remove_file(&setting)
+            .with_context(|| format!("cannot remove {}", setting.display()))?;
     }
     installed
 }
 
-/// Tells the package of PostgreSQL that no server is wanted beside those that the tests start.
-/// Returns the file that says so, which is for this installation alone.
+/// Keeps the package of PostgreSQL from creating a server: the tests start their own. Returns the
+/// file with this setting, which is for this installation alone.
 fn without_a_cluster() -> Result<PathBuf> {
     let file = Path::new(CLUSTERS).join("kiosque.conf");
     let writing = || format!("cannot write {}", file.display());
@@ -77,7 +78,7 @@ fn apt_get<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<()> {
 
 fn has_program(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    // The administrator's programs are not on everyone's PATH.
+    // The administrator's programs are not on every user's PATH.
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     folders.into_iter().any(|folder| Path::new(&folder).join(program).is_file())
 }

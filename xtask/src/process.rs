@@ -6,19 +6,19 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The root of the repository that this run belongs to. Asked of cargo at run time, because several
-/// checkouts may share one target folder.
+/// Returns the root of the repository that this run belongs to. Cargo gives it at run time, because
+/// several checkouts may share one target folder.
 pub(crate) fn root() -> Result<PathBuf> {
     let own = env::var_os("CARGO_MANIFEST_DIR").context("start the tasks as `cargo xtask`")?;
     let root = Path::new(&own).parent().context("xtask lies in the root of the repository")?;
     Ok(root.to_owned())
 }
 
-/// A program, to be run from the root.
+/// Returns a program, to be run from the root.
 pub(crate) fn program(name: &str) -> Result<Command> {
     let mut command = Command::new(name);
     command.current_dir(root()?);
-    // What cargo told this run about itself would mislead others: cargo-machete, for one, reads
+    // Cargo's variables about this run would mislead other programs: cargo-machete, for one, reads
     // its arguments differently then.
     let about_us = env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
@@ -30,7 +30,7 @@ pub(crate) fn program(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// The cargo that started this run, to be run from the root.
+/// Returns the cargo that started this run, to be run from the root.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Command> {
     let name = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = program(&name)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command and returns what it writes to stdout; its stderr stays visible.
+/// Runs the command and returns its stdout; its stderr stays visible.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     let shown = show(command);
     let output = command
@@ -62,18 +62,18 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Whether the command can be started and succeeds; what it says is not shown.
+/// Returns whether the command can be started and succeeds; its output is not shown.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Whether this is a run of CI, where an absent dependency is a failure.
+/// Returns whether this is a run of CI, where an absent dependency is a failure.
 pub(crate) fn in_ci() -> bool {
     env::var("CI").is_ok_and(|value| value == "true")
 }
 
-/// The command as one would type it.
+/// Returns the command as it is typed.
 pub(crate) fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args());

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, and what dashboards cost
-//! when there are ten times as many orders.
+//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of
+//! dashboards with ten times as many orders.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,8 @@
-//! `cargo xtask tidy`: the house's rules that no compiler and no linter holds.
+//! `cargo xtask tidy`: the rules of this repository that no compiler and no linter checks.
 //!
 //! Each rule is a function from one file to its faults, so that a test can plant a fault in a
-//! string. The words that a rule forbids are assembled here, lest the rules find themselves.
+//! string. Words that a rule forbids are assembled from parts, so that the rules do not
+//! find themselves.
 
 mod avoided;
 mod circles;
@@ -80,7 +81,7 @@ fn sources(files: &[(String, String)]) -> Vec<Source<'_>> {
     rust.map(|(path, text)| Source::new(path, text)).collect()
 }
 
-/// Whether a file lies in one of the folders with our code.
+/// Returns whether a file is in one of the folders with our code.
 fn is_ours(path: &str) -> bool {
     const TOP: [&str; 6] = ["crates/", "xtask/", "bench/", "fuzz/", "testdb/", "testkit/"];
     TOP.iter().any(|top| path.starts_with(top))
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn the_repository_is_tidy() {
         if let Err(error) = run(&[]) {
-            panic!("{error}: they stand above");
+            panic!("{error}: they are listed above");
         }
     }
 
@@ -139,8 +140,7 @@ mod tests {
         assert!(text.contains("the_walk_sees_this_very_file"));
     }
 
-    /// A scanner that takes a quote for the wrong one sees no faults from there on.
-    /// What stands between backticks with slashes in it is a file or a folder of a crate.
+    /// Quoted text with `/src/` in it names a file or a folder of a crate.
     #[test]
     fn the_map_names_files_that_there_are() {
         let root = root().expect("the root");
@@ -153,6 +153,7 @@ mod tests {
         }
     }
 
+    /// A scanner that mistakes one quote for another finds no faults from there on.
     #[test]
     fn the_scan_keeps_its_footing_in_every_file() {
         for (path, text) in files(&root().expect("root")).expect("files") {

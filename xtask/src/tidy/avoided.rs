@@ -7,14 +7,14 @@ use super::Fault;
 /// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
 /// tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
-    (&["told", "tell", "tells", "telling", "untold"], 428),
-    (&["whoever", "whomever", "whom"], 20),
+    (&["told", "tell", "tells", "telling", "untold"], 418),
+    (&["whoever", "whomever", "whom"], 17),
     (&["nobody", "somebody"], 48),
-    (&["stand", "stands", "standing"], 175),
-    (&["beside"], 31),
+    (&["stand", "stands", "standing"], 160),
+    (&["beside"], 30),
     (&["becomes", "became"], 39),
     (&["lets"], 6),
-    (&["house"], 13),
+    (&["house"], 10),
     (&["courtesy"], 1),
     (&["crowded"], 3),
     (&["desk"], 44),

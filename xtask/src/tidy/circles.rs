@@ -1,8 +1,7 @@
 //! Circles of imports between the modules of a crate.
 //!
-//! A module and its children are one thing in several files: what a child imports of the modules
-//! that it lies in, the crate's root among them, closes no circle. What these import of the child
-//! does.
+//! A module and its children are one unit in several files: imports of a child from the modules
+//! that contain it, the crate's root among them, close no circle. Imports from a child do.
 
 use std::collections::{BTreeMap, BTreeSet};
 

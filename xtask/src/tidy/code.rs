@@ -1,22 +1,22 @@
-//! What may not stand in code.
+//! Code and comments that may not be committed.
 
 use super::Fault;
 use super::scan::is_word;
 use super::source::Source;
 
-/// What no code keeps, tests neither.
+/// Forbidden in all code, tests included.
 const EVERYWHERE: [(&str, &str); 4] = [
     ("todo!", "finish it"),
     ("unimplemented!", "finish it"),
     ("dbg!", "log it or leave it out"),
     ("#[ignore", "a test runs or is no test; a large one has a size to set"),
 ];
-/// What only tests may do.
+/// Allowed in tests only.
 const OUTSIDE_TESTS: (&str, &str) = (".unwrap()", "return the error, or expect why there is none");
 /// The marks of unfinished work in comments, as they are written.
 const MARKS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 
-/// Finds what may not stand in code or in comments.
+/// Finds forbidden code and comments.
 pub(crate) fn check(source: &Source) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (line, code) in source.code_lines() {

@@ -1,4 +1,4 @@
-//! The functions of a file, and what their signatures may not say.
+//! The functions of a file, and limits of their signatures.
 
 use super::Fault;
 use super::scan::is_word;
@@ -47,7 +47,7 @@ pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
 
 fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     let (before, after) = (&code[..at], &code[at + 2..]);
-    // `fn` stands alone and before a name; without one it is the type of a function.
+    // `fn` is a word of its own before a name; without a name it is the type of a function.
     if before.chars().next_back().is_some_and(is_word) || !after.starts_with([' ', '\n']) {
         return None;
     }
@@ -68,7 +68,7 @@ fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     })
 }
 
-/// Whether what stands before a `fn` makes it public, to anyone.
+/// Returns whether the text before a `fn` makes it public.
 fn is_public(before: &str) -> bool {
     let start = before.rfind([';', '{', '}', ']']).map_or(0, |at| at + 1);
     before[start..].trim_start().starts_with("pub")
@@ -82,7 +82,7 @@ fn takes_bool(signature: &str) -> bool {
     types.any(|(_, kind)| kind.trim() == "bool")
 }
 
-/// What stands between the commas of the first parentheses that are in no other brackets.
+/// Returns the parts between the commas of the first parentheses outside other brackets.
 fn parameters(signature: &str) -> Vec<&str> {
     let mut parameters = Vec::new();
     let (mut depth, mut start) = (0_usize, None);

@@ -1,4 +1,4 @@
-//! What a file may be called. A file is named for the thing in the contract.
+//! The names of files. A file is named after its subject, in the contract's words.
 
 use super::Fault;
 
@@ -10,7 +10,7 @@ const FORBIDDEN: [(&str, &str); 5] = [
     ("common.rs", "name it for what it does"),
 ];
 
-/// Finds a name that says nothing.
+/// Finds a name without a subject.
 pub(crate) fn check(path: &str) -> Option<Fault> {
     let name = path.rsplit('/').next()?;
     let (_, instead) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name)?;

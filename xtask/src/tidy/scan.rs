@@ -41,7 +41,7 @@ pub(crate) fn scan(text: &str) -> Scan {
     scanner.scan
 }
 
-/// Whether the character can stand in a name.
+/// Returns whether the character can be part of a name.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

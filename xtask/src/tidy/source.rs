@@ -13,7 +13,7 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     /// Its parts.
     pub(crate) scan: Scan,
-    /// The lines of what stands under `#[cfg(test)]`.
+    /// The lines of the items under `#[cfg(test)]`.
     test_lines: Vec<RangeInclusive<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
         is_test_file || self.is_inline_test(line)
     }
 
-    /// Whether the line stands under `#[cfg(test)]`.
+    /// Returns whether the line is in an item under `#[cfg(test)]`.
     pub(crate) fn is_inline_test(&self, line: usize) -> bool {
         self.test_lines.iter().any(|lines| lines.contains(&line))
     }
@@ -65,7 +65,7 @@ pub(crate) fn item_end(code: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// Where the first `{` or `;` outside parentheses and brackets stands.
+/// Returns the place of the first `{` or `;` outside parentheses and brackets.
 pub(crate) fn body_start(code: &str, from: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in code.bytes().enumerate().skip(from) {
@@ -79,7 +79,7 @@ pub(crate) fn body_start(code: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// Where the `}` stands that closes the `{` at `open`.
+/// Returns the place of the `}` that closes the `{` at `open`.
 fn closing(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in code.bytes().enumerate().skip(open) {

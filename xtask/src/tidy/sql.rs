@@ -1,10 +1,10 @@
-//! SQL stands in the store and nowhere else, so that each statement is written once.
+//! SQL is in the store and nowhere else, so that each statement is written once.
 
 use super::Fault;
 use super::source::Source;
 
-/// Where SQL may stand: in the store, in what asks a PostgreSQL server about itself, in the
-/// tests' access to rows behind the store, and in the examples of this rule's own test.
+/// Places with SQL: the store, statements about a PostgreSQL server itself, the tests' access to
+/// rows that bypasses the store, and the examples of this rule's own test.
 const ALLOWED: [&str; 4] = ["crates/store/", "testdb/", "testkit/", "xtask/src/tidy/sql.rs"];
 
 /// Finds string literals that are SQL, outside the store.
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_store_says_sql() {
+    fn only_the_store_has_sql() {
         let text = "// select 1\nconst Q: &str = \"select a from b\";\n";
         let lines = |path| -> Vec<usize> {
             check(&Source::new(path, text)).iter().map(|fault| fault.line).collect()

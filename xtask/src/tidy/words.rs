@@ -1,10 +1,10 @@
-//! Words that no file says. The repository speaks of the product: not of one machine, not of one
-//! registry's address, not of the tools with which a text was written.
+//! Words that no file contains. The repository is about the product: not about one machine, one
+//! registry's address, or the tools with which a text was written.
 
 use super::Fault;
 use super::code::has_word;
 
-/// Paths of one machine. Assembled, like all words here, lest this file find itself.
+/// Paths of one machine. Assembled, like all words here, so that this file does not find itself.
 const MACHINE: [&str; 4] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
