@@ -7,25 +7,25 @@ use super::Fault;
 /// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
 /// tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
-    (&["told", "tell", "tells", "telling", "untold"], 418),
-    (&["whoever", "whomever", "whom"], 17),
-    (&["nobody", "somebody"], 48),
-    (&["stand", "stands", "standing"], 160),
-    (&["beside"], 30),
-    (&["becomes", "became"], 39),
+    (&["told", "tell", "tells", "telling", "untold"], 290),
+    (&["whoever", "whomever", "whom"], 12),
+    (&["nobody", "somebody"], 41),
+    (&["stand", "stands", "standing"], 135),
+    (&["beside"], 25),
+    (&["becomes", "became"], 26),
     (&["lets"], 6),
     (&["house"], 10),
     (&["courtesy"], 1),
     (&["crowded"], 3),
     (&["desk"], 44),
-    (&["door", "doors"], 41),
+    (&["door", "doors"], 2),
     (&["furnish", "furnished", "furnishes"], 0),
     (&["gate", "gates"], 15),
     (&["hand", "hands", "handed"], 29),
     (&["parcel", "parcels"], 57),
-    (&["patience", "patient"], 24),
+    (&["patience", "patient"], 20),
     (&["pulse", "felt"], 18),
-    (&["question", "questions"], 6),
+    (&["question", "questions"], 5),
 ];
 
 /// This file.

@@ -192,7 +192,7 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
         serde_json::json!([
             "sinceTimestamp must be Unix milliseconds",
             "limit must be from 1 to 1000",
-            "cursor must be what next was in an answer",
+            "cursor must be the value of next in an answer",
         ])
     );
     let other = watched.server.create_key("orders,activity,fleet").await;

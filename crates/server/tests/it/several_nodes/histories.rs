@@ -196,10 +196,10 @@ async fn histories_of_three_nodes_are_those_of_one_session() {
     assert!(least > Some(20), "{:?}", run.tally);
 }
 
-/// A planted bug: a cache of the answers of a node, no older than five milliseconds.
+/// A planted bug: a cache of the answers of a node, used for five lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_a_node_that_answers_from_a_copy_are_found_out() {
-    let mut run = Run::start(Some(Copy::lasting(Duration::from_millis(5)))).await;
+    let mut run = Run::start(Some(Copy::lasting(5))).await;
     for number in 0..size(200, 2_000) {
         if let Err(violation) = run.history().await {
             run.print();

@@ -4,35 +4,46 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use kiosque_model::UnixMs;
 
+/// The cache. The age of an answer is the number of lookups since then, so that the bug does not
+/// depend on the speed of the machine.
 pub(super) struct Copy {
-    lasts: Duration,
-    seen: Mutex<HashMap<String, Seen>>,
+    lasts: u64,
+    cache: Mutex<Cache>,
 }
 
-/// The answer to a token, and its time.
+#[derive(Default)]
+struct Cache {
+    lookups: u64,
+    seen: HashMap<String, Seen>,
+}
+
+/// The answer to a token, and its age.
 struct Seen {
     group: usize,
-    at: Instant,
+    at: u64,
     now: UnixMs,
 }
 
 impl Copy {
-    pub(super) fn lasting(lasts: Duration) -> Copy {
-        Copy { lasts, seen: Mutex::default() }
+    /// Returns a cache whose answers last for so many lookups.
+    pub(super) fn lasting(lasts: u64) -> Copy {
+        Copy { lasts, cache: Mutex::default() }
     }
 
     pub(super) fn group_of(&self, token: &str, now: UnixMs) -> Option<usize> {
-        let all = self.seen.lock().unwrap();
-        let seen = all.get(token)?;
-        (seen.at.elapsed() < self.lasts && seen.now == now).then_some(seen.group)
+        let mut cache = self.cache.lock().unwrap();
+        cache.lookups += 1;
+        let seen = cache.seen.get(token)?;
+        let is_fresh = cache.lookups - seen.at <= self.lasts;
+        (is_fresh && seen.now == now).then_some(seen.group)
     }
 
     pub(super) fn keep(&self, token: &str, group: usize, now: UnixMs) {
-        let seen = Seen { group, at: Instant::now(), now };
-        self.seen.lock().unwrap().insert(token.to_owned(), seen);
+        let mut cache = self.cache.lock().unwrap();
+        let seen = Seen { group, at: cache.lookups, now };
+        cache.seen.insert(token.to_owned(), seen);
     }
 }
