@@ -2,22 +2,22 @@
 //! handler with the types that its endpoint declares.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
 use kiosque_contract::{
     Endpoint, LOCALE_HEADER, Request as RequestType, RequestBody, TOKEN_HEADER, TokenRule,
 };
-use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
+use kiosque_model::{Claim, Limits, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
 use crate::answer::{Data, Failure};
 use crate::app::App;
-use crate::body::{self, BodyFault};
 use crate::json::{self, Fields};
 use crate::locale::Locale;
-use crate::query;
 use crate::request::{self, Violations};
 
 /// The header to which each proxy appends the address of its peer.
@@ -64,7 +64,8 @@ impl<'a> Received<'a> {
         request_id: &'a str,
     ) -> Received<'a> {
         let (head, mut body) = request.into_parts();
-        let body = body::read(&mut body, &app.settings.limits).await;
+        let limits = &app.settings.limits;
+        let body = read_body(&mut body, limits.body_max_bytes, limits).await;
         Received { call: Call { app, now: app.clock.now(), peer, request_id, head }, body }
     }
 
@@ -142,7 +143,7 @@ fn paged_request<T: RequestType + Validate>(
 ) -> Result<(T, PageRequest), Failure> {
     let mut violations = Violations::default();
     let query = call.head.uri.query().unwrap_or_default();
-    let page = query::page_of(query, call.app.settings.limits.page_size_max);
+    let page = request::page_of(query, call.app.settings.limits.page_size_max);
     let page = page.map_err(|found| violations.extend(found)).ok();
     let request = call.fields(body, &mut violations)?;
     Ok(violations.finish(page.map(|page| (request, page)))?)
@@ -208,4 +209,65 @@ pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source 
 pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
     let asked = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
     asked.and_then(Locale::best_match).unwrap_or(default)
+}
+
+/// How many times the limit is read, and discarded, of a body that is too large. A caller that is cut
+/// off while it sends may never read the answer (`REQ-13`, `LIM-1`).
+const DRAIN_LIMITS: usize = 8;
+
+/// The reason why a body could not be read, as a diagnostic for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyFault {
+    /// It has more bytes than the limit.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// It did not arrive within the deadline.
+    #[error("the body did not arrive within {0:?}")]
+    Late(Duration),
+    /// The connection ended before the body did.
+    #[error("the body broke off")]
+    Broken,
+}
+
+/// Reads a whole body of at most `max_bytes`, within the body deadline.
+pub(crate) async fn read_body(
+    body: &mut Incoming,
+    max_bytes: usize,
+    limits: &Limits,
+) -> Result<Bytes, BodyFault> {
+    let reading = tokio::time::timeout(limits.body_deadline, collect(body, max_bytes));
+    reading.await.unwrap_or(Err(BodyFault::Late(limits.body_deadline)))
+}
+
+async fn collect(body: &mut Incoming, max: usize) -> Result<Bytes, BodyFault> {
+    let mut first = Bytes::new();
+    let mut rest: Vec<u8> = Vec::new();
+    let mut seen = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| BodyFault::Broken)?;
+        let Ok(data) = frame.into_data() else { continue };
+        let is_first = seen == 0;
+        seen = seen.saturating_add(data.len());
+        if seen > max.saturating_mul(DRAIN_LIMITS) {
+            break;
+        }
+        if seen > max {
+            rest = Vec::new();
+        } else if is_first {
+            first = data;
+        } else {
+            // Nearly every body is one frame, which is not copied.
+            if rest.is_empty() {
+                rest.extend_from_slice(&first);
+            }
+            rest.extend_from_slice(&data);
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    if seen > max {
+        return Err(BodyFault::TooLarge(max));
+    }
+    Ok(if rest.is_empty() { first } else { Bytes::from(rest) })
 }

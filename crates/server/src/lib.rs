@@ -8,7 +8,6 @@ mod answer;
 mod app;
 mod audience;
 mod auth;
-mod body;
 mod call;
 mod connection;
 mod connection_activity;
@@ -26,7 +25,6 @@ mod operator;
 mod orders;
 mod panics;
 mod password;
-mod query;
 mod refused_logins;
 mod request;
 mod router;
@@ -44,6 +42,5 @@ pub use stop::Stop;
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {
     pub use crate::json::{Fields, Json, parse_object};
-    pub use crate::query::page_of;
-    pub use crate::request::{Violations, read};
+    pub use crate::request::{Violations, page_of, read};
 }

@@ -12,7 +12,7 @@ use std::sync::RwLock;
 
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::ids::IdFault;
-use kiosque_model::scope::GroupAccess;
+use kiosque_model::session::GroupAccess;
 use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
 
 use crate::db::{Batch, Bound, Cost, Decision, Step};

@@ -1,7 +1,7 @@
 //! Sessions: one row per account. `kiosque_model::session` documents the guarantee.
 
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::scope::GroupAccess;
+use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
     AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, UnixMs,

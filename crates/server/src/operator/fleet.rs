@@ -9,13 +9,13 @@ use super::call::Call;
 use super::problem::Problem;
 use crate::answer::Failure;
 use crate::app::App;
-use crate::body;
+use crate::call::read_body;
 use kiosque_ingest::fleet::{self, Format};
 
 /// Applies the whole fleet, or nothing of it and reports every fault.
 pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<FleetApplied, Problem> {
     let (app, limits) = (call.app, &call.app.settings.limits);
-    let text = body::read_up_to(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
+    let text = read_body(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
     // A large fleet takes long enough to read that it would delay other requests.
     let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {

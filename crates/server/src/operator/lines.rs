@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
-use crate::body::BodyFault;
+use crate::call::BodyFault;
 use kiosque_ingest::ndjson::{Cutter, RawLine};
 
 /// What is checked and stored together, unless the caller pauses before.

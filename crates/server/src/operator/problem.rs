@@ -8,7 +8,7 @@ use kiosque_contract::PROBLEM_CONTENT_TYPE;
 use kiosque_model::Refusal;
 
 use crate::answer::{Failure, FaultKind, SystemFault};
-use crate::body::BodyFault;
+use crate::call::BodyFault;
 use crate::locale::{self, Locale, Message};
 
 /// A failed call.

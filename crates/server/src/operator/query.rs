@@ -5,7 +5,7 @@ use serde::de::value::{BorrowedStrDeserializer, Error};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::query::values;
+use crate::request::values;
 
 /// The faults of a query string, each with its key.
 #[derive(Debug, Default)]

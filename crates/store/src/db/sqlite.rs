@@ -2,29 +2,26 @@
 //! with a snapshot of its own. Writes are queued, each in a transaction of its own.
 
 mod copy;
-mod rows;
+mod write;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Batch, Cost, Decision, FileSizes, Read, WhenAbsent, Write};
+use super::{Batch, Bound, Cost, Decision, FileSizes, Read, WhenAbsent};
+use crate::cooperative::yield_if_due;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 pub(super) use copy::copy_to;
-use rows::each_of;
-pub(super) use rows::{each, each_row_of, execute, execute_each, one, prepare, script};
+pub(super) use write::{execute, execute_each, script};
 
 const FILE: &str = "kiosque.db";
-/// The time between two attempts of a write to begin. Imports pause for longer than this between
-/// transactions.
-const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 /// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
 /// The page cache of a reader on a request's thread, in KiB. There are as many such readers as
@@ -163,29 +160,6 @@ impl Sqlite {
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
 
-    /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls it
-    /// back.
-    pub(super) async fn write<T, E>(
-        self: &Arc<Self>,
-        change: impl AsyncFnOnce(&Write<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
-        // Includes the wait for earlier writes and for a thread.
-        let deadline = Instant::now() + self.wait;
-        let permit = self.permit(&self.write_permit).await.map_err(E::from)?;
-        let sqlite = Arc::clone(self);
-        let here = Handle::current();
-        let done = tokio::task::spawn_blocking(move || {
-            // The work holds the permit, as above.
-            let _permit = permit;
-            sqlite.write_until(deadline, |write| here.block_on(change(write)))
-        });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
-    }
-
     /// Waits for earlier work of this process, without blocking a thread.
     async fn permit(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
         let permit = Arc::clone(permits).acquire_owned();
@@ -193,40 +167,6 @@ impl Sqlite {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Error::Gone),
             Err(_) => Err(Error::Busy(self.wait)),
-        }
-    }
-
-    fn write_until<T, E: From<Error>>(
-        &self,
-        deadline: Instant,
-        change: impl FnOnce(&Write<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let connection = lock_ignoring_poison(&self.writer);
-        if !connection.is_autocommit() {
-            // An earlier change panicked, and left its transaction open.
-            run_alone(&connection, &ROLLBACK).map_err(E::from)?;
-        }
-        self.begin(&connection, deadline).map_err(E::from)?;
-        let done = change(&Write(Read::Sqlite(&connection))).and_then(|done| {
-            run_alone(&connection, &COMMIT).map_err(E::from)?;
-            Ok(done)
-        });
-        if !connection.is_autocommit() {
-            run_alone(&connection, &ROLLBACK).map_err(E::from)?;
-        }
-        done
-    }
-
-    fn begin(&self, connection: &Connection, deadline: Instant) -> Result<(), Error> {
-        loop {
-            match run_alone(connection, &BEGIN_WRITE) {
-                Err(Error::Sqlite(error)) if is_busy(&error) => {}
-                other => return other,
-            }
-            if Instant::now() >= deadline {
-                return Err(Error::Busy(self.wait));
-            }
-            std::thread::sleep(RETRY_INTERVAL);
         }
     }
 
@@ -252,9 +192,6 @@ impl Sqlite {
 
 static BEGIN_READ: Sql = Sql::new("BEGIN_READ", "begin");
 static END_READ: Sql = Sql::new("END_READ", "rollback");
-static BEGIN_WRITE: Sql = Sql::new("BEGIN_WRITE", "begin immediate");
-static COMMIT: Sql = Sql::new("COMMIT", "commit");
-static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 
 fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags)?;
@@ -263,10 +200,6 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 /// Runs a batch, unless its check refuses the caller. Returns `None` for a batch that turns out to
@@ -300,6 +233,74 @@ fn run<B: Batch>(
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
     connection.prepare_cached(sql.for_sqlite()?)?.execute([])?;
     Ok(())
+}
+
+/// Visits each row of a statement; of a bulk statement, the rows for each bulk row in turn.
+fn each_of(
+    connection: &Connection,
+    bound: &Bound<'_>,
+    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(rows) = &bound.rows else {
+        return each(connection, bound.sql, &bound.params, visit);
+    };
+    for row in rows {
+        let params: Vec<Value<'_>> = row.iter().chain(&bound.params).copied().collect();
+        each(connection, bound.sql, &params, &mut visit)?;
+    }
+    Ok(())
+}
+
+pub(super) fn one<T>(
+    connection: &Connection,
+    sql: &'static Sql,
+    params: &[Value<'_>],
+    read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+    rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+}
+
+pub(super) fn each(
+    connection: &Connection,
+    sql: &'static Sql,
+    params: &[Value<'_>],
+    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+    while let Some(row) = rows.next()? {
+        visit(&Row::Sqlite(row))?;
+    }
+    Ok(())
+}
+
+/// Visits the rows of a bulk statement for each bulk row.
+pub(super) fn each_row_of<const N: usize>(
+    connection: &Connection,
+    sql: &'static Sql,
+    rows: &[[Value<'_>; N]],
+    params: &[Value<'_>],
+    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    for row in rows {
+        yield_if_due();
+        let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
+        while let Some(row) = found.next()? {
+            visit(&Row::Sqlite(row))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prepares a statement, and checks the columns that it returns.
+pub(super) fn prepare(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
+    match connection.prepare(sql.for_sqlite()?) {
+        Ok(statement) => sql.check_columns(&statement.column_names().collect::<Vec<_>>()),
+        Err(error) => Err(Error::Data(format!("statement {}: {error}", sql.name))),
+    }
 }
 
 #[cfg(test)]
