@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Read};
 
 use kiosque_ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
-use kiosque_ingest::line;
+use kiosque_ingest::given_order;
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::Zone;
 use libfuzzer_sys::fuzz_target;
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     let in_drops = outcome(Drops(report), &mapping);
     assert_eq!(whole, in_drops, "how the bytes come in means nothing");
     if let Ok(items) = whole {
-        items.iter().for_each(one);
+        items.iter().for_each(|item| one(item, &mapping));
     }
 });
 
@@ -62,14 +62,16 @@ fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String
     Ok(items)
 }
 
-fn one(item: &Item) {
+fn one(item: &Item, mapping: &Mapping) {
     match item {
         Ok(mapped) => {
             assert_eq!(mapped.lines.iter().min(), Some(&mapped.first_line));
-            let order = Value::Object(mapped.order.clone());
-            let text = order.to_string();
-            if let Err(reason) = line::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new()) {
-                assert!(!reason.starts_with("no JSON"), "{reason}: {text}");
+            let order = Value::Object(mapping.to_json(&mapped.order));
+            let checked = mapped.order.clone().check(&Zone::utc());
+            let line = order.to_string();
+            let parsed = given_order::parse(line.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
+            assert_eq!(checked, parsed, "the same as a line of an order file: {line}");
+            if let Err(reason) = checked {
                 let rejected = Rejected::mapped(mapped.first_line, order, reason);
                 assert!(rejected.to_json().is_object());
             }

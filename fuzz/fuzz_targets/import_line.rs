@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use kiosque_contract::OrderRecord;
-use kiosque_ingest::line;
+use kiosque_ingest::given_order;
 use kiosque_ingest::ndjson::{LineSize, RawLines};
 use kiosque_ingest::rejected::{Content, Rejected};
 use kiosque_model::Zone;
@@ -24,7 +24,7 @@ fuzz_target!(|file: &[u8]| {
         assert_eq!(raw.size, LineSize::Whole);
         assert!(!raw.text.contains(&b'\n'));
         let mut unknown = BTreeSet::new();
-        match line::parse(&raw.text, &Zone::utc(), &mut unknown) {
+        match given_order::parse(&raw.text, &Zone::utc(), &mut unknown) {
             Ok(order) => taken(order),
             Err(reason) => {
                 assert!(!reason.is_empty());
@@ -60,7 +60,7 @@ fn taken(order: Order) {
     assert!(!read.head.trade_no_in.is_empty());
 
     // What is sent out can be taken in again, and is the same order.
-    let again = line::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
+    let again = given_order::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
     assert_eq!(again.record, incoming.record);
     assert_eq!(*incoming.record_after(&again.record).expect("readable"), incoming.record);

@@ -1,26 +1,28 @@
-//! CSV sales reports: a mapping file says how the rows of a report become orders.
+//! CSV sales reports, whose rows become orders through a mapping.
 //!
-//! [`Mapping::parse`] reads the mapping, [`read`] holds it against a report and gives one
-//! [`MappedOrder`] an order, in the wire names of an order file, so that it passes the very same
-//! checks afterwards. Rows that are no orders come as [`RejectedRows`], each with its line; rows
-//! that the mapping leaves out are counted. No row is lost silently, and none is taken twice.
+//! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each order is a
+//! [`MappedOrder`], which passes the checks of every [`OrderLine`]; rows that are not an order are
+//! [`RejectedRows`]; rows that the mapping leaves out are counted. Every row is exactly one of
+//! these.
 
-mod amount;
-mod field;
-mod fill;
+mod assemble;
+mod bound_mapping;
+mod field_sources;
+mod fields;
 mod header;
-mod hold;
 mod mapping;
-mod moment;
-mod order;
+mod mapping_parser;
+mod numbers;
 mod rates;
 mod row;
+mod row_groups;
+mod row_values;
+mod section;
 mod skip;
 mod template;
 #[cfg(test)]
 mod tests;
-mod told;
-mod walk;
+mod times;
 
 use std::io::Read;
 use std::vec::IntoIter;
@@ -29,102 +31,106 @@ use kiosque_model::fleet::{DeviceEntry, ProductEntry};
 use kiosque_model::time::Zone;
 use serde_json::{Map, Value};
 
+use self::bound_mapping::{BoundMapping, CheckedRow};
 use self::header::{Header, names_of};
-use self::hold::{Held, Seen};
 pub use self::mapping::Mapping;
-use self::order::{Checked, Desk};
 pub use self::rates::{RatesError, read_rates};
 pub use self::row::ROW_MAX_BYTES;
 use self::row::Rows;
+use self::row_groups::{RowGroups, SeenIds};
+use kiosque_contract::OrderLine;
 
-/// The longest report, in rows.
+/// The largest report, in rows.
 pub const ROWS_MAX: u64 = 1_000_000;
-/// How much of a report is held, in bytes, while the rows of each order are gathered.
-pub const HELD_MAX_BYTES: usize = 512 << 20;
+/// The largest size of the rows in memory, in bytes, while they are grouped by order.
+pub const GROUPED_MAX_BYTES: usize = 512 << 20;
 
-/// An order that a report tells.
+/// An order of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedOrder {
-    /// The line of the report that it begins on; the header is line 1.
+    /// The line of the report that it begins on, from 1.
     pub first_line: u64,
     /// The lines that its rows begin on.
     pub lines: Vec<u64>,
-    /// What a line of an order file would say.
-    pub order: Map<String, Value>,
-    /// What its device is created from when it is unknown; `None`: it is not to be created.
+    /// The order.
+    pub order: OrderLine,
+    /// The device to create if it is unknown; `None` if the mapping creates none.
     pub device: Option<DeviceEntry>,
-    /// What its products are created from where they are unknown, each once.
+    /// The products to create if they are unknown, each once.
     pub products: Vec<ProductEntry>,
 }
 
-/// Rows that are no order.
+/// Rows that are not an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedRows {
     /// The lines that they begin on.
     pub lines: Vec<u64>,
-    /// Which line and column is wrong, and what was expected.
+    /// The lines and columns that are wrong, and what was expected.
     pub reason: String,
-    /// The cells of each, by column, card and phone numbers masked; empty for a row too long.
+    /// The cells of each by column, with card and phone numbers masked; empty for a row too long.
     pub rows: Vec<Map<String, Value>>,
 }
 
-/// Holds a mapping against a report. Memory is bounded: when the mapping has `order.key`, rows are
-/// held until the end, since those of one order may stand anywhere; otherwise they pass through.
+/// Applies a mapping to a report. If the mapping has `order.key`, rows stay in memory until the
+/// end, since the rows of an order may be anywhere, up to [`GROUPED_MAX_BYTES`]; otherwise each row
+/// is an order.
 ///
 /// # Errors
-/// What keeps the report from being read at all: every column that is missing, for example.
+/// Everything that prevents reading the report, such as missing columns.
 pub fn read<'m, R: Read>(
     input: R,
     mapping: &'m Mapping,
     zone: &'m Zone,
 ) -> Result<Report<'m, R>, Vec<String>> {
     let unreadable = |fault: std::io::Error| vec![format!("the report cannot be read: {fault}")];
-    let mut rows = Rows::open(input, &mapping.shape).map_err(unreadable)?;
-    let names = match &mapping.shape.columns {
+    let mut rows = Rows::open(input, &mapping.format).map_err(unreadable)?;
+    let names = match &mapping.format.columns {
         Some(names) => Some(names.clone()),
         None => rows.next_row().map_err(unreadable)?.as_ref().map(names_of).transpose()?,
     };
     rows.restart_numbers();
-    // A report without even a header has no orders, as an empty order file has none.
-    let desk = names.map(|names| Header::bind(names, mapping)).transpose()?;
+    // An empty report has no orders, like an empty order file.
+    let header = names.map(|names| Header::bind(names, mapping)).transpose()?;
     Ok(Report {
         rows,
-        desk: desk.map(|header| Desk { mapping, header, zone }),
+        bound: header.map(|header| BoundMapping { mapping, header, zone }),
         left_out: vec![0; mapping.skips.len()],
         mapping,
-        seen: Seen::default(),
-        held: Held::default(),
+        seen: SeenIds::default(),
+        groups: RowGroups::default(),
         ready: None,
-        limits: Limits { rows: ROWS_MAX, held_bytes: HELD_MAX_BYTES },
+        limits: Limits { rows: ROWS_MAX, grouped_bytes: GROUPED_MAX_BYTES },
     })
 }
 
-/// A report that is being read: an iterator over its orders and its rejected rows.
+/// An iterator over the orders and the rejected rows of a report.
 pub struct Report<'m, R> {
     rows: Rows<R>,
-    desk: Option<Desk<'m>>,
+    bound: Option<BoundMapping<'m>>,
+    /// Rows left out so far, by `[[skip]]`.
     left_out: Vec<u64>,
     mapping: &'m Mapping,
-    seen: Seen,
-    held: Held,
-    ready: Option<IntoIter<Vec<Checked>>>,
+    seen: SeenIds,
+    groups: RowGroups,
+    /// The remaining groups, after all rows are read.
+    ready: Option<IntoIter<Vec<CheckedRow>>>,
     limits: Limits,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     rows: u64,
-    held_bytes: usize,
+    grouped_bytes: usize,
 }
 
 impl<R> Report<'_, R> {
-    /// How many rows were read so far, whatever became of them.
+    /// Returns the number of rows read so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows.number()
     }
 
-    /// How many rows each `[[skip]]` has left out so far, beside what it looks for.
+    /// Returns each `[[skip]]` with the number of rows that it has left out so far.
     #[must_use]
     pub fn left_out(&self) -> Vec<(String, u64)> {
         let skips = self.mapping.skips.iter().map(ToString::to_string);
@@ -136,20 +142,23 @@ impl<R: Read> Iterator for Report<'_, R> {
     type Item = Result<MappedOrder, RejectedRows>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let desk = self.desk.take()?;
-        let next = self.next_with(&desk);
-        // What cannot go on has let go of its rows, and ends here.
-        self.desk = next.is_some().then_some(desk);
+        let bound = self.bound.take()?;
+        let next = self.next_with(&bound);
+        // Without a mapping, the iterator has ended for good.
+        self.bound = next.is_some().then_some(bound);
         next
     }
 }
 
 impl<R: Read> Report<'_, R> {
-    fn next_with(&mut self, desk: &Desk<'_>) -> Option<Result<MappedOrder, RejectedRows>> {
+    fn next_with(
+        &mut self,
+        mapping: &BoundMapping<'_>,
+    ) -> Option<Result<MappedOrder, RejectedRows>> {
         loop {
             if let Some(ready) = &mut self.ready {
                 let rows = ready.next()?;
-                return Some(self.seen.claim(desk, &rows));
+                return Some(self.seen.assemble(mapping, &rows));
             }
             let line = self.rows.line();
             let row = match self.rows.next_row() {
@@ -159,53 +168,58 @@ impl<R: Read> Report<'_, R> {
                 }
             };
             let Some(row) = row else {
-                self.ready = Some(std::mem::take(&mut self.held).into_orders());
+                self.ready = Some(std::mem::take(&mut self.groups).into_groups());
                 continue;
             };
             if row.number > self.limits.rows {
                 let reason = format!("is more than the {} rows of one report", self.limits.rows);
                 return Some(Err(self.stop(row.line, &reason)));
             }
-            let checked = desk.check(row);
-            if let Some(skip) = desk.left_out_by(&checked) {
+            let checked = mapping.check(row);
+            if let Some(skip) = mapping.skipped_by(&checked) {
                 self.left_out[skip] += 1;
             } else if self.mapping.key.is_empty() {
-                return Some(self.seen.claim(desk, &[checked]));
-            } else if let Some(rejected) = self.hold(desk, checked) {
+                return Some(self.seen.assemble(mapping, &[checked]));
+            } else if let Some(rejected) = self.add_to_group(mapping, checked) {
                 return Some(Err(rejected));
             }
         }
     }
 
-    fn hold(&mut self, desk: &Desk<'_>, checked: Checked) -> Option<RejectedRows> {
+    /// Adds a row to the group of its order, unless that is impossible.
+    fn add_to_group(
+        &mut self,
+        mapping: &BoundMapping<'_>,
+        checked: CheckedRow,
+    ) -> Option<RejectedRows> {
         let line = checked.row.line;
-        match desk.key(&checked) {
-            Some(key) => self.held.put(key, checked),
+        match mapping.key(&checked) {
+            Some(key) => self.groups.add(key, checked),
             None => {
-                let reason = checked.fault.clone().unwrap_or_else(|| desk.no_key(&checked.row));
-                return Some(desk.rejected([&checked], &format!("line {line}: {reason}")));
+                let reason = checked.fault.clone().unwrap_or_else(|| mapping.no_key(&checked.row));
+                return Some(mapping.reject([&checked], &format!("line {line}: {reason}")));
             }
         }
-        let bytes = self.limits.held_bytes;
-        (self.held.bytes() > bytes).then(|| {
-            let reason = format!("is beyond the {bytes} bytes held while orders are gathered");
+        let bytes = self.limits.grouped_bytes;
+        (self.groups.bytes() > bytes).then(|| {
+            let reason =
+                format!("exceeds the {bytes} bytes of rows that are grouped by order in memory");
             self.stop(line, &reason)
         })
     }
 
-    /// Ends the reading for good. Orders that were still being gathered may lack rows that were
-    /// not read, so none of them is taken.
+    /// Ends reading for good. Groups may lack rows that were not read, so they are dropped.
     fn stop(&mut self, line: u64, reason: &str) -> RejectedRows {
-        self.held = Held::default();
+        self.groups = RowGroups::default();
         self.ready = Some(Vec::new().into_iter());
-        let kept = if self.mapping.key.is_empty() {
+        let consequence = if self.mapping.key.is_empty() {
             "no row from here on was taken; the rows before were"
         } else {
             "no row of the report was taken; split it, keeping the rows of each order together"
         };
         RejectedRows {
             lines: vec![line],
-            reason: format!("line {line}: {reason}: {kept}"),
+            reason: format!("line {line}: {reason}: {consequence}"),
             rows: vec![Map::new()],
         }
     }

@@ -62,7 +62,7 @@ fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
 }
 
 fn no_json(error: &serde_json::Error) -> String {
-    format!("no JSON: {error}")
+    format!("not JSON: {error}")
 }
 
 /// Applies a fleet, all or nothing. A password that is right already is not hashed again.
@@ -136,7 +136,7 @@ impl Faults {
     fn repeats<T: Hash + Eq + Display>(&mut self, kind: &str, ids: impl Iterator<Item = T>) {
         let mut seen = HashSet::new();
         for id in ids {
-            let said = format!("{kind} {id}: stands more than once");
+            let said = format!("{kind} {id}: duplicate entry");
             if !seen.insert(id) {
                 self.0.push(said);
             }
@@ -155,7 +155,7 @@ impl Faults {
         let display_name = self.text(&entry, "display_name", given.display_name);
         let password = match (given.password, given.password_hash) {
             (Some(_), Some(_)) => {
-                let fault: Result<(), _> = Err("stands beside password_hash; give one of them");
+                let fault: Result<(), _> = Err("give either password or password_hash");
                 self.check(&entry, "password", fault);
                 None
             }
@@ -286,7 +286,7 @@ mod tests {
             faults,
             [
                 "account a: password: must not be blank",
-                "account a: groups: g: stands more than once",
+                "account a: groups: g: duplicate entry",
                 "account b: password_hash: is not an argon2id hash in PHC form \
                  ($argon2id$v=19$m=…,t=…,p=…$salt$hash)",
                 "product p: currency: ZZZ is not an ISO 4217 code",
@@ -295,7 +295,7 @@ mod tests {
                  or yyyy-MM-dd HH:mm:ss in UTC",
                 "device d\0: aisle 1: price: -1 is not between 0 and 1000000000000 minor units",
                 "device d\0: code: must not contain a NUL character",
-                "group g: stands more than once",
+                "group g: duplicate entry",
             ]
         );
     }

@@ -5,7 +5,7 @@ use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
 use serde_json::{Number, Value};
 
-use super::line::{object_text, type_fault};
+use super::json_line::{describe_error, object_text};
 use super::ndjson::RawLine;
 use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, cut};
 use crate::Error;
@@ -60,7 +60,7 @@ impl Heartbeats {
 fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
     let text = object_text(raw.whole()?)?;
     let given: HeartbeatLine =
-        serde_json::from_str(text).map_err(|_| type_fault::<HeartbeatLine>(text))?;
+        serde_json::from_str(text).map_err(|_| describe_error::<HeartbeatLine>(text))?;
     let code = given.device_code.ok_or("deviceCode: is missing")?;
     let device_code = DeviceCode::parse(code).map_err(|fault| format!("deviceCode: {fault}"))?;
     let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;
@@ -74,7 +74,9 @@ fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
         // So large that it is in nobody's past.
         (None, Some(_)) => Ok(now),
         (Some(_), _) => Err(format!("timestamp: {timestamp} is before 1970")),
-        (None, None) => Err(format!("timestamp: {timestamp} is no whole number of milliseconds")),
+        (None, None) => {
+            Err(format!("timestamp: {timestamp} is not a whole number of milliseconds"))
+        }
     }
 }
 
@@ -119,8 +121,8 @@ mod tests {
             ("null", Ok(1_000)),
             ("-1", Err("timestamp: -1 is before 1970")),
             ("-9223372036854775808", Err("timestamp: -9223372036854775808 is before 1970")),
-            ("1.5", Err("timestamp: 1.5 is no whole number of milliseconds")),
-            ("1e3", Err("timestamp: 1000.0 is no whole number of milliseconds")),
+            ("1.5", Err("timestamp: 1.5 is not a whole number of milliseconds")),
+            ("1e3", Err("timestamp: 1000.0 is not a whole number of milliseconds")),
             ("\"7\"", Err("timestamp: invalid type: string \"7\", expected a JSON number")),
             ("[7]", Err("timestamp: invalid type: sequence, expected a JSON number")),
         ] {
@@ -138,9 +140,9 @@ mod tests {
             (r#"{"deviceCode":null,"timestamp":1}"#, "deviceCode: is missing"),
             (r#"{"deviceCode":" "}"#, "deviceCode: must not be blank"),
             (r#"{"deviceCode":7}"#, "deviceCode: invalid type: integer `7`, expected a string"),
-            (r#"["d",7]"#, "no JSON object"),
-            (r#"{"deviceCode":"d""#, "no JSON: EOF while parsing an object at line 1 column 17"),
-            (r#"{"deviceCode":"d"}x"#, "no JSON: trailing characters at line 1 column 19"),
+            (r#"["d",7]"#, "not a JSON object"),
+            (r#"{"deviceCode":"d""#, "not JSON: EOF while parsing an object at line 1 column 17"),
+            (r#"{"deviceCode":"d"}x"#, "not JSON: trailing characters at line 1 column 19"),
             (r#"{"deviceCode":"d","deviceCode":"d"}"#, "duplicate field `deviceCode`"),
         ] {
             assert_eq!(read(line), Err(want.to_owned()), "{line}");

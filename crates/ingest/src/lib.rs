@@ -5,10 +5,11 @@
 pub mod csv;
 mod error;
 pub mod fleet;
+pub mod given_order;
 mod group_commit;
 pub mod heartbeats;
 pub mod import;
-pub mod line;
+mod json_line;
 pub mod ndjson;
 pub mod rejected;
 pub mod stream;

@@ -1,4 +1,4 @@
-//! The columns that a report has, held against the columns that a mapping names.
+//! The columns of a report, and where the columns of a mapping are among them.
 
 use kiosque_model::mask::masked;
 use serde_json::{Map, Value};
@@ -7,11 +7,11 @@ use super::mapping::Mapping;
 use super::row::Row;
 use super::template::ColumnNo;
 
-/// The report's columns, and where each column of the mapping is among them.
+/// The header of a report, with the positions of the mapping's columns.
 #[derive(Debug)]
 pub(super) struct Header {
     names: Vec<String>,
-    places: Vec<usize>,
+    positions: Vec<usize>,
     secret: Vec<bool>,
 }
 
@@ -19,18 +19,18 @@ impl Header {
     /// Finds every column that the mapping names.
     ///
     /// # Errors
-    /// All columns that are missing or stand twice, and constants that look like columns.
+    /// All columns that are missing or duplicate, and constants that look like columns.
     pub(super) fn bind(names: Vec<String>, mapping: &Mapping) -> Result<Header, Vec<String>> {
         let mut faults = Vec::new();
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let mut secret = vec![false; names.len()];
         for column in &mapping.columns.named {
             let mut found = (0..).zip(&names).filter(|(_, name)| **name == column.name);
             let needed = || format!("{:?} (needed by {})", column.name, column.used_by.join(", "));
             match (found.next(), found.next()) {
-                (Some((place, _)), None) => {
-                    places.push(place);
-                    secret[place] = column.secret;
+                (Some((position, _)), None) => {
+                    positions.push(position);
+                    secret[position] = column.secret;
                 }
                 (Some(_), Some(_)) => {
                     faults.push(format!("the report has two columns {}", needed()));
@@ -41,7 +41,7 @@ impl Header {
                 }
             }
         }
-        if places.len() < mapping.columns.named.len() {
+        if positions.len() < mapping.columns.named.len() {
             faults.push(columns_there(&names, mapping));
         }
         for (path, text) in mapping.bare_texts.iter().filter(|(_, text)| names.contains(text)) {
@@ -50,38 +50,38 @@ impl Header {
                  \"{{{text}}}\" for the column or {{ constant = {text:?} }} for the text"
             ));
         }
-        if faults.is_empty() { Ok(Header { names, places, secret }) } else { Err(faults) }
+        if faults.is_empty() { Ok(Header { names, positions, secret }) } else { Err(faults) }
     }
 
-    /// How many cells a row has.
+    /// Returns the number of cells that a row must have.
     pub(super) fn width(&self) -> usize {
         self.names.len()
     }
 
-    /// Where a column stands.
-    pub(super) fn place(&self, column: ColumnNo) -> usize {
-        self.places[column.index()]
+    /// Returns the position of a column.
+    pub(super) fn position(&self, column: ColumnNo) -> usize {
+        self.positions[column.index()]
     }
 
-    /// What the column at a place is called.
-    pub(super) fn name(&self, place: usize) -> String {
-        let name = self.names.get(place).filter(|name| !name.is_empty());
-        name.cloned().unwrap_or_else(|| format!("column {}", place + 1))
+    /// Returns the name of the column at a position.
+    pub(super) fn name(&self, position: usize) -> String {
+        let name = self.names.get(position).filter(|name| !name.is_empty());
+        name.cloned().unwrap_or_else(|| format!("column {}", position + 1))
     }
 
-    /// The cells of a row that is rejected, by column, card and phone numbers masked.
+    /// Returns the cells of a rejected row by column, with card and phone numbers masked.
     pub(super) fn cells(&self, row: &Row) -> Map<String, Value> {
-        // In a row that is not as it should be a card number may stand under any name.
+        // A card number may be under any name in a row with missing or extra cells.
         let shifted = row.len() != self.width() || row.flaw.is_some();
         let shifted = shifted && self.secret.contains(&true);
         let mut cells = Map::new();
-        for (place, cell) in row.cells().enumerate() {
+        for (position, cell) in row.cells().enumerate() {
             let text = String::from_utf8_lossy(cell);
-            let secret = shifted || self.secret.get(place).copied().unwrap_or_default();
+            let secret = shifted || self.secret.get(position).copied().unwrap_or_default();
             let text = if secret { masked(&text) } else { text.into_owned() };
-            let mut name = self.name(place);
+            let mut name = self.name(position);
             if cells.contains_key(&name) {
-                name = format!("{name} (column {})", place + 1);
+                name = format!("{name} (column {})", position + 1);
             }
             cells.insert(name, Value::from(text));
         }
@@ -89,10 +89,10 @@ impl Header {
     }
 }
 
-/// The columns that a header row names.
+/// Returns the columns that a header row names.
 ///
 /// # Errors
-/// A header that is no text.
+/// The header is not text.
 pub(super) fn names_of(row: &Row) -> Result<Vec<String>, Vec<String>> {
     let line = row.line;
     let first = row.cell(0).unwrap_or_default();
@@ -105,7 +105,7 @@ pub(super) fn names_of(row: &Row) -> Result<Vec<String>, Vec<String>> {
     let names: Option<Vec<String>> =
         row.cells().map(|cell| Some(std::str::from_utf8(cell).ok()?.trim().to_owned())).collect();
     names.ok_or_else(|| {
-        vec![format!("line {line}: the header has bytes that are no UTF-8; save it as UTF-8")]
+        vec![format!("line {line}: the header has bytes that are not UTF-8; save it as UTF-8")]
     })
 }
 
@@ -121,7 +121,7 @@ fn nearly(name: &str, names: &[String]) -> String {
 }
 
 fn columns_there(names: &[String], mapping: &Mapping) -> String {
-    let delimiter = char::from(mapping.shape.delimiter);
+    let delimiter = char::from(mapping.format.delimiter);
     if let [one] = names
         && let Some(other) = one.chars().find(|c| ",;\t|".contains(*c) && *c != delimiter)
     {

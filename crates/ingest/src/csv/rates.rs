@@ -1,4 +1,4 @@
-//! Exchange rates, CSV with the columns `date`, `currency` and `usd_per_unit`, in any order.
+//! Reads exchange rates: CSV with the columns `date`, `currency` and `usd_per_unit`, in any order.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -8,51 +8,52 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 use kiosque_store::DatedRate;
 
-use super::mapping::Shape;
+use super::mapping::FileFormat;
 use super::row::{Row, Rows};
 
 const COLUMNS: [&str; 3] = ["date", "currency", "usd_per_unit"];
-/// Faults that are told; the rest is counted.
+/// Faults that are listed; further ones are counted.
 const FAULTS_MAX: usize = 50;
 
-/// Why no rates were read.
+/// Why a file of rates was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum RatesError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Input(#[from] io::Error),
-    /// Everything that is wrong with it, each beginning with its line.
+    /// Everything that is wrong, each beginning with its line.
     #[error("{}", .0.join("\n"))]
     Faults(Vec<String>),
 }
 
-/// Reads all rates of a file, or none.
+/// Reads the rates of a file.
 ///
 /// # Errors
 /// The file cannot be read, or any of its lines is wrong.
 pub fn read_rates(input: impl Read) -> Result<Vec<DatedRate>, RatesError> {
-    let shape = Shape {
+    let format = FileFormat {
         delimiter: b',',
         quote: Some(b'"'),
         columns: None,
         lines_above_header: 0,
         trim: true,
     };
-    let mut rows = Rows::open(input, &shape)?;
+    let mut rows = Rows::open(input, &format)?;
     let Some(header) = rows.next_row()? else {
-        return Err(RatesError::Faults(vec![header_wanted("the file is empty")]));
+        return Err(RatesError::Faults(vec![bad_header("the file is empty")]));
     };
-    let places = places(&header).map_err(|fault| RatesError::Faults(vec![fault]))?;
+    let positions = positions(&header).map_err(|fault| RatesError::Faults(vec![fault]))?;
     let mut rates = Vec::new();
-    let mut faults = Faults::default();
+    let mut faults = RateFaults::default();
     let mut lines = HashMap::new();
     while let Some(row) = rows.next_row()? {
-        match rate(&row, header.len(), places) {
+        match rate(&row, header.len(), positions) {
             Ok(rate) => {
                 let before = lines.insert((rate.currency.code(), rate.day), row.line);
                 if let Some(before) = before {
                     let (currency, day) = (rate.currency, rate.day);
-                    let fault = format!("{currency} on {day} stands on line {before}, too");
+                    let fault =
+                        format!("duplicate rate of {currency} on {day}, first on line {before}");
                     faults.note(row.line, &fault);
                 }
                 rates.push(rate);
@@ -60,54 +61,54 @@ pub fn read_rates(input: impl Read) -> Result<Vec<DatedRate>, RatesError> {
             Err(fault) => faults.note(row.line, &fault),
         }
     }
-    faults.none().map(|()| rates)
+    faults.into_result().map(|()| rates)
 }
 
 #[derive(Default)]
-struct Faults {
-    told: Vec<String>,
+struct RateFaults {
+    listed: Vec<String>,
     more: usize,
 }
 
-impl Faults {
+impl RateFaults {
     fn note(&mut self, line: u64, fault: &str) {
-        if self.told.len() < FAULTS_MAX {
-            self.told.push(format!("line {line}: {fault}"));
+        if self.listed.len() < FAULTS_MAX {
+            self.listed.push(format!("line {line}: {fault}"));
         } else {
             self.more += 1;
         }
     }
 
-    fn none(mut self) -> Result<(), RatesError> {
-        if self.told.is_empty() {
+    fn into_result(mut self) -> Result<(), RatesError> {
+        if self.listed.is_empty() {
             return Ok(());
         }
         if self.more > 0 {
-            self.told.push(format!("… and {} more", self.more));
+            self.listed.push(format!("… and {} more", self.more));
         }
-        Err(RatesError::Faults(self.told))
+        Err(RatesError::Faults(self.listed))
     }
 }
 
-fn header_wanted(fault: &str) -> String {
+fn bad_header(fault: &str) -> String {
     format!("line 1: {fault}; the header must be {}", COLUMNS.join(","))
 }
 
-/// Where each of the columns stands.
-fn places(header: &Row) -> Result<[usize; 3], String> {
+/// Returns the position of each column.
+fn positions(header: &Row) -> Result<[usize; 3], String> {
     let names: Vec<&str> = (0..header.len()).map(|place| header.text(place).trim()).collect();
-    let mut places = [0; 3];
-    for (place, column) in places.iter_mut().zip(COLUMNS) {
+    let mut positions = [0; 3];
+    for (place, column) in positions.iter_mut().zip(COLUMNS) {
         let mut found = (0..).zip(&names).filter(|(_, name)| **name == column);
         *place = match (found.next(), found.next()) {
             (Some((place, _)), None) => place,
-            (None, _) => return Err(header_wanted(&format!("there is no column {column}"))),
+            (None, _) => return Err(bad_header(&format!("there is no column {column}"))),
             (Some(_), Some(_)) => {
-                return Err(header_wanted(&format!("there are two columns {column}")));
+                return Err(bad_header(&format!("there are two columns {column}")));
             }
         };
     }
-    Ok(places)
+    Ok(positions)
 }
 
 fn rate(
@@ -118,7 +119,7 @@ fn rate(
     if let Some(flaw) = row.flaw {
         return Err(flaw.to_string());
     }
-    // A decimal comma that nobody quoted makes one cell more, and another rate of the first part.
+    // An unquoted decimal comma splits a rate into two cells, of which the first is a rate, too.
     if row.len() != width {
         return Err(format!("has {} cells, the header has {width}", row.len()));
     }
@@ -133,7 +134,7 @@ fn rate(
 }
 
 fn date_of(text: &str) -> Result<Day, String> {
-    let wrong = || format!("date: {text:?} is no date; write it like 2026-03-31");
+    let wrong = || format!("date: {text:?} is not a date; write it like 2026-03-31");
     let date: Date = Date::strptime("%Y-%m-%d", text).map_err(|_| wrong())?;
     let plain = text.len() == 10 && (1970..=9998).contains(&date.year());
     plain.then(|| Day::of(date)).ok_or_else(wrong)
@@ -144,12 +145,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(text: &str) -> Result<Vec<String>, String> {
+    fn read(text: &str) -> Result<Vec<String>, String> {
         let rates = read_rates(text.as_bytes()).map_err(|fault| fault.to_string())?;
-        let told = rates
+        let rates = rates
             .into_iter()
             .map(|DatedRate { day, currency, rate }| format!("{day} {currency} {}", rate.parts()));
-        Ok(told.collect())
+        Ok(rates.collect())
     }
 
     #[test]
@@ -163,10 +164,10 @@ mod tests {
             "\"date\", currency ,usd_per_unit|\"2026-01-31\", EUR , 1.0837|1970-01-01,JPY,0.0067",
         ] {
             for line_end in ["\n", "\r\n"] {
-                assert_eq!(told(&lines.replace('|', line_end)), Ok(wanted.clone()), "{lines:?}");
+                assert_eq!(read(&lines.replace('|', line_end)), Ok(wanted.clone()), "{lines:?}");
             }
         }
-        assert_eq!(told("date,currency,usd_per_unit\n"), Ok(Vec::new()));
+        assert_eq!(read("date,currency,usd_per_unit\n"), Ok(Vec::new()));
     }
 
     #[test]
@@ -175,16 +176,16 @@ mod tests {
                     2026-01-31,EUR,1,5\n2026-01-31,EUR,\"1,5\"\n2026-01-31,USD,2\n\
                     2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n\
                     2026-01-31,EUR\n";
-        let said = told(text).expect_err("faults");
+        let said = read(text).expect_err("faults");
         for fault in [
-            "line 2: date: \"2026-02-30\" is no date; write it like 2026-03-31",
+            "line 2: date: \"2026-02-30\" is not a date; write it like 2026-03-31",
             "line 3: currency: ZZZ is not an ISO 4217 code",
             "line 4: has 4 cells, the header has 3",
             "line 5: usd_per_unit: \"1,5\" is not a decimal number above zero",
             "line 6: usd_per_unit: a dollar is worth 1",
-            "line 8: EUR on 2026-01-31 stands on line 7, too",
-            "line 9: date: \"31.01.2026\" is no date; write it like 2026-03-31",
-            "line 10: date: \"2026-1-31\" is no date; write it like 2026-03-31",
+            "line 8: duplicate rate of EUR on 2026-01-31, first on line 7",
+            "line 9: date: \"31.01.2026\" is not a date; write it like 2026-03-31",
+            "line 10: date: \"2026-1-31\" is not a date; write it like 2026-03-31",
             "line 11: has 2 cells, the header has 3",
         ] {
             assert!(said.lines().any(|line| line == fault), "{fault}\nis not in\n{said}");
@@ -198,10 +199,10 @@ mod tests {
                  the header must be date,currency,usd_per_unit",
             ),
         ] {
-            assert_eq!(told(text), Err(fault.to_owned()));
+            assert_eq!(read(text), Err(fault.to_owned()));
         }
         let many = "date,currency,usd_per_unit\n".to_owned() + &"x,y,z\n".repeat(60);
-        assert!(told(&many).expect_err("faults").ends_with("… and 10 more"));
+        assert!(read(&many).expect_err("faults").ends_with("… and 10 more"));
     }
 
     proptest! {

@@ -1,42 +1,41 @@
-//! The rows of a report as bytes: where each begins, what its cells are, and that none of them
-//! takes more memory than a row may.
+//! Reads the rows of a CSV file: their line numbers and cells, in bounded memory.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::mapping::Shape;
+use super::mapping::FileFormat;
 
-/// The longest row, in bytes as it stands in the file.
+/// The longest row, in bytes of the file.
 pub const ROW_MAX_BYTES: usize = 1 << 20;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// One row, its cells unquoted.
+/// A row, its cells unquoted.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// The line that it begins on; the file's first line is 1.
+    /// The line that it begins on, from 1.
     pub(super) line: u64,
-    /// The line that it ends on; another one when a quoted cell has line breaks.
+    /// The line that it ends on, which differs if a quoted cell has line breaks.
     pub(super) last_line: u64,
-    /// Its number among the rows below the header, from 1; blank lines have none.
+    /// Its number among the rows below the header, from 1, without blank lines.
     pub(super) number: u64,
-    /// What is wrong with it as CSV.
+    /// The first violation of CSV syntax.
     pub(super) flaw: Option<Flaw>,
     bytes: Box<[u8]>,
     ends: Box<[u32]>,
 }
 
-/// What is wrong with a row before its cells are looked at.
+/// A violation of CSV syntax or of the limit of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// Over [`ROW_MAX_BYTES`]: its cells were not kept.
+    /// The row exceeds [`ROW_MAX_BYTES`]; its cells were dropped.
     TooLong,
-    /// A quoted cell that the file's end closed.
+    /// A quoted cell ends only with the file.
     OpenQuote,
-    /// A quoted cell that goes on behind its closing quote.
-    BehindQuote,
+    /// A quoted cell has text after its closing quote.
+    AfterQuote,
 }
 
 impl fmt::Display for Flaw {
@@ -44,35 +43,35 @@ impl fmt::Display for Flaw {
         match self {
             Flaw::TooLong => write!(f, "is longer than {ROW_MAX_BYTES} bytes"),
             Flaw::OpenQuote => f.write_str("has a quoted cell that is never closed"),
-            Flaw::BehindQuote => f.write_str("has a quoted cell that goes on behind its quote"),
+            Flaw::AfterQuote => f.write_str("has a quoted cell with text after its closing quote"),
         }
     }
 }
 
 impl Row {
-    /// How many cells it has.
+    /// Returns the number of cells.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// What it takes in memory, about.
+    /// Returns its approximate size in memory.
     pub(super) fn weight(&self) -> usize {
         size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<u32>()
     }
 
-    /// The bytes of a cell; none past the last.
+    /// Returns the bytes of a cell; `None` past the last.
     pub(super) fn cell(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.bytes.get(start as usize..end as usize)
     }
 
-    /// The text of a cell of a row that was checked; a cell that is none reads as empty.
+    /// Returns the text of a cell; an absent one, or one that is not UTF-8, is empty.
     pub(super) fn text(&self, index: usize) -> &str {
         self.cell(index).and_then(|cell| std::str::from_utf8(cell).ok()).unwrap_or_default()
     }
 
-    /// All cells, first to last.
+    /// Returns all cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map_while(|index| self.cell(index))
     }
@@ -82,7 +81,7 @@ impl Row {
     }
 }
 
-/// Reads rows one at a time in bounded memory.
+/// A reader of rows, one at a time, in bounded memory.
 pub(super) struct Rows<R> {
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     parser: Reader,
@@ -95,31 +94,31 @@ pub(super) struct Rows<R> {
 }
 
 impl<R> Rows<R> {
-    /// The line that is read next.
+    /// Returns the line that is read next.
     pub(super) fn line(&self) -> u64 {
         self.lines.line
     }
 
-    /// The number of the row that was read last.
+    /// Returns the number of the row that was read last.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// From here on rows are numbered from 1 again: the header was read.
+    /// Numbers rows from 1 again, after the header.
     pub(super) fn restart_numbers(&mut self) {
         self.number = 0;
     }
 }
 
 impl<R: Read> Rows<R> {
-    /// Stands before the header: a byte order mark and the lines above the header are behind it.
+    /// Returns a reader positioned at the header, after a byte order mark and the lines above it.
     ///
     /// # Errors
     /// The input cannot be read.
-    pub(super) fn open(input: R, shape: &Shape) -> io::Result<Rows<R>> {
+    pub(super) fn open(input: R, format: &FileFormat) -> io::Result<Rows<R>> {
         let mut parser = ReaderBuilder::new();
-        parser.delimiter(shape.delimiter);
-        match shape.quote {
+        parser.delimiter(format.delimiter);
+        match format.quote {
             Some(quote) => parser.quote(quote),
             None => parser.quoting(false),
         };
@@ -127,19 +126,19 @@ impl<R: Read> Rows<R> {
             input: BufReader::with_capacity(64 << 10, past_byte_order_mark(input)?),
             parser: parser.build(),
             lines: LineCount { line: 1, after_cr: false, line_began: true },
-            quotes: Quotes::new(shape.delimiter, shape.quote),
+            quotes: Quotes::new(format.delimiter, format.quote),
             number: 0,
             bytes: vec![0; 1 << 10],
             ends: vec![0; 64],
             row_max: ROW_MAX_BYTES,
         };
-        for _ in 0..shape.lines_above_header {
+        for _ in 0..format.lines_above_header {
             rows.pass_line()?;
         }
         Ok(rows)
     }
 
-    /// The next row that is not blank; `None` at the end of the input.
+    /// Returns the next row that is not blank; `None` at the end of the input.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -160,7 +159,7 @@ impl<R: Read> Rows<R> {
         let (mut taken, mut bytes, mut ends) = (0, 0, 0);
         loop {
             let input = filled(&mut self.input)?;
-            // What a row that is too long still yields is written over the same place, unread.
+            // The output of a row that is too long is overwritten, unread.
             let too_long = taken > self.row_max;
             if too_long {
                 (bytes, ends) = (0, 0);
@@ -192,11 +191,11 @@ impl<R: Read> Rows<R> {
     }
 
     fn row(&self, line: u64, flaw: Option<Flaw>, (bytes, ends): (usize, usize)) -> Row {
-        // A row is far shorter than 4 GiB, so that every end is kept.
+        // A row is far shorter than 4 GiB, so that every end fits.
         let ends = self.ends[..ends].iter().filter_map(|end| u32::try_from(*end).ok()).collect();
         Row {
             line,
-            last_line: self.lines.behind(),
+            last_line: self.lines.last_line(),
             number: 0,
             flaw,
             bytes: self.bytes[..bytes].into(),
@@ -243,7 +242,7 @@ impl<R: Read> Rows<R> {
     }
 }
 
-/// The input without the UTF-8 byte order mark that spreadsheets write before everything.
+/// Skips the UTF-8 byte order mark that spreadsheets write.
 fn past_byte_order_mark<R: Read>(mut input: R) -> io::Result<Chain<Cursor<Vec<u8>>, R>> {
     let mut head = Vec::with_capacity(BOM.len());
     input.by_ref().take(BOM.len() as u64).read_to_end(&mut head)?;
@@ -253,7 +252,7 @@ fn past_byte_order_mark<R: Read>(mut input: R) -> io::Result<Chain<Cursor<Vec<u8
     Ok(Cursor::new(head).chain(input))
 }
 
-/// What is buffered, filled when it was empty; empty at the end of the input.
+/// Returns the buffered input, filling an empty buffer; empty at the end of the input.
 fn filled<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
     while input.buffer().is_empty() {
         match input.fill_buf() {
@@ -265,7 +264,7 @@ fn filled<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
     Ok(input.buffer())
 }
 
-/// Counts lines whatever ends them: LF, CR LF or CR.
+/// Counts lines that end with LF, CR LF or CR.
 struct LineCount {
     line: u64,
     after_cr: bool,
@@ -282,23 +281,23 @@ impl LineCount {
         }
     }
 
-    /// The line that the byte before stands on, its line end included.
-    fn behind(&self) -> u64 {
+    /// Returns the line of the last byte, counting a line end as part of its line.
+    fn last_line(&self) -> u64 {
         self.line - u64::from(self.line_began)
     }
 }
 
-/// Watches quotes as the parser sees them. The parser takes everything, and a quote left open
-/// would quietly make one cell of all rows up to the next quote.
+/// Tracks quotes as the parser does. The parser accepts everything: a quote left open would
+/// silently make one cell of all rows up to the next quote.
 struct Quotes {
     delimiter: u8,
     quote: Option<u8>,
-    at: At,
+    state: QuoteState,
     went_on: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum At {
+enum QuoteState {
     CellStart,
     Bare,
     Quoted,
@@ -307,31 +306,31 @@ enum At {
 
 impl Quotes {
     fn new(delimiter: u8, quote: Option<u8>) -> Quotes {
-        Quotes { delimiter, quote, at: At::CellStart, went_on: false }
+        Quotes { delimiter, quote, state: QuoteState::CellStart, went_on: false }
     }
 
     fn pass(&mut self, bytes: &[u8]) {
         let Some(quote) = self.quote else { return };
         for byte in bytes {
             let ends_cell = *byte == self.delimiter || matches!(byte, b'\r' | b'\n');
-            self.at = match self.at {
-                At::CellStart | At::Closing if *byte == quote => At::Quoted,
-                At::Quoted if *byte == quote => At::Closing,
-                At::Quoted => At::Quoted,
-                _ if ends_cell => At::CellStart,
+            self.state = match self.state {
+                QuoteState::CellStart | QuoteState::Closing if *byte == quote => QuoteState::Quoted,
+                QuoteState::Quoted if *byte == quote => QuoteState::Closing,
+                QuoteState::Quoted => QuoteState::Quoted,
+                _ if ends_cell => QuoteState::CellStart,
                 before => {
-                    self.went_on |= before == At::Closing;
-                    At::Bare
+                    self.went_on |= before == QuoteState::Closing;
+                    QuoteState::Bare
                 }
             };
         }
     }
 
     fn end_row(&mut self) -> Option<Flaw> {
-        let at = std::mem::replace(&mut self.at, At::CellStart);
-        match (at, std::mem::take(&mut self.went_on)) {
-            (At::Quoted, _) => Some(Flaw::OpenQuote),
-            (_, true) => Some(Flaw::BehindQuote),
+        let state = std::mem::replace(&mut self.state, QuoteState::CellStart);
+        match (state, std::mem::take(&mut self.went_on)) {
+            (QuoteState::Quoted, _) => Some(Flaw::OpenQuote),
+            (_, true) => Some(Flaw::AfterQuote),
             (_, false) => None,
         }
     }

@@ -1,16 +1,16 @@
-//! Rows that a mapping leaves out: `[[skip]]`. They are counted, never silent.
+//! Rows that a mapping leaves out, and counts: `[[skip]]`.
 
 use std::fmt;
 
 use toml::Value;
 
+use super::section::{MappingFaults, Section};
 use super::template::{ColumnNo, Columns};
-use super::walk::{Faults, Section};
 
-/// One kind of rows to leave out.
+/// A `[[skip]]` of a mapping: a column and a test of its cell.
 #[derive(Clone, Debug)]
 pub(super) struct Skip {
-    /// The column whose cell decides.
+    /// The column whose cell is tested.
     pub(super) column: ColumnNo,
     name: String,
     test: Test,
@@ -27,8 +27,12 @@ enum Test {
 const TESTS: &[&str] = &["equals", "in", "not_in", "empty"];
 
 impl Skip {
-    /// Every `[[skip]]` of a mapping.
-    pub(super) fn all(root: &Section<'_>, columns: &mut Columns, faults: &mut Faults) -> Vec<Skip> {
+    /// Reads every `[[skip]]` of a mapping.
+    pub(super) fn all(
+        root: &Section<'_>,
+        columns: &mut Columns,
+        faults: &mut MappingFaults,
+    ) -> Vec<Skip> {
         let list = match root.get("skip") {
             None => return Vec::new(),
             Some(Value::Array(list)) => list,
@@ -51,7 +55,11 @@ impl Skip {
         skips
     }
 
-    fn one(section: &Section<'_>, columns: &mut Columns, faults: &mut Faults) -> Option<Skip> {
+    fn one(
+        section: &Section<'_>,
+        columns: &mut Columns,
+        faults: &mut MappingFaults,
+    ) -> Option<Skip> {
         let known: Vec<&str> = ["column"].into_iter().chain(TESTS.iter().copied()).collect();
         section.only(&known, faults);
         if section.get("column").is_none() {
@@ -68,8 +76,7 @@ impl Skip {
                 .map(|empty| if empty { Test::Empty } else { Test::NotEmpty }),
             _ => {
                 let path = section.path("column");
-                faults
-                    .note(&path, format_args!("expected one test beside it: {}", TESTS.join(", ")));
+                faults.note(&path, format_args!("expected one test with it: {}", TESTS.join(", ")));
                 None
             }
         };
@@ -78,8 +85,8 @@ impl Skip {
         Some(Skip { column, name: name.to_owned(), test: test? })
     }
 
-    /// Whether the row with this cell is left out. A row that is not whole has cells that may
-    /// stand in the wrong place, so it is left out only when its cell says exactly what it should.
+    /// Returns whether the row with this cell is left out. The cells of a broken row may be under
+    /// the wrong columns, so that only an exact match of a text leaves it out.
     pub(super) fn takes(&self, cell: &[u8], row: Wholeness) -> bool {
         let cell = cell.trim_ascii();
         let is_in = |texts: &[String]| texts.iter().any(|text| text.trim().as_bytes() == cell);
@@ -93,12 +100,12 @@ impl Skip {
     }
 }
 
-/// Whether a row has the cells that the header promises.
+/// Whether a row is sound as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wholeness {
-    /// As many cells as columns, all of them text.
+    /// It has as many cells as columns, all of them text.
     Whole,
-    /// Something is wrong with it.
+    /// It has a fault.
     Broken,
 }
 

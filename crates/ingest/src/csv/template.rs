@@ -1,43 +1,43 @@
-//! The one notation of a mapping: a text in which `{Column}` stands for a cell of the row.
+//! The notation of a mapping: texts in which `{Column}` is replaced by a cell of the row.
 
 use std::fmt;
 
-/// The row's own number, where a column's name would stand.
+/// The row's number, in place of a column's name.
 const ROW: &str = "#row";
-/// The sum of the lines, where a column's name would stand.
+/// The sum of the lines, in place of a column's name.
 pub(super) const SUM: &str = "#sum";
 
-/// A column that a mapping names, by its place in [`Columns`].
+/// The position of a column in [`Columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ColumnNo(usize);
 
 impl ColumnNo {
-    /// Its place in [`Columns::named`].
+    /// Returns the position in [`Columns::named`].
     pub(super) fn index(self) -> usize {
         self.0
     }
 }
 
-/// Every column that a mapping names, each once, with the keys that name it.
+/// The columns that a mapping names, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
-    /// In the order in which the mapping names them.
+    /// The columns, in the order in which the mapping names them.
     pub(super) named: Vec<NamedColumn>,
 }
 
 /// A column that a mapping names.
 #[derive(Clone, Debug)]
 pub(super) struct NamedColumn {
-    /// As the report's header has it.
+    /// The name in the report's header.
     pub(super) name: String,
-    /// The mapping's keys that need it.
+    /// The mapping's keys that name it.
     pub(super) used_by: Vec<String>,
-    /// Whether its cells are card or phone numbers, which are masked wherever they are shown.
+    /// Whether its cells are card or phone numbers, which are masked in messages.
     pub(super) secret: bool,
 }
 
 impl Columns {
-    /// The number of the column called `name`, needed by the mapping's key `path`.
+    /// Returns the column called `name`, and records that the mapping's key `path` names it.
     pub(super) fn number(&mut self, name: &str, path: &str) -> ColumnNo {
         let known = self.named.iter().position(|column| column.name == name);
         let index = known.unwrap_or_else(|| {
@@ -52,13 +52,13 @@ impl Columns {
         ColumnNo(index)
     }
 
-    /// The column of a number that this list gave.
+    /// Returns a column.
     pub(super) fn column(&self, number: ColumnNo) -> &NamedColumn {
         &self.named[number.0]
     }
 }
 
-/// A text with cells of the row in it.
+/// A text with placeholders for cells of the row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Template {
     parts: Vec<Part>,
@@ -71,26 +71,26 @@ enum Part {
     Row,
 }
 
-/// What fills a template.
+/// The values of placeholders.
 pub(super) trait Cells {
-    /// The cell of a column.
+    /// Returns the cell of a column.
     fn cell(&self, column: ColumnNo) -> &str;
-    /// The row's number.
+    /// Returns the row's number.
     fn number(&self) -> u64;
 }
 
 impl Template {
-    /// A text that is the same for each row.
+    /// Returns a template without placeholders.
     pub(super) fn constant(text: impl Into<String>) -> Template {
         Template { parts: vec![Part::Text(text.into())] }
     }
 
-    /// One column's cell as it is.
+    /// Returns a template of one column's cell.
     pub(super) fn column(column: ColumnNo) -> Template {
         Template { parts: vec![Part::Column(column)] }
     }
 
-    /// Reads `{Column}`, `{#row}`, text, and `{{` and `}}` for the braces themselves.
+    /// Parses text with `{Column}` and `{#row}`; `{{` and `}}` are braces.
     pub(super) fn parse(text: &str, path: &str, columns: &mut Columns) -> Result<Template, Fault> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -126,7 +126,7 @@ impl Template {
         Ok(Template { parts })
     }
 
-    /// The value for a row; `None` when a cell in it is empty or nothing but white space.
+    /// Returns the text for a row; `None` if one of its cells is blank.
     pub(super) fn fill(&self, cells: &impl Cells) -> Option<String> {
         let mut value = String::new();
         for part in &self.parts {
@@ -145,7 +145,7 @@ impl Template {
         Some(value)
     }
 
-    /// The columns in it.
+    /// Returns the columns of its placeholders.
     pub(super) fn columns(&self) -> impl Iterator<Item = ColumnNo> {
         self.parts.iter().filter_map(|part| match part {
             Part::Column(column) => Some(*column),
@@ -153,12 +153,12 @@ impl Template {
         })
     }
 
-    /// Whether the row's number stands in it.
+    /// Returns whether it contains the row's number.
     pub(super) fn numbers_rows(&self) -> bool {
         self.parts.contains(&Part::Row)
     }
 
-    /// The text, when it is the same for each row.
+    /// Returns the text, if it has no placeholders.
     pub(super) fn as_constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Text(text)] => Some(text),
@@ -167,16 +167,16 @@ impl Template {
     }
 }
 
-/// Why a text is no template.
+/// A syntax error in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A brace without its partner.
+    /// A brace without its counterpart.
     LoneBrace,
     /// `{}`.
     NoName,
-    /// `{#sum}` where nothing can be summed.
+    /// `{#sum}` within a text.
     Sum,
-    /// U+0000 stands in it, which is kept nowhere.
+    /// U+0000, which PostgreSQL cannot store.
     Nul,
 }
 
@@ -184,11 +184,11 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fault::LoneBrace => {
-                "has a brace without its partner; {Column} takes a cell, {{ and }} stand for braces"
+                "has a brace without its counterpart; {Column} takes a cell, {{ and }} are braces"
             }
             Fault::NoName => "has {} without a column's name in it; {Column} takes a cell",
             Fault::Nul => "has a NUL character",
-            Fault::Sum => "has {#sum}, which may only stand alone, as an order's amount",
+            Fault::Sum => "has {#sum}, which is a whole value, and only of an order's amount",
         })
     }
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_says_why() {
+    fn a_syntax_error_says_why() {
         for (text, fault) in [
             ("{A", Fault::LoneBrace),
             ("A}", Fault::LoneBrace),

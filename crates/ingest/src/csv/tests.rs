@@ -5,9 +5,11 @@ mod faults;
 mod features;
 mod mappings;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use super::*;
+use crate::given_order;
 
 /// A mapping of four columns, without `order.key`.
 const SIMPLE: &str = r#"
@@ -43,9 +45,30 @@ fn mapping(text: &str) -> Mapping {
     Mapping::parse(text).unwrap_or_else(|faults| panic!("{faults:#?}"))
 }
 
+/// A mapped order as a line of an order file.
+struct JsonOrder {
+    first_line: u64,
+    lines: Vec<u64>,
+    order: Map<String, Value>,
+    device: Option<DeviceEntry>,
+    products: Vec<ProductEntry>,
+}
+
+impl JsonOrder {
+    /// Also checks that the order is the one that its line of an order file gives.
+    fn of(mapped: MappedOrder, mapping: &Mapping, zone: &Zone) -> JsonOrder {
+        let MappedOrder { first_line, lines, order, device, products } = mapped;
+        let json = mapping.to_json(&order);
+        let line = Value::Object(json.clone()).to_string();
+        let parsed = given_order::parse(line.as_bytes(), zone, &mut BTreeSet::new());
+        assert_eq!(given_order::check(order, zone), parsed, "{line}");
+        JsonOrder { first_line, lines, order: json, device, products }
+    }
+}
+
 /// Returns the orders of a report, in its order, and the number that each filter left out.
 struct Outcome {
-    orders: Vec<MappedOrder>,
+    orders: Vec<JsonOrder>,
     rejected: Vec<RejectedRows>,
     left_out: Vec<(String, u64)>,
     rows: u64,
@@ -77,7 +100,7 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
     let (mut orders, mut rejected) = (Vec::new(), Vec::new());
     for item in &mut reading {
         match item {
-            Ok(order) => orders.push(order),
+            Ok(order) => orders.push(JsonOrder::of(order, mapping, zone)),
             Err(rows) => rejected.push(rows),
         }
     }

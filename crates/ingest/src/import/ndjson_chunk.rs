@@ -10,7 +10,7 @@ use kiosque_model::Zone;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
 use super::{Chunk, ImportError, LINES_TOGETHER, Prepared};
-use crate::line;
+use crate::given_order;
 use crate::ndjson::{RawLine, RawLines};
 use crate::rejected::Rejected;
 
@@ -105,7 +105,7 @@ fn check(
     names: &ProductNames,
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<Prepared, String> {
-    let order = line::parse(raw.whole()?, zone, unknown_keys)?;
+    let order = given_order::parse(raw.whole()?, zone, unknown_keys)?;
     let incoming = Incoming::of(order, zone, names).map_err(|error| error.to_string())?;
     Ok(Prepared { line: raw.number, incoming })
 }

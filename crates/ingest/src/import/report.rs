@@ -1,14 +1,15 @@
 //! CSV reports: rows become orders through a mapping, and then go the way of every other order.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::Read;
 
 use kiosque_model::fleet::Fleet;
 use kiosque_store::{Incoming, Store};
+use serde_json::Value;
 
 use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
-use crate::line;
+use crate::given_order;
 use crate::rejected::{Content, Rejected};
 use kiosque_clock::Clock;
 
@@ -45,7 +46,7 @@ pub async fn import_report(
         import.watch.progress(Progress::Read(report.rows()));
         import.make(known.missing(&mapped)).await?;
         for order in mapped {
-            check(order, &import, &mut chunk);
+            check(order, mapping, &import, &mut chunk);
         }
         import.store_chunk(chunk).await?;
     }
@@ -86,17 +87,18 @@ impl Known {
 }
 
 /// Holds a mapped order to the very rules of an order file.
-fn check(mapped: MappedOrder, import: &Import<'_>, chunk: &mut Chunk) {
-    let value = serde_json::Value::Object(mapped.order);
-    let text = value.to_string();
+fn check(mapped: MappedOrder, mapping: &Mapping, import: &Import<'_>, chunk: &mut Chunk) {
     let zone = import.store.zone();
-    let order = line::parse(text.as_bytes(), zone, &mut BTreeSet::new());
+    let order = given_order::check(mapped.order.clone(), zone);
     let incoming = order.and_then(|order| {
         Incoming::of(order, zone, &import.names).map_err(|error| error.to_string())
     });
     match incoming {
         Ok(incoming) => chunk.prepared.push(Prepared { line: mapped.first_line, incoming }),
-        Err(reason) => chunk.rejected.push(Rejected::mapped(mapped.first_line, value, reason)),
+        Err(reason) => {
+            let order = Value::Object(mapping.to_json(&mapped.order));
+            chunk.rejected.push(Rejected::mapped(mapped.first_line, order, reason));
+        }
     }
 }
 

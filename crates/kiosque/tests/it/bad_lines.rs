@@ -46,12 +46,12 @@ const FAULTY: &[(&str, &str, &str)] = &[
     (
         "totalAmount\":250",
         "totalAmount\":250,\"payStatus\":5",
-        "payStatus: 5 is no status, which are 0 to 4",
+        "payStatus: 5 is not a status (0 to 4)",
     ),
     (
         "totalAmount\":250",
         "totalAmount\":250,\"shipmentStatus\":-1",
-        "shipmentStatus: -1 is no status, which are 0 to 4",
+        "shipmentStatus: -1 is not a status (0 to 4)",
     ),
     ("totalAmount\":250", "totalAmount\":250,\"totalAmount\":250", "duplicate field `totalAmount`"),
     (
@@ -109,10 +109,10 @@ const FAULTY: &[(&str, &str, &str)] = &[
         "1969-12-31T23:59:59Z",
         "tradeStartTime: \"1969-12-31T23:59:59Z\" is outside the years 1970 to 9999",
     ),
-    ("\"4929000011112222\"", "4929000011112222", "cardNumber: is no text"),
-    ("\"4929000011112222\"", "[\"4929000011112222\"]", "cardNumber: is no text"),
-    ("\"+33 6 98 76 54 32\"", "4929000011112222.5", "phone: is no text"),
-    ("\"+33 6 98 76 54 32\"", "{\"a\":\"+33 6 98 76 54 32\"}", "phone: is no text"),
+    ("\"4929000011112222\"", "4929000011112222", "cardNumber: is not a string"),
+    ("\"4929000011112222\"", "[\"4929000011112222\"]", "cardNumber: is not a string"),
+    ("\"+33 6 98 76 54 32\"", "4929000011112222.5", "phone: is not a string"),
+    ("\"+33 6 98 76 54 32\"", "{\"a\":\"+33 6 98 76 54 32\"}", "phone: is not a string"),
     ("\"orderId\":\"F", "\"orderId\":\" \",\"x\":\"F", "orderId: must not be blank"),
 ];
 
@@ -125,7 +125,7 @@ fn changed() -> impl Iterator<Item = Faulty> {
     })
 }
 
-/// Lines that are no JSON object at all.
+/// Lines that are not a JSON object.
 fn broken() -> Vec<Faulty> {
     let bytes = |from: &str, to: &[u8]| {
         let line = order("B");
@@ -135,17 +135,17 @@ fn broken() -> Vec<Faulty> {
     let huge = format!("{{{},\"x\":\"{}\"}}", fields("B"), "x".repeat(10 << 20));
     let size = huge.len();
     [
-        (bytes("D1", b"D\xff"), "broken UTF-8 at byte 31".to_owned()),
-        (bytes("D1", b"D\0"), "no JSON: control character".to_owned()),
+        (bytes("D1", b"D\xff"), "invalid UTF-8 at byte 31".to_owned()),
+        (bytes("D1", b"D\0"), "not JSON: control character".to_owned()),
         (huge.into_bytes(), format!("the line has {size} bytes, more than 1048576")),
-        (bytes("}", b""), "no JSON: EOF while parsing an object".to_owned()),
-        (bytes("}", b"} {}"), "no JSON: trailing characters".to_owned()),
-        (format!("[{}]", order("B")).into_bytes(), "no JSON object".to_owned()),
-        (format!("\"{CARD}\"").into_bytes(), "no JSON object".to_owned()),
-        (CARD.into(), "no JSON object".to_owned()),
-        (b"4929 0000 1111 2222; 4929-0000-1111-2222".into(), "no JSON object".to_owned()),
-        (b"orderId;deviceCode".into(), "no JSON object".to_owned()),
-        (b"null".into(), "no JSON object".to_owned()),
+        (bytes("}", b""), "not JSON: EOF while parsing an object".to_owned()),
+        (bytes("}", b"} {}"), "not JSON: trailing characters".to_owned()),
+        (format!("[{}]", order("B")).into_bytes(), "not a JSON object".to_owned()),
+        (format!("\"{CARD}\"").into_bytes(), "not a JSON object".to_owned()),
+        (CARD.into(), "not a JSON object".to_owned()),
+        (b"4929 0000 1111 2222; 4929-0000-1111-2222".into(), "not a JSON object".to_owned()),
+        (b"orderId;deviceCode".into(), "not a JSON object".to_owned()),
+        (b"null".into(), "not a JSON object".to_owned()),
     ]
     .into()
 }

@@ -85,7 +85,7 @@ fn apply_names_every_fault_and_applies_nothing() {
         format!(
             "{faulty}: product tea: currency: ZZZ is not an ISO 4217 code\n\
              {faulty}: device D1: name: must not contain a NUL character\n\
-             {faulty}: device D1: stands more than once\n\
+             {faulty}: device D1: duplicate entry\n\
              nothing was applied\n"
         )
     );

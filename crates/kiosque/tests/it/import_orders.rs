@@ -54,11 +54,14 @@ fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
     let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).failure();
     assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\n");
-    assert_eq!(ran.stderr, "line 2: no JSON object\nrejected lines are in stdin.rejected.ndjson\n");
+    assert_eq!(
+        ran.stderr,
+        "line 2: not a JSON object\nrejected lines are in stdin.rejected.ndjson\n"
+    );
     let set_aside = sandbox.read("stdin.rejected.ndjson");
     assert_eq!(
         set_aside,
-        "{\"line\":2,\"orderId\":null,\"reason\":\"no JSON object\",\
+        "{\"line\":2,\"orderId\":null,\"reason\":\"not a JSON object\",\
          \"text\":\"nonsense ************2222\"}\n"
     );
     // Rejected lines of an earlier import are no longer valid.

@@ -42,7 +42,7 @@ fn totals_by_hand(report: &[u8]) -> Totals {
     totals
 }
 
-fn totals(orders: &[MappedOrder]) -> Totals {
+fn totals(orders: &[JsonOrder]) -> Totals {
     let mut totals = Totals { orders: orders.len(), ..Totals::default() };
     for order in orders {
         totals.cents += order.order["totalAmount"].as_i64().expect("an amount");

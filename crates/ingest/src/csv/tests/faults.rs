@@ -39,9 +39,9 @@ fn a_bad_row_is_named_and_its_neighbours_are_kept() {
         (b",m1,1,2022-01-01", "column Id: is empty, and gives the order no orderId"),
         (b"1,m1,1", "the row has 3 cells under 4 columns"),
         (b"1,m1,1,2022-01-01,", "the row has 5 cells under 4 columns"),
-        (b"1,m\xff,1,2022-01-01", "column Machine: has bytes that are no UTF-8"),
+        (b"1,m\xff,1,2022-01-01", "column Machine: has bytes that are not UTF-8"),
         (b"1,m\0,1,2022-01-01", "column Machine: has a NUL character"),
-        (b"1,\"m\"1,1,2022-01-01", "the row has a quoted cell that goes on behind its quote"),
+        (b"1,\"m\"1,1,2022-01-01", "the row has a quoted cell with text after its closing quote"),
         (
             b"1,\"m\n1\",1",
             "the row has 3 cells under 4 columns, and runs to line 4; is a quote left",
@@ -88,7 +88,7 @@ fn a_quote_left_open_is_told_and_never_swallows_rows_silently() {
     for (tail, want) in [
         ("2,\"m2,1,2022-01-01\n3,m3,1,2022-01-01\n", "has a quoted cell that is never closed"),
         ("2,m2,1,\"2022-01-01\n3,m3,1,2022-01-01\n", "has a quoted cell that is never closed"),
-        ("2,\"m2,1,2022-01-01\n3,\"m3\",1,2022-01-01\n", "that goes on behind its quote"),
+        ("2,\"m2,1,2022-01-01\n3,\"m3\",1,2022-01-01\n", "with text after its closing quote"),
     ] {
         let got = outcome(SIMPLE, format!("{HEADER}1,m1,1,2022-01-01\n{tail}"));
         assert_eq!(got.ids(), ["1"]);
@@ -189,7 +189,7 @@ fn all_missing_columns_are_told_at_once_and_near_misses_are_guessed() {
 fn a_header_that_is_no_text_is_told() {
     assert_eq!(refused(SIMPLE, b"\xff\xfeI\0d\0"), ["the report is UTF-16; save it as UTF-8"]);
     assert!(
-        refused(SIMPLE, b"I\xe9d,x\n")[0].starts_with("line 1: the header has bytes that are no")
+        refused(SIMPLE, b"I\xe9d,x\n")[0].starts_with("line 1: the header has bytes that are not")
     );
     assert!(refused(SIMPLE, "x".repeat(2 << 20))[0].starts_with("line 1: the header is longer"));
     assert!(refused(SIMPLE, "\"Id")[0].starts_with("line 1: the header has a quoted cell that is"));
@@ -216,7 +216,7 @@ fn past_a_limit_nothing_is_half_taken() {
         reading.limits = limits;
         reading.map(|item| item.map(|_| ()).map_err(|rows| rows.reason)).collect::<Vec<_>>()
     };
-    let rows = Limits { rows: 2, held_bytes: 1 << 20 };
+    let rows = Limits { rows: 2, grouped_bytes: 1 << 20 };
     let plain =
         format!("{HEADER}1,m,1,2022-01-01\n2,m,1,2022-01-01\n3,m,1,2022-01-01\n4,m,1,2022-01-01\n");
     assert_eq!(
@@ -235,10 +235,12 @@ fn past_a_limit_nothing_is_half_taken() {
         within(KEYED, keyed, rows),
         [Err(format!("line 4: is more than the 2 rows of one report: {split}"))]
     );
-    let held = Limits { rows: 9, held_bytes: 10 };
+    let held = Limits { rows: 9, grouped_bytes: 10 };
     assert_eq!(
         within(KEYED, keyed, held),
-        [Err(format!("line 2: is beyond the 10 bytes held while orders are gathered: {split}"))]
+        [Err(format!(
+            "line 2: exceeds the 10 bytes of rows that are grouped by order in memory: {split}"
+        ))]
     );
 }
 

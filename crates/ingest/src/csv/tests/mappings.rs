@@ -76,15 +76,19 @@ fn a_fault_names_its_key_and_what_was_expected() {
 fn a_fault_in_a_field_shows_the_notation() {
     for (section, line, want) in [
         ("order", "tradeno = \"{No}\"", "order.tradeno: unknown key; known here are key, currency"),
-        ("order", "tradeNo = \"{No\"", "order.tradeNo: \"{No\" has a brace without its partner"),
+        (
+            "order",
+            "tradeNo = \"{No\"",
+            "order.tradeNo: \"{No\" has a brace without its counterpart",
+        ),
         ("order", "tradeNo = \"{}\"", "order.tradeNo: \"{}\" has {} without a column's name"),
-        ("order", "tradeNo = \"{#sum}\"", "order.tradeNo: \"{#sum}\" has {#sum}, which may only"),
+        ("order", "tradeNo = \"{#sum}\"", "order.tradeNo: \"{#sum}\" has {#sum}, which is a whole"),
         (
             "order",
             "tradeNo = 1.5",
             "order.tradeNo: expected \"{Column}\", a list of such, or a table",
         ),
-        ("order", "tradeNo = [\"a\", \"{B}\"]", "order.tradeNo: nothing behind a constant"),
+        ("order", "tradeNo = [\"a\", \"{B}\"]", "order.tradeNo: nothing after a constant"),
         ("order", "tradeNo = \"{#row}\"", "order.tradeNo: {#row} differs between the rows"),
         (
             "order",
@@ -111,7 +115,7 @@ fn a_fault_in_a_field_shows_the_notation() {
         (
             "order",
             "payStatus = { from = \"{A}\", map = { x = \"payed\" } }",
-            "order.payStatus: \"payed\" is no state; known are unpaid, paid, cancelled, refunding",
+            "order.payStatus: \"payed\" is not a status; known are unpaid, paid, cancelled, refunding",
         ),
         ("create.device", "nam = \"x\"", "create.device.nam: unknown key; known here are group"),
         (
@@ -173,15 +177,11 @@ fn keys_groups_sums_and_filters_are_checked_too() {
             "create.device.group: must not be blank",
         ),
         ("[line]", "[[skip]]\nequals = \"x\"\n[line]", "skip 1.column: needed: the name of"),
-        (
-            "[line]",
-            "[[skip]]\ncolumn = \"A\"\n[line]",
-            "skip 1.column: expected one test beside it",
-        ),
+        ("[line]", "[[skip]]\ncolumn = \"A\"\n[line]", "skip 1.column: expected one test with it"),
         (
             "[line]",
             "[[skip]]\ncolumn = \"A\"\nin = [\"x\"]\nempty = true\n[line]",
-            "skip 1.column: expected one test beside it: equals, in, not_in, empty",
+            "skip 1.column: expected one test with it: equals, in, not_in, empty",
         ),
         ("[line]", "[skip]\n[line]", "skip: expected [[skip]] tables, in double brackets"),
     ] {

@@ -1,38 +1,38 @@
-//! Walking through a mapping's tables: every fault is noted under the key's whole path, and the
-//! walk goes on, so that all faults are told at once.
+//! Access to a mapping's tables. A fault is collected under the whole path of its key and reading
+//! goes on, so that all faults are reported at once.
 
 use toml::{Table, Value};
 
-/// What was wrong so far, one sentence each.
+/// The faults of a mapping so far.
 #[derive(Debug, Default)]
-pub(super) struct Faults(pub(super) Vec<String>);
+pub(super) struct MappingFaults(pub(super) Vec<String>);
 
-impl Faults {
-    /// Notes what is wrong at a key.
+impl MappingFaults {
+    /// Adds a fault of a key.
     pub(super) fn note(&mut self, path: &str, fault: impl std::fmt::Display) {
         self.0.push(format!("{path}: {fault}"));
     }
 }
 
-/// A table of the mapping, or nothing in its place.
+/// A table of the mapping, which may be absent.
 pub(super) struct Section<'t> {
     path: String,
     table: Option<&'t Table>,
 }
 
 impl<'t> Section<'t> {
-    /// The whole mapping.
+    /// Returns the whole mapping.
     pub(super) fn root(table: &'t Table) -> Section<'t> {
         Section { path: String::new(), table: Some(table) }
     }
 
-    /// A table whose keys are named after `path`.
+    /// Returns a table at `path`.
     pub(super) fn of(path: String, table: &'t Table) -> Section<'t> {
         Section { path, table: Some(table) }
     }
 
-    /// The table under a key; reads as empty where there is none.
-    pub(super) fn section(&self, key: &str, faults: &mut Faults) -> Section<'t> {
+    /// Returns the table of a key; an absent one is empty.
+    pub(super) fn section(&self, key: &str, faults: &mut MappingFaults) -> Section<'t> {
         let table = match self.get(key) {
             None => None,
             Some(Value::Table(table)) => Some(table),
@@ -45,23 +45,23 @@ impl<'t> Section<'t> {
         Section { path: self.path(key), table }
     }
 
-    /// Whether the mapping has it at all.
-    pub(super) fn is_there(&self) -> bool {
+    /// Returns whether the mapping has the table.
+    pub(super) fn is_present(&self) -> bool {
         self.table.is_some()
     }
 
-    /// The whole path of a key in it.
+    /// Returns the whole path of a key.
     pub(super) fn path(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&'t Value> {
         self.table?.get(key)
     }
 
-    /// Notes every key that is none of `known`.
-    pub(super) fn only(&self, known: &[&str], faults: &mut Faults) {
+    /// Adds a fault for every key that is not one of `known`.
+    pub(super) fn only(&self, known: &[&str], faults: &mut MappingFaults) {
         for key in self.table.into_iter().flat_map(Table::keys) {
             if !known.contains(&key.as_str()) {
                 let list = known.join(", ");
@@ -70,17 +70,17 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The text of a key.
-    pub(super) fn text(&self, key: &str, faults: &mut Faults) -> Option<&'t str> {
+    /// Returns the text of a key.
+    pub(super) fn text(&self, key: &str, faults: &mut MappingFaults) -> Option<&'t str> {
         let value = self.get(key)?;
         if value.as_str().is_none() {
-            faults.note(&self.path(key), format_args!("expected a text, got {}", shown(value)));
+            faults.note(&self.path(key), format_args!("expected a text, got {}", display(value)));
         }
         value.as_str()
     }
 
-    /// The texts of a key: a list of them, or one alone.
-    pub(super) fn texts(&self, key: &str, faults: &mut Faults) -> Option<Vec<String>> {
+    /// Returns the texts of a key: a list, or a single text.
+    pub(super) fn texts(&self, key: &str, faults: &mut MappingFaults) -> Option<Vec<String>> {
         let value = self.get(key)?;
         let texts = match value {
             Value::String(text) => Some(vec![text.clone()]),
@@ -91,14 +91,14 @@ impl<'t> Section<'t> {
         };
         let texts = texts.filter(|texts| !texts.is_empty());
         if texts.is_none() {
-            let got = shown(value);
+            let got = display(value);
             faults.note(&self.path(key), format_args!("expected a text or a list, got {got}"));
         }
         texts
     }
 
-    /// The one character of a key.
-    pub(super) fn character(&self, key: &str, faults: &mut Faults) -> Option<char> {
+    /// Returns the character of a key.
+    pub(super) fn character(&self, key: &str, faults: &mut MappingFaults) -> Option<char> {
         let text = self.text(key, faults)?;
         let mut characters = text.chars();
         match (characters.next(), characters.next()) {
@@ -110,19 +110,19 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// Yes or no.
-    pub(super) fn flag(&self, key: &str, faults: &mut Faults) -> Option<bool> {
+    /// Returns the boolean of a key.
+    pub(super) fn flag(&self, key: &str, faults: &mut MappingFaults) -> Option<bool> {
         let value = self.get(key)?;
         if value.as_bool().is_none() {
-            let got = shown(value);
+            let got = display(value);
             faults.note(&self.path(key), format_args!("expected true or false, got {got}"));
         }
         value.as_bool()
     }
 }
 
-/// A value as a fault shows it.
-pub(super) fn shown(value: &Value) -> String {
+/// Formats a value for a fault, shortened if it is long.
+pub(super) fn display(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= 60 { text } else { format!("a {} of {} bytes", value.type_str(), text.len()) }
 }

@@ -1,5 +1,5 @@
-//! One line of an order file: from JSON as it was typed to an order as it was meant, every fault
-//! named by its field.
+//! Orders as files and streams give them: the fields of a line of NDJSON, the checks that every
+//! order passes whatever format it came in, and the values that follow from fields left out.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,11 +12,10 @@ use kiosque_model::order::{
     pay_amount_following,
 };
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
-use serde::Deserialize;
 
-use super::rejected::MASKED_FIELDS;
+use crate::json_line::{describe_error, object_text};
 
-/// Reads an order. Keys that mean nothing here are added to `unknown_keys`.
+/// Reads an order from a line of NDJSON. Adds unknown keys to `unknown_keys`.
 ///
 /// # Errors
 /// Everything that is wrong, each beginning with its field.
@@ -28,7 +27,7 @@ pub fn parse(
     let text = object_text(text)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let note = |path: serde_ignored::Path<'_>| {
-        // One warning for each key, however many lines have it.
+        // One warning for each key, without the positions of lines.
         let path = path.to_string();
         let generic: Vec<&str> =
             path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err()).collect();
@@ -36,52 +35,13 @@ pub fn parse(
     };
     let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, note);
     let given = given.and_then(|given| deserializer.end().map(|()| given));
-    meant(given.map_err(|_| type_fault::<OrderLine>(text))?, zone)
+    check(given.map_err(|_| describe_error::<OrderLine>(text))?, zone)
 }
 
-/// A line that may say an object: an array would be read by place.
-pub(super) fn object_text(text: &[u8]) -> Result<&str, String> {
-    let text = std::str::from_utf8(text)
-        .map_err(|error| format!("broken UTF-8 at byte {}", error.valid_up_to() + 1))?;
-    match text.trim_start().starts_with('{') {
-        true => Ok(text),
-        false => Err("no JSON object".to_owned()),
-    }
-}
+/// Collects everything that is wrong with an order.
+struct OrderFaults(Vec<String>);
 
-/// Reads the line again to name the field whose type is wrong.
-pub(super) fn type_fault<'t, T: Deserialize<'t>>(text: &'t str) -> String {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fault = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
-        Ok(_) => {
-            let end = deserializer.end().err();
-            return end.map_or_else(|| "no JSON".to_owned(), |error| format!("no JSON: {error}"));
-        }
-        Err(fault) => fault,
-    };
-    let field = fault.path().to_string();
-    let error = fault.into_inner();
-    if error.is_data() && MASKED_FIELDS.contains(&field.as_str()) {
-        // The parser would say what stands there.
-        return format!("{field}: is no text");
-    }
-    if error.is_syntax() || error.is_eof() {
-        return format!("no JSON: {error}");
-    }
-    let said = error.to_string();
-    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    let said = said.replace(", expected i64", ", expected a whole number");
-    let said = match said.contains("floating point") {
-        true => format!("{said} (amounts are whole minor units)"),
-        false => said,
-    };
-    if field == "." { said } else { format!("{field}: {said}") }
-}
-
-/// Collects what is wrong with a line.
-struct Faults(Vec<String>);
-
-impl Faults {
+impl OrderFaults {
     fn note<T>(&mut self, field: &str, fault: impl fmt::Display) -> Option<T> {
         self.0.push(format!("{field}: {fault}"));
         None
@@ -108,7 +68,7 @@ impl Faults {
         Minor(given)
     }
 
-    /// Prices and payments of a line may be below zero: a discount can be a line.
+    /// Checks an amount of a line, which may be negative: a discount can be a line.
     fn line_amount(&mut self, field: &str, given: i64) -> Minor {
         if !(-MINOR_MAX..=MINOR_MAX).contains(&given) {
             self.note::<()>(field, format_args!("{given} is beyond {MINOR_MAX} minor units"));
@@ -137,15 +97,18 @@ impl Faults {
         let given = given?;
         let status = of(given);
         if status.is_none() {
-            return self.note(field, format_args!("{given} is no status, which are 0 to 4"));
+            return self.note(field, format_args!("{given} is not a status (0 to 4)"));
         }
         status
     }
 }
 
-/// The order that is meant, with what follows from what was left out.
-fn meant(given: OrderLine, zone: &Zone) -> Result<Order, String> {
-    let mut faults = Faults(Vec::new());
+/// Checks the order, and fills in the values that follow from fields left out.
+///
+/// # Errors
+/// Everything that is wrong, each beginning with its field.
+pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
+    let mut faults = OrderFaults(Vec::new());
     let order_id = faults.needed("orderId", given.order_id);
     let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
     let device = faults.needed("deviceCode", given.device_code);
@@ -161,7 +124,7 @@ fn meant(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let trade_no = trade_no.and_then(|no| faults.check("tradeNo", TradeNo::parse(no)));
     let trade_no_in = number(given.trade_no_in);
     let trade_no_in =
-        trade_no_in.and_then(|no| trade_number_in(&mut faults, no, order_id.as_ref()));
+        trade_no_in.and_then(|no| given_trade_no_in(&mut faults, no, order_id.as_ref()));
     let pay_end = faults.time("payEndTime", given.pay_end_time, zone);
     let shipment = faults.time("shipmentTime", given.shipment_time, zone);
     let pay_status = faults.status("payStatus", given.pay_status, PayStatus::of);
@@ -177,7 +140,7 @@ fn meant(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let phone = faults.text("phone", given.phone);
     let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
     let lines = given.detail_vo_list.unwrap_or_default();
-    let lines = meant_lines(&mut faults, lines, shipment_status);
+    let lines = check_lines(&mut faults, lines, shipment_status);
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
         (order_id, device, currency, trade_start, faults.0.as_slice())
     else {
@@ -204,9 +167,9 @@ fn meant(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     })
 }
 
-/// A number that is the order's derived one says nothing new.
-fn trade_number_in(
-    faults: &mut Faults,
+/// Returns a given internal trade number; none if it equals the one derived from the order's id.
+fn given_trade_no_in(
+    faults: &mut OrderFaults,
     number: String,
     order_id: Option<&OrderId>,
 ) -> Option<TradeNo> {
@@ -217,28 +180,28 @@ fn trade_number_in(
     faults.check("tradeNoIn", TradeNo::parse(number))
 }
 
-fn meant_lines(
-    faults: &mut Faults,
+fn check_lines(
+    faults: &mut OrderFaults,
     given: Vec<Object<OrderLineItem>>,
     shipment_of_order: ShipmentStatus,
 ) -> Vec<Line> {
     let lines = (0..).zip(given);
-    let lines = lines.map(|(at, line)| meant_line(faults, at, line, shipment_of_order));
+    let lines = lines.map(|(at, line)| check_line(faults, at, line, shipment_of_order));
     let lines: Vec<Line> = lines.collect();
     let paid = |line: &Line| line.pay_amount.0.unsigned_abs();
     let most = MINOR_MAX.unsigned_abs();
-    // Else sums of products would hold few such orders.
+    // A bound on the sum as well, so that the daily totals of a product cannot overflow.
     if lines.iter().map(|line| u128::from(paid(line))).sum::<u128>() > u128::from(most)
         && lines.iter().all(|line| paid(line) <= most)
     {
-        let fault = format_args!("the lines come to more than {MINOR_MAX} minor units");
+        let fault = format_args!("the lines add up to more than {MINOR_MAX} minor units");
         faults.note::<()>("detailVOList", fault);
     }
     lines
 }
 
-fn meant_line(
-    faults: &mut Faults,
+fn check_line(
+    faults: &mut OrderFaults,
     at: usize,
     Object(given): Object<OrderLineItem>,
     shipment_of_order: ShipmentStatus,
@@ -262,7 +225,7 @@ fn meant_line(
     let pay_amount = match given.pay_amount {
         Some(amount) => faults.line_amount(&field("payAmount"), amount),
         None => line_pay_amount_following(sale_price, count).unwrap_or_else(|| {
-            let fault = format_args!("{count} x {} is beyond belief", sale_price.0);
+            let fault = format_args!("{count} × {} exceeds {MINOR_MAX} minor units", sale_price.0);
             faults.note::<()>(&field("payAmount"), fault);
             Minor(0)
         }),
@@ -295,7 +258,7 @@ mod tests {
         "tradeStartTime":"2026-01-02 03:04:05"}"#;
 
     #[test]
-    fn what_is_left_out_follows_from_the_rest() {
+    fn fields_left_out_follow_from_the_others() {
         let unpaid = read(GOOD).expect("good");
         assert_eq!((unpaid.pay_amount, unpaid.pay_status), (Minor(0), PayStatus::Unpaid));
         let paid = GOOD.replace(
@@ -312,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_fault_names_its_field() {
+    fn every_fault_names_its_field() {
         let with = |from: &str, to: &str| read(&GOOD.replace(from, to)).expect_err(to);
         assert_eq!(
             with("\"totalAmount\":5", "\"totalAmount\":\"5\""),
@@ -331,22 +294,22 @@ mod tests {
         assert_eq!(with("\"1\"", "\"a\\u0000b\""), "orderId: must not contain a NUL character");
         assert_eq!(
             with("\"totalAmount\":5", "\"cardNumber\":4111111111111234"),
-            "cardNumber: is no text"
+            "cardNumber: is not a string"
         );
         let line = "{\"goodsId\":\"\",\"payAmount\":-600000000000}";
         let lines = format!("\"totalAmount\":5,\"detailVOList\":[{line},{line}]");
         assert_eq!(
             with("\"totalAmount\":5", &lines),
-            "detailVOList: the lines come to more than 1000000000000 minor units"
+            "detailVOList: the lines add up to more than 1000000000000 minor units"
         );
-        assert_eq!(with("{", ""), "no JSON object");
-        assert_eq!(read("[1]").expect_err("a list"), "no JSON object");
+        assert_eq!(with("{", ""), "not a JSON object");
+        assert_eq!(read("[1]").expect_err("a list"), "not a JSON object");
         assert_eq!(
             with("\"totalAmount\":5", "\"totalAmount\":5,\"detailVOList\":[[\"cola\",\"Cola\"]]"),
             "detailVOList[0]: invalid type: sequence, expected an object"
         );
-        assert!(with("\"orderId\"", "orderId").starts_with("no JSON: "));
-        assert!(with("}", "} x").starts_with("no JSON: trailing"));
+        assert!(with("\"orderId\"", "orderId").starts_with("not JSON: "));
+        assert!(with("}", "} x").starts_with("not JSON: trailing"));
         assert_eq!(
             read("{}").expect_err("empty"),
             "orderId: is missing; deviceCode: is missing; currency: is missing; \

@@ -1,8 +1,9 @@
-//! Numbers as reports write them: decimal commas, thousands, currency signs. Never rounded.
+//! Reading numbers as reports write them: with decimal commas, thousands separators and currency
+//! signs. Nothing is rounded.
 
 use kiosque_model::money::{Currency, MINOR_MAX, Minor, MoneyFault};
 
-/// What one unit of a report's amounts is.
+/// The unit of a report's amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Dollars: `3.50`.
@@ -13,34 +14,37 @@ pub(super) enum Unit {
 
 /// How a report writes its numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Numbers {
-    /// What an amount counts.
+pub(super) struct NumberFormat {
+    /// The unit of amounts.
     pub(super) unit: Unit,
-    /// Between the whole and the fraction.
+    /// The decimal separator.
     pub(super) decimal: char,
-    /// Between groups of three digits; none unless told.
+    /// The separator of groups of three digits.
     pub(super) thousands: Option<char>,
-    /// A currency sign before or behind an amount; none unless told.
+    /// A currency sign before or after an amount.
     pub(super) symbol: Option<String>,
 }
 
-impl Numbers {
-    /// The numbers of a report that says nothing about them.
-    pub(super) fn of(unit: Unit) -> Numbers {
-        Numbers { unit, decimal: '.', thousands: None, symbol: None }
+impl NumberFormat {
+    /// Returns the default format.
+    pub(super) fn of(unit: Unit) -> NumberFormat {
+        NumberFormat { unit, decimal: '.', thousands: None, symbol: None }
     }
 
-    /// Reads an amount; the fault says what the text is, such as `is not a decimal number`.
+    /// Reads an amount.
+    ///
+    /// # Errors
+    /// A predicate for the text, such as `is not a decimal number`.
     pub(super) fn amount(&self, text: &str, currency: Currency) -> Result<Minor, String> {
         match self.unit {
             Unit::Major => {
-                let plain = self.plain(text).ok_or_else(|| self.no_number(text))?;
+                let plain = self.plain(text).ok_or_else(|| self.not_a_number(text))?;
                 currency.minor_of_major(&plain).map_err(|fault| match fault {
                     MoneyFault::Fraction(..) => {
                         format!("is a fraction of a minor unit of {currency}")
                     }
                     MoneyFault::TooLarge(_) => too_large(),
-                    _ => self.no_number(text),
+                    _ => self.not_a_number(text),
                 })
             }
             Unit::Minor => match self.whole(text)? {
@@ -50,17 +54,20 @@ impl Numbers {
         }
     }
 
-    /// Reads a whole number; a fraction of nothing but zeros is none.
+    /// Reads a whole number, which may have a fraction of zeros.
+    ///
+    /// # Errors
+    /// A predicate for the text.
     pub(super) fn whole(&self, text: &str) -> Result<i64, String> {
-        let plain = self.plain(text).ok_or_else(|| self.no_number(text))?;
+        let plain = self.plain(text).ok_or_else(|| self.not_a_number(text))?;
         let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
         if fraction.bytes().any(|digit| digit != b'0') {
-            return Err("is no whole number".to_owned());
+            return Err("is not a whole number".to_owned());
         }
         whole.parse().map_err(|_| "is too large a number".to_owned())
     }
 
-    /// The number with a decimal point and nothing else but digits and a sign.
+    /// Returns the number with digits, a sign and a decimal point only.
     fn plain(&self, text: &str) -> Option<String> {
         let mut rest = text.trim();
         let negative = take_sign(&mut rest);
@@ -83,8 +90,8 @@ impl Numbers {
         Some(format!("{sign}{whole}{point}{fraction}"))
     }
 
-    /// Takes the marks between thousands away, where they stand between groups of three digits
-    /// and nowhere else: `1.250` must never be read as `1250` because a mark was misplaced.
+    /// Removes thousands separators between groups of three digits. A separator anywhere else is a
+    /// fault: it must not turn `1.25` into `125`.
     fn without_thousands(&self, whole: &str) -> Option<String> {
         let Some(mark) = self.thousands.filter(|mark| whole.contains(*mark)) else {
             return Some(whole.to_owned());
@@ -101,11 +108,11 @@ impl Numbers {
         Some(plain)
     }
 
-    fn no_number(&self, text: &str) -> String {
+    fn not_a_number(&self, text: &str) -> String {
         let other = if self.decimal == ',' { '.' } else { ',' };
         if text.contains(other) && self.thousands != Some(other) {
             format!(
-                "is not a decimal number; should {other:?} belong to it, set amount.decimal or \
+                "is not a decimal number; if {other:?} is part of it, set amount.decimal or \
                  amount.thousands"
             )
         } else {
@@ -138,10 +145,10 @@ mod tests {
 
     #[test]
     fn amounts_are_read_as_the_report_writes_them() {
-        let dollars = Numbers::of(Unit::Major);
-        let commas = Numbers { decimal: ',', thousands: Some('.'), ..dollars.clone() };
-        let signs = Numbers { symbol: Some("€".to_owned()), ..commas.clone() };
-        let cents = Numbers::of(Unit::Minor);
+        let dollars = NumberFormat::of(Unit::Major);
+        let commas = NumberFormat { decimal: ',', thousands: Some('.'), ..dollars.clone() };
+        let signs = NumberFormat { symbol: Some("€".to_owned()), ..commas.clone() };
+        let cents = NumberFormat::of(Unit::Minor);
         for (numbers, code, text, want) in [
             (&dollars, "USD", " 3.5 ", Some(350)),
             (&dollars, "USD", "-0.05", Some(-5)),
@@ -170,17 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_what_to_set() {
-        let dollars = Numbers::of(Unit::Major);
+    fn a_fault_names_the_key_to_set() {
+        let dollars = NumberFormat::of(Unit::Major);
         let fault = |text| dollars.amount(text, of("USD")).expect_err(text);
         assert_eq!(fault("1.255"), "is a fraction of a minor unit of USD");
         assert_eq!(
             fault("1,50"),
-            "is not a decimal number; should ',' belong to it, set amount.decimal or \
+            "is not a decimal number; if ',' is part of it, set amount.decimal or \
              amount.thousands"
         );
         assert_eq!(fault("abc"), "is not a decimal number");
-        assert_eq!(dollars.whole("1.5").expect_err("a fraction"), "is no whole number");
+        assert_eq!(dollars.whole("1.5").expect_err("a fraction"), "is not a whole number");
         assert_eq!(dollars.whole("2.0"), Ok(2));
     }
 }

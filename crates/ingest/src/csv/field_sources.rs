@@ -1,52 +1,63 @@
-//! What fills each field: reading the sources of a mapping's `[order]`, `[line]` and `[create]`.
+//! Reads the sources of fields: a mapping's `[order]`, `[line]` and `[create]`.
 
 use std::collections::BTreeMap;
 
-use kiosque_model::Currency;
 use kiosque_model::time::Zone;
+use kiosque_model::{Currency, GroupId};
 use toml::{Table, Value};
 
-use super::amount::Numbers;
-use super::field::{Field, Kind, LINE, ORDER, Reading, Source, Spec};
-use super::mapping::{NewDevice, NewProduct, check_group, time_keys};
-use super::moment::Moments;
+use super::fields::{Field, Kind, LINE, NumberKind, ORDER, ReadOptions, Source, Spec, TextKind};
+use super::mapping::{NewDevice, NewProduct};
+use super::numbers::NumberFormat;
+use super::section::{MappingFaults, Section, display};
 use super::template::{self, ColumnNo, Columns, SUM, Template};
-use super::walk::{Faults, Section, shown};
+use super::times::{TimeFormats, format_fault};
+use kiosque_contract::{OrderLine, OrderLineItem};
 
-/// Amounts that may be the sum of an order's lines.
+/// The amounts that `{#sum}` may fill.
 const SUMMABLE: &[&str] = &["totalAmount", "payAmount"];
 
-/// Collects sources, the columns that they name and all that is wrong with them.
-pub(super) struct Filling<'a> {
-    numbers: &'a Numbers,
-    moments: &'a Moments,
+/// The kind of a source that is copied as it is.
+const PLAIN: Kind = Kind::Text(TextKind::Plain);
+
+/// The result of reading `[order]`.
+pub(super) struct OrderSources {
+    /// The columns of `order.key`.
+    pub(super) key: Vec<ColumnNo>,
+    /// The fields that sources fill.
+    pub(super) fields: Vec<Field<OrderLine>>,
+    /// The amounts that are the sum of the lines.
+    pub(super) sums: Vec<&'static Spec<OrderLine>>,
+}
+
+/// Reads sources, and collects the columns that they name and their faults.
+pub(super) struct SourceReader<'a> {
+    numbers: &'a NumberFormat,
+    times: &'a TimeFormats,
     columns: &'a mut Columns,
-    faults: &'a mut Faults,
+    faults: &'a mut MappingFaults,
     bare_texts: Vec<(String, String)>,
     currency: Option<Currency>,
 }
 
-impl<'a> Filling<'a> {
-    /// Nothing is filled yet.
+impl<'a> SourceReader<'a> {
+    /// Returns a reader of a report with these formats.
     pub(super) fn new(
-        numbers: &'a Numbers,
-        moments: &'a Moments,
+        numbers: &'a NumberFormat,
+        times: &'a TimeFormats,
         columns: &'a mut Columns,
-        faults: &'a mut Faults,
-    ) -> Filling<'a> {
-        Filling { numbers, moments, columns, faults, bare_texts: Vec::new(), currency: None }
+        faults: &'a mut MappingFaults,
+    ) -> SourceReader<'a> {
+        SourceReader { numbers, times, columns, faults, bare_texts: Vec::new(), currency: None }
     }
 
-    /// The constants that may have been meant as columns, each with its key.
+    /// Returns the constants that may be meant as columns, each with its key.
     pub(super) fn into_bare_texts(self) -> Vec<(String, String)> {
         self.bare_texts
     }
 
-    /// `[order]`: its key columns, its fields, and which of its amounts are sums of lines.
-    pub(super) fn order(
-        &mut self,
-        root: &Section<'_>,
-    ) -> (Vec<ColumnNo>, Vec<Field>, Vec<&'static str>) {
+    /// Reads `[order]`.
+    pub(super) fn order(&mut self, root: &Section<'_>) -> OrderSources {
         let section = root.section("order", self.faults);
         let mut known = vec!["key"];
         known.extend(ORDER.iter().map(|spec| spec.name));
@@ -59,20 +70,24 @@ impl<'a> Filling<'a> {
                 text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) == Some(SUM)
             });
             if is_sum && SUMMABLE.contains(&spec.name) {
-                sums.push(spec.name);
+                sums.push(spec);
             } else if let ("orderId", None, [key]) = (spec.name, given, key.as_slice()) {
                 let source = Source::one(&section.path(spec.name), Template::column(*key));
-                fields.push(field(spec, source));
+                fields.push(Field { spec, source });
             } else {
                 fields.extend(self.field(&section, spec));
             }
         }
         self.check_identity(&key, &fields);
-        (key, fields, sums)
+        OrderSources { key, fields, sums }
     }
 
-    /// `[line]`, when rows have lines.
-    pub(super) fn line(&mut self, root: &Section<'_>, sums: &[&str]) -> Option<Vec<Field>> {
+    /// Reads `[line]`; `None` if it is absent.
+    pub(super) fn line(
+        &mut self,
+        root: &Section<'_>,
+        sums: &[&'static Spec<OrderLine>],
+    ) -> Option<Vec<Field<OrderLineItem>>> {
         let section = root.section("line", self.faults);
         let known: Vec<&str> = LINE.iter().map(|spec| spec.name).collect();
         section.only(&known, self.faults);
@@ -80,54 +95,58 @@ impl<'a> Filling<'a> {
         if !priced {
             for sum in sums {
                 self.faults.note(
-                    &format!("order.{sum}"),
+                    &format!("order.{}", sum.name),
                     "{#sum} needs line.payAmount, or line.salePrice, to add up",
                 );
             }
         }
-        if !section.is_there() {
+        if !section.is_present() {
             return None;
         }
         Some(LINE.iter().filter_map(|spec| self.field(&section, spec)).collect())
     }
 
-    /// `[create.device]`, when unknown devices are to be created.
+    /// Reads `[create.device]`; `None` if it is absent.
     pub(super) fn device(&mut self, root: &Section<'_>) -> Option<NewDevice> {
         let create = root.section("create", self.faults);
         create.only(&["device", "product"], self.faults);
         let section = create.section("device", self.faults);
         section.only(&["group", "name", "address", "model"], self.faults);
-        if !section.is_there() {
+        if !section.is_present() {
             return None;
         }
-        let name = self.optional(&section, "name", Kind::Text);
-        let address = self.optional(&section, "address", Kind::Text);
-        let model = self.optional(&section, "model", Kind::Text);
+        let name = self.optional(&section, "name", PLAIN);
+        let address = self.optional(&section, "address", PLAIN);
+        let model = self.optional(&section, "model", PLAIN);
         if section.get("group").is_none() {
             let needed = "needed: the id of the group that new devices join";
             self.faults.note(&section.path("group"), needed);
         }
-        let group = self.optional(&section, "group", Kind::Text)?;
+        let group = self.optional(&section, "group", PLAIN)?;
         check_group(&group, self.faults);
         Some(NewDevice { group, name, address, model })
     }
 
-    /// `[create.product]`, when unknown products are to be created.
+    /// Reads `[create.product]`; `None` if it is absent.
     pub(super) fn product(&mut self, root: &Section<'_>) -> Option<NewProduct> {
         let section = root.section("create", self.faults).section("product", self.faults);
         section.only(&["name", "category", "currency", "default_price"], self.faults);
-        if !section.is_there() {
+        if !section.is_present() {
             return None;
         }
         if root.get("line").is_none() {
-            let needed = "needs a [line] section, whose goodsId products are known by";
+            let needed = "needs a [line] section, whose goodsId identifies products";
             self.faults.note("create.product", needed);
         }
         Some(NewProduct {
-            name: self.optional(&section, "name", Kind::Text),
-            category: self.optional(&section, "category", Kind::Text),
-            currency: self.optional(&section, "currency", Kind::Currency),
-            default_price: self.optional(&section, "default_price", Kind::Amount),
+            name: self.optional(&section, "name", PLAIN),
+            category: self.optional(&section, "category", PLAIN),
+            currency: self.optional(&section, "currency", Kind::Text(TextKind::Currency)),
+            default_price: self.optional(
+                &section,
+                "default_price",
+                Kind::Number(NumberKind::Amount),
+            ),
         })
     }
 
@@ -145,10 +164,10 @@ impl<'a> Filling<'a> {
         key
     }
 
-    /// An order's id must differ from order to order, and stay the same for all rows of one.
-    fn check_identity(&mut self, key: &[ColumnNo], fields: &[Field]) {
-        let numbered = |source: &Source| source.ways.iter().any(Template::numbers_rows);
-        for Field { name, source, .. } in fields {
+    /// Checks that ids differ between orders, and are the same for all rows of one.
+    fn check_identity(&mut self, key: &[ColumnNo], fields: &[Field<OrderLine>]) {
+        let numbered = |source: &Source| source.templates.iter().any(Template::numbers_rows);
+        for Field { spec, source } in fields {
             if !key.is_empty() && numbered(source) {
                 self.faults.note(
                     &source.path,
@@ -156,7 +175,7 @@ impl<'a> Filling<'a> {
                 );
             }
             let varies = source.columns().next().is_some() || numbered(source);
-            if *name == "orderId" && !varies {
+            if spec.name == "orderId" && !varies {
                 self.faults.note(
                     &source.path,
                     "is the same for each order; a column is taken with \"{Column}\"",
@@ -165,7 +184,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    fn field(&mut self, section: &Section<'_>, spec: &Spec) -> Option<Field> {
+    fn field<T>(&mut self, section: &Section<'_>, spec: &'static Spec<T>) -> Option<Field<T>> {
         if section.get(spec.name).is_none() {
             if !spec.needed.is_empty() {
                 let needed = format_args!("needed, such as {}", spec.needed);
@@ -173,11 +192,11 @@ impl<'a> Filling<'a> {
             }
             return None;
         }
-        let source = self.optional(section, spec.name, spec.kind)?;
-        if spec.kind == Kind::Currency {
+        let source = self.optional(section, spec.name, spec.kind())?;
+        if spec.kind() == Kind::Text(TextKind::Currency) {
             self.currency = source.as_constant().and_then(|code| Currency::parse(&code).ok());
         }
-        Some(field(spec, source))
+        Some(Field { spec, source })
     }
 
     fn optional(&mut self, section: &Section<'_>, key: &str, kind: Kind) -> Option<Source> {
@@ -186,8 +205,8 @@ impl<'a> Filling<'a> {
         let source = match value {
             Value::Table(table) => self.table(&path, table, kind)?,
             _ => {
-                let ways = self.ways(&path, value)?;
-                let source = Source { ways, ..Source::one(&path, Template::constant("")) };
+                let templates = self.templates(&path, value)?;
+                let source = Source { templates, ..Source::one(&path, Template::constant("")) };
                 self.note_bare_text(&source, kind);
                 source
             }
@@ -196,21 +215,24 @@ impl<'a> Filling<'a> {
         Some(source)
     }
 
-    /// `{ from = …, map = { … } }`, `{ constant = … }`, and for times `format` and `zone`.
+    /// Reads `{ from = …, map = { … } }` or `{ constant = … }`, for times with `format` and `zone`.
     fn table(&mut self, path: &str, table: &Table, kind: Kind) -> Option<Source> {
         let section = Section::of(path.to_owned(), table);
         let mut known = vec!["from", "constant", "map"];
-        if kind == Kind::Time {
+        if kind == Kind::Text(TextKind::Time) {
             known.extend(["format", "zone"]);
         }
         section.only(&known, self.faults);
         let map = self.map(&section);
-        let (formats, zone) =
-            if kind == Kind::Time { time_keys(&section, self.faults) } else { (None, None) };
+        let (formats, zone) = if kind == Kind::Text(TextKind::Time) {
+            time_keys(&section, self.faults)
+        } else {
+            (None, None)
+        };
         let differs = formats.is_some() || zone.is_some();
-        let moments = differs.then(|| self.moments.with(formats, zone));
-        let ways = match (section.get("from"), section.get("constant")) {
-            (Some(from), None) => self.ways(&section.path("from"), from)?,
+        let times = differs.then(|| self.times.with(formats, zone));
+        let templates = match (section.get("from"), section.get("constant")) {
+            (Some(from), None) => self.templates(&section.path("from"), from)?,
             (None, Some(Value::String(text))) => vec![Template::constant(text.clone())],
             (None, Some(Value::Integer(number))) => vec![Template::constant(number.to_string())],
             _ => {
@@ -219,7 +241,7 @@ impl<'a> Filling<'a> {
                 return None;
             }
         };
-        Some(Source { path: path.to_owned(), ways, map, moments })
+        Some(Source { path: path.to_owned(), templates, map, times })
     }
 
     fn map(&mut self, section: &Section<'_>) -> BTreeMap<String, String> {
@@ -231,7 +253,7 @@ impl<'a> Filling<'a> {
                 Value::String(to) => map.insert(from.trim().to_owned(), to.clone()),
                 Value::Integer(to) => map.insert(from.trim().to_owned(), to.to_string()),
                 _ => {
-                    let got = shown(to);
+                    let got = display(to);
                     self.faults.note(&entries.path(from), format!("expected a text, got {got}"));
                     None
                 }
@@ -240,19 +262,19 @@ impl<'a> Filling<'a> {
         map
     }
 
-    /// One template or a list of them, of which the first that gives a value counts.
-    fn ways(&mut self, path: &str, value: &Value) -> Option<Vec<Template>> {
+    /// Reads a template or a list of them.
+    fn templates(&mut self, path: &str, value: &Value) -> Option<Vec<Template>> {
         let list = match value {
             Value::Array(list) if !list.is_empty() => list.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let ways: Vec<Template> =
+        let templates: Vec<Template> =
             list.iter().filter_map(|value| self.template(path, value)).collect();
-        let constant = ways.iter().position(|way| way.as_constant().is_some());
-        if constant.is_some_and(|at| at + 1 < ways.len()) {
-            self.faults.note(path, "nothing behind a constant is ever used");
+        let constant = templates.iter().position(|one| one.as_constant().is_some());
+        if constant.is_some_and(|at| at + 1 < templates.len()) {
+            self.faults.note(path, "nothing after a constant is ever used");
         }
-        (ways.len() == list.len()).then_some(ways)
+        (templates.len() == list.len()).then_some(templates)
     }
 
     fn template(&mut self, path: &str, value: &Value) -> Option<Template> {
@@ -262,7 +284,7 @@ impl<'a> Filling<'a> {
                 .ok(),
             Value::Integer(number) => Some(Template::constant(number.to_string())),
             other => {
-                let got = shown(other);
+                let got = display(other);
                 self.faults.note(
                     path,
                     format_args!(
@@ -274,28 +296,28 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// A text that is no column yet may have been meant as one; the header will tell.
+    /// Remembers a constant that may be meant as a column, which the header of a report decides.
     fn note_bare_text(&mut self, source: &Source, kind: Kind) {
-        if let ([way], Kind::Text) = (source.ways.as_slice(), kind)
-            && let Some(text) = way.as_constant().filter(|text| !text.is_empty())
+        if let ([template], PLAIN) = (source.templates.as_slice(), kind)
+            && let Some(text) = template.as_constant().filter(|text| !text.is_empty())
         {
             self.bare_texts.push((source.path.clone(), text.to_owned()));
         }
     }
 
     fn check_constants(&mut self, source: &Source, kind: Kind) {
-        let by = Reading {
+        let options = ReadOptions {
             numbers: self.numbers,
-            moments: source.moments.as_ref().unwrap_or(self.moments),
+            times: source.times.as_ref().unwrap_or(self.times),
             zone: &Zone::utc(),
             currency: self.currency,
         };
-        let constants = source.ways.iter().filter_map(Template::as_constant);
+        let constants = source.templates.iter().filter_map(Template::as_constant);
         let constants = constants.map(|text| source.mapped(text.to_owned()));
         for text in constants.chain(source.map.values().cloned()) {
             if text.contains('\0') {
                 self.faults.note(&source.path, format_args!("{text:?} {}", template::Fault::Nul));
-            } else if let Err(fault) = kind.read(&text, &by) {
+            } else if let Some(fault) = kind.fault(&text, &options) {
                 let hint = format!("{fault}; a column is taken with \"{{Column}}\"");
                 self.faults.note(&source.path, hint);
             }
@@ -303,6 +325,26 @@ impl<'a> Filling<'a> {
     }
 }
 
-fn field(spec: &Spec, source: Source) -> Field {
-    Field { name: spec.name, kind: spec.kind, required: !spec.needed.is_empty(), source }
+/// Reads `format` and `zone`, which `[time]` and a field's own table may have.
+pub(super) fn time_keys(
+    section: &Section<'_>,
+    faults: &mut MappingFaults,
+) -> (Option<Vec<String>>, Option<Zone>) {
+    let formats = section.texts("format", faults);
+    for format in formats.iter().flatten() {
+        if let Some(fault) = format_fault(format) {
+            faults.note(&section.path("format"), format_args!("{format:?} {fault}"));
+        }
+    }
+    let zone = section.text("zone", faults).and_then(|name| {
+        Zone::named(name).map_err(|fault| faults.note(&section.path("zone"), fault)).ok()
+    });
+    (formats, zone)
+}
+
+/// Checks that a constant group is a valid id.
+fn check_group(group: &Source, faults: &mut MappingFaults) {
+    if let Some(Err(fault)) = group.as_constant().map(GroupId::parse) {
+        faults.note(&group.path, fault);
+    }
 }

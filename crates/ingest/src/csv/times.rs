@@ -1,35 +1,36 @@
-//! Times as reports write them, read in the zone whose clock they show.
+//! Reading times as reports write them.
 
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use kiosque_model::time::{TimeFault, UnixMs, Zone};
 
-/// The forms that a report's times have, and the zone of those that carry none.
+/// The formats of a report's times, and the zone of those without an offset.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Moments {
+pub(super) struct TimeFormats {
     formats: Vec<String>,
     zone: Option<Zone>,
 }
 
-impl Moments {
-    /// Forms are tried in the order given; with none, times are read as in an order file.
-    pub(super) fn new(formats: Vec<String>, zone: Option<Zone>) -> Moments {
-        Moments { formats, zone }
+impl TimeFormats {
+    /// Returns formats that are tried in this order. Without any, times are read as in an order
+    /// file.
+    pub(super) fn new(formats: Vec<String>, zone: Option<Zone>) -> TimeFormats {
+        TimeFormats { formats, zone }
     }
 
-    /// The same but for what `formats` and `zone` give.
-    pub(super) fn with(&self, formats: Option<Vec<String>>, zone: Option<Zone>) -> Moments {
-        Moments {
+    /// Returns a copy with `formats` and `zone` replaced, where they are given.
+    pub(super) fn with(&self, formats: Option<Vec<String>>, zone: Option<Zone>) -> TimeFormats {
+        TimeFormats {
             formats: formats.unwrap_or_else(|| self.formats.clone()),
             zone: zone.or_else(|| self.zone.clone()),
         }
     }
 
-    /// Reads a time; one without a zone of its own is told by the clocks of the mapping's zone,
-    /// or else of the platform's, and a date alone means its midnight.
+    /// Reads a time. Without an offset it is in the mapping's zone, or else in the platform's; a
+    /// date alone means its midnight.
     ///
     /// # Errors
-    /// What is wrong with the text, the text named.
+    /// What is wrong with the text, which is quoted.
     pub(super) fn read(&self, text: &str, platform: &Zone) -> Result<UnixMs, String> {
         let text = text.trim();
         let zone = self.zone.as_ref().unwrap_or(platform);
@@ -47,17 +48,17 @@ impl Moments {
         if impossible {
             return Err(TimeFault::Impossible(text.to_owned()).to_string());
         }
-        Err(format!("{text:?} is not a time of the form {}", self.formats.join(" or ")))
+        Err(format!("{text:?} is not a time of the format {}", self.formats.join(" or ")))
     }
 }
 
-/// The time as an order file has it: RFC 3339 in UTC, to the millisecond.
+/// Formats a time as in an order file: RFC 3339 in UTC, to the millisecond.
 pub(super) fn rfc3339(at: UnixMs) -> String {
     let at = Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{at:.3}")
 }
 
-/// What is wrong with a form, if anything: it must read back a date that it has written.
+/// Returns what is wrong with a format, if anything. It must parse a date that it has formatted.
 pub(super) fn format_fault(format: &str) -> Option<String> {
     if format.contains("%Q") || format.contains("%:Q") {
         return Some("names of zones in cells are not read; set time.zone, or use %z".to_owned());
@@ -65,10 +66,10 @@ pub(super) fn format_fault(format: &str) -> Option<String> {
     let sample = Timestamp::from_second(981_173_106).ok()?;
     let sample = Zoned::new(sample, TimeZone::UTC);
     let Ok(text) = BrokenDownTime::from(&sample).to_string(format) else {
-        return Some("is no form of a time, such as %d.%m.%Y %H:%M:%S".to_owned());
+        return Some("is not a time format, such as %d.%m.%Y %H:%M:%S".to_owned());
     };
     let Ok(parts) = strtime::parse(format, &text) else {
-        return Some("is a form that can be written but not read".to_owned());
+        return Some("is a format that can be written but not read".to_owned());
     };
     if parts.timestamp().is_none() && parts.to_date().is_err() {
         return Some("gives no date: year, month and day are needed".to_owned());
@@ -79,12 +80,12 @@ pub(super) fn format_fault(format: &str) -> Option<String> {
     None
 }
 
-/// The instant that the parts tell; `None` when the calendar has no such day or hour.
+/// Returns the instant of the parts; `None` if the calendar has no such day or hour.
 fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<UnixMs, TimeFault>> {
     if parts.timestamp().is_none() && parts.offset().is_none() {
         return Some(zone.resolve(parts.to_datetime().ok()?));
     }
-    // Rounds towards the past, as the platform does with every other time that it reads.
+    // Rounds down, like every other time that the platform reads.
     let ms = parts.to_timestamp().ok()?.as_nanosecond().div_euclid(1_000_000);
     let known = i64::try_from(ms).ok().filter(|ms| (0..=UnixMs::MAX.0).contains(ms));
     Some(known.map(UnixMs).ok_or_else(|| TimeFault::OutOfRange(text.to_owned())))
@@ -100,11 +101,11 @@ mod tests {
 
     fn read(formats: &[&str], text: &str) -> Result<String, String> {
         let formats = formats.iter().map(|format| (*format).to_owned()).collect();
-        Moments::new(formats, None).read(text, &zone("Europe/Paris")).map(rfc3339)
+        TimeFormats::new(formats, None).read(text, &zone("Europe/Paris")).map(rfc3339)
     }
 
     #[test]
-    fn times_are_read_by_the_first_form_that_fits() {
+    fn times_are_read_by_the_first_format_that_fits() {
         let both = ["%d.%m.%Y %H:%M:%S%.f", "%m/%d/%Y"];
         for (formats, text, want) in [
             (&both as &[_], "1/2/2022", Some("2022-01-01T23:00:00.000Z")),
@@ -132,8 +133,8 @@ mod tests {
     fn a_time_that_is_none_is_refused_by_name() {
         for (formats, text, want) in [
             (&["%m/%d/%Y"] as &[_], "2/30/2022", "\"2/30/2022\" does not exist in the calendar"),
-            (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is not a time of the form %m/%d/%Y"),
-            (&["%Y", "%F"], "x", "\"x\" is not a time of the form %Y or %F"),
+            (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is not a time of the format %m/%d/%Y"),
+            (&["%Y", "%F"], "x", "\"x\" is not a time of the format %Y or %F"),
             (&["%F %T"], "1969-01-01 00:00:00", "\"1969-01-01 00:00:00\" is outside the years"),
             (
                 &["%F %T"],
@@ -153,13 +154,13 @@ mod tests {
 
     #[test]
     fn the_mappings_zone_goes_before_the_platforms() {
-        let moments = Moments::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
-        let at = moments.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
+        let times = TimeFormats::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
+        let at = times.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
         assert_eq!(rfc3339(at), "2022-01-01T00:00:00.000Z");
     }
 
     #[test]
-    fn a_form_that_gives_no_date_is_refused_before_any_row() {
+    fn a_format_that_gives_no_date_is_refused_before_any_row() {
         for good in ["%m/%d/%Y", "%d.%m.%y %H:%M", "%F %T%.3f", "%s", "%b %e, %Y", "%Y-%jT%H"] {
             assert_eq!(format_fault(good), None, "{good}");
         }

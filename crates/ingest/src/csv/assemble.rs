@@ -1,0 +1,115 @@
+//! Assembles orders from the rows that have the same key. Every row is read, so that all faults
+//! are reported at once.
+
+use kiosque_model::fleet::ProductEntry;
+use kiosque_model::money::{MINOR_MAX, Minor};
+use kiosque_model::order::line_pay_amount_following;
+
+use super::bound_mapping::{BoundMapping, CheckedRow};
+use super::fields::{Field, Slot};
+use super::row::Row;
+use super::row_values::RowValues;
+use super::template::ColumnNo;
+use super::{MappedOrder, RejectedRows};
+use kiosque_contract::Object;
+use kiosque_contract::{OrderLine, OrderLineItem};
+
+/// Assembles the order of one or more rows.
+///
+/// # Errors
+/// The rows, with everything that is wrong with them.
+pub(super) fn assemble(
+    mapping: &BoundMapping<'_>,
+    rows: &[CheckedRow],
+) -> Result<MappedOrder, RejectedRows> {
+    let mut faults = Vec::new();
+    let mut first: Option<(&Row, RowValues)> = None;
+    let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
+    for CheckedRow { row, fault } in rows {
+        let values = match fault {
+            Some(fault) => Err(vec![fault.clone()]),
+            None => RowValues::read(mapping, row),
+        };
+        let mut values = match values {
+            Ok(values) => values,
+            Err(reasons) => {
+                faults.push(format!("line {}: {}", row.line, reasons.join("; ")));
+                continue;
+            }
+        };
+        lines.extend(values.line.take().map(Object));
+        let product = values.product.take();
+        let is_new = |new: &ProductEntry| !products.iter().any(|known| known.id == new.id);
+        products.extend(product.filter(is_new));
+        match &first {
+            None => first = Some((row, values)),
+            Some(first) => faults.extend(contradiction(mapping, first, (row, &values))),
+        }
+    }
+    let Some((first, values)) = first.filter(|_| faults.is_empty()) else {
+        return Err(mapping.reject(rows, &faults.join("; ")));
+    };
+    let first_line = first.line;
+    let order = with_lines(mapping, values.order, lines)
+        .map_err(|fault| mapping.reject(rows, &format!("line {first_line}: {fault}")))?;
+    let lines = rows.iter().map(|checked| checked.row.line).collect();
+    Ok(MappedOrder { first_line, lines, order, device: values.device, products })
+}
+
+/// Returns the first field in which two rows of an order differ, as a fault.
+fn contradiction(
+    mapping: &BoundMapping<'_>,
+    (first, known): &(&Row, RowValues),
+    (row, values): (&Row, &RowValues),
+) -> Option<String> {
+    let differs = |field: &&Field<OrderLine>| !field.spec.is_same(&known.order, &values.order);
+    let field = mapping.mapping.order.iter().find(differs)?;
+    let quoted = |row: &Row, column: ColumnNo| mapping.quoted(column, mapping.cell(row, column));
+    let mut columns = field.source.columns();
+    let column =
+        columns.find(|column| mapping.cell(first, *column) != mapping.cell(row, *column))?;
+    Some(format!(
+        "lines {} and {}: column {}: {} and {} cannot both be the {} of one order",
+        first.line,
+        row.line,
+        mapping.name(column),
+        quoted(first, column),
+        quoted(row, column),
+        field.spec.name,
+    ))
+}
+
+/// Adds the lines and their sums to an order.
+fn with_lines(
+    mapping: &BoundMapping<'_>,
+    mut order: OrderLine,
+    lines: Vec<Object<OrderLineItem>>,
+) -> Result<OrderLine, String> {
+    if !mapping.mapping.sums.is_empty() {
+        let sum = sum_of(&lines)
+            .ok_or_else(|| format!("the lines add up to more than {MINOR_MAX} minor units"))?;
+        for spec in &mapping.mapping.sums {
+            if let Slot::Number(_, number) = &spec.slot {
+                *(number.get_mut)(&mut order) = Some(sum);
+            }
+        }
+    }
+    if mapping.mapping.line.is_some() {
+        order.detail_vo_list = Some(lines);
+    }
+    Ok(order)
+}
+
+/// Returns the sum of the lines' amounts; `None` if one of them or the sum is too large.
+fn sum_of(lines: &[Object<OrderLineItem>]) -> Option<i64> {
+    let mut sum = 0_i64;
+    for Object(line) in lines {
+        let price = Minor(line.sale_price.unwrap_or(0));
+        let amount = match line.pay_amount {
+            Some(amount) => amount,
+            None => line_pay_amount_following(price, line.count.unwrap_or(1))?.0,
+        };
+        sum = sum.checked_add(amount)?;
+    }
+    (sum.unsigned_abs() <= MINOR_MAX.unsigned_abs()).then_some(sum)
+}

@@ -1,0 +1,132 @@
+//! A mapping bound to the header of a report: finds cells, and checks rows as a whole.
+
+use kiosque_model::mask::masked;
+use kiosque_model::time::Zone;
+
+use super::RejectedRows;
+use super::fields::Source;
+use super::header::Header;
+use super::mapping::Mapping;
+use super::row::Row;
+use super::skip::Wholeness;
+use super::template::{ColumnNo, Template};
+
+/// The longest reason, in bytes: a cell may be as long as a row.
+const REASON_MAX_BYTES: usize = 1_000;
+
+/// A mapping bound to a report.
+pub(super) struct BoundMapping<'m> {
+    pub(super) mapping: &'m Mapping,
+    pub(super) header: Header,
+    pub(super) zone: &'m Zone,
+}
+
+/// A row with what is wrong with it as a whole, if anything.
+#[derive(Debug)]
+pub(super) struct CheckedRow {
+    pub(super) row: Row,
+    pub(super) fault: Option<String>,
+}
+
+impl BoundMapping<'_> {
+    /// Checks a row as a whole, before any of its cells is interpreted.
+    pub(super) fn check(&self, row: Row) -> CheckedRow {
+        let fault = self.row_fault(&row);
+        CheckedRow { row, fault }
+    }
+
+    /// Returns the position of the first `[[skip]]` that leaves the row out.
+    pub(super) fn skipped_by(&self, checked: &CheckedRow) -> Option<usize> {
+        let whole = if checked.fault.is_none() { Wholeness::Whole } else { Wholeness::Broken };
+        self.mapping.skips.iter().position(|skip| {
+            let cell = checked.row.cell(self.header.position(skip.column));
+            cell.is_some_and(|cell| skip.takes(cell, whole))
+        })
+    }
+
+    /// Returns the row's cells of `order.key`; `None` if one of them is empty or not text.
+    pub(super) fn key(&self, checked: &CheckedRow) -> Option<Vec<String>> {
+        let cells = self.mapping.key.iter().map(|column| {
+            let cell = checked.row.cell(self.header.position(*column))?;
+            let text = std::str::from_utf8(cell).ok()?.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        });
+        cells.collect()
+    }
+
+    /// Returns the reason for rejecting a row without a key.
+    pub(super) fn no_key(&self, row: &Row) -> String {
+        let empty = |column: &&ColumnNo| row.text(self.header.position(**column)).trim().is_empty();
+        let names: Vec<String> =
+            self.mapping.key.iter().filter(empty).map(|column| self.name(*column)).collect();
+        format!("column {} is empty, so that the row belongs to no order", names.join(", "))
+    }
+
+    /// Returns the rejection of rows, with card and phone numbers masked.
+    pub(super) fn reject<'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r CheckedRow>,
+        reason: &str,
+    ) -> RejectedRows {
+        let rows = rows.into_iter().map(|checked| &checked.row);
+        let (lines, rows) = rows.map(|row| (row.line, self.header.cells(row))).unzip();
+        RejectedRows { lines, reason: shortened(reason), rows }
+    }
+
+    fn row_fault(&self, row: &Row) -> Option<String> {
+        let runs_on = || {
+            let open = "; is a quote left open?";
+            let last = row.last_line;
+            if last > row.line { format!(", and runs to line {last}{open}") } else { String::new() }
+        };
+        if let Some(flaw) = row.flaw {
+            return Some(format!("the row {flaw}{}", runs_on()));
+        }
+        if row.len() != self.header.width() {
+            let (has, width) = (row.len(), self.header.width());
+            return Some(format!("the row has {has} cells under {width} columns{}", runs_on()));
+        }
+        row.cells().enumerate().find_map(|(position, cell)| {
+            let fault = match std::str::from_utf8(cell) {
+                Err(_) => "bytes that are not UTF-8",
+                Ok(text) if text.contains('\0') => "a NUL character",
+                Ok(_) => return None,
+            };
+            Some(format!("column {}: has {fault}", self.header.name(position)))
+        })
+    }
+
+    /// Returns a cell of a row that was checked.
+    pub(super) fn cell<'r>(&self, row: &'r Row, column: ColumnNo) -> &'r str {
+        let cell = row.text(self.header.position(column));
+        if self.mapping.format.trim { cell.trim() } else { cell }
+    }
+
+    /// Returns the name of a column.
+    pub(super) fn name(&self, column: ColumnNo) -> String {
+        self.mapping.columns.column(column).name.clone()
+    }
+
+    /// Returns a cell's text quoted, and masked if its column is secret.
+    pub(super) fn quoted(&self, column: ColumnNo, text: &str) -> String {
+        let secret = self.mapping.columns.column(column).secret;
+        if secret { format!("{:?}", masked(text)) } else { format!("{text:?}") }
+    }
+
+    /// Returns the columns of a template for a message, or the mapping's key if it has none.
+    pub(super) fn origin(&self, template: &Template, source: &Source) -> String {
+        let names: Vec<String> = template.columns().map(|column| self.name(column)).collect();
+        match names.as_slice() {
+            [] => source.path.clone(),
+            [one] => format!("column {one}"),
+            several => format!("columns {}", several.join(", ")),
+        }
+    }
+}
+
+fn shortened(reason: &str) -> String {
+    if reason.len() <= REASON_MAX_BYTES {
+        return reason.to_owned();
+    }
+    format!("{}…", &reason[..reason.floor_char_boundary(REASON_MAX_BYTES)])
+}

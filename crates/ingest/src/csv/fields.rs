@@ -1,0 +1,360 @@
+//! The fields of an order and of its lines that a mapping may fill, and how their texts are read.
+
+use std::collections::BTreeMap;
+
+use kiosque_model::money::Currency;
+use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::time::Zone;
+use serde_json::{Map, Value};
+
+use super::numbers::NumberFormat;
+use super::template::{ColumnNo, Template};
+use super::times::{TimeFormats, rfc3339};
+use kiosque_contract::{OrderLine, OrderLineItem};
+
+/// What the text of a field means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A value that is text in an order file.
+    Text(TextKind),
+    /// A value that is a whole number there.
+    Number(NumberKind),
+}
+
+/// What the text of a field means whose value is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextKind {
+    /// The text itself.
+    Plain,
+    /// An ISO 4217 code.
+    Currency,
+    /// A time.
+    Time,
+}
+
+/// What the text of a field means whose value is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NumberKind {
+    /// An amount in the order's currency.
+    Amount,
+    /// A whole number.
+    Whole,
+    /// A payment status, by number or name.
+    PayStatus,
+    /// A shipment status, by number or name.
+    ShipmentStatus,
+}
+
+/// A field of a `T` that a mapping may fill.
+#[derive(Debug)]
+pub(super) struct Spec<T: 'static> {
+    /// Its name in an order file, which is the mapping's key too.
+    pub(super) name: &'static str,
+    /// Its place in a `T`, and how its text is read.
+    pub(super) slot: Slot<T>,
+    /// An example of the key, for a mapping that lacks it; empty for an optional field.
+    pub(super) needed: &'static str,
+}
+
+/// A field's place in a `T`.
+#[derive(Debug)]
+pub(super) enum Slot<T: 'static> {
+    /// A text.
+    Text(TextKind, Access<T, String>),
+    /// A number.
+    Number(NumberKind, Access<T, i64>),
+}
+
+/// Access to one field of a `T`.
+#[derive(Debug)]
+pub(super) struct Access<T: 'static, V: 'static> {
+    pub(super) get: fn(&T) -> &Option<V>,
+    pub(super) get_mut: fn(&mut T) -> &mut Option<V>,
+}
+
+impl<T> Spec<T> {
+    /// Returns how the field's text is read.
+    pub(super) fn kind(&self) -> Kind {
+        match &self.slot {
+            Slot::Text(kind, _) => Kind::Text(*kind),
+            Slot::Number(kind, _) => Kind::Number(*kind),
+        }
+    }
+
+    /// Returns whether two values have the same field.
+    pub(super) fn is_same(&self, one: &T, other: &T) -> bool {
+        match &self.slot {
+            Slot::Text(_, text) => (text.get)(one) == (text.get)(other),
+            Slot::Number(_, number) => (number.get)(one) == (number.get)(other),
+        }
+    }
+
+    /// Adds the field to a JSON object, if it has a value.
+    pub(super) fn add_to(&self, json: &mut Map<String, Value>, from: &T) {
+        let value = match &self.slot {
+            Slot::Text(_, text) => (text.get)(from).as_deref().map(Value::from),
+            Slot::Number(_, number) => (number.get)(from).map(Value::from),
+        };
+        if let Some(value) = value {
+            json.insert(self.name.to_owned(), value);
+        }
+    }
+}
+
+macro_rules! specs {
+    ($(#[$doc:meta])* $list:ident: $of:ident {
+        $($slot:ident $kind:ident $name:literal $field:ident $($needed:literal)?;)*
+    }) => {
+        $(#[$doc])*
+        pub(super) static $list: &[Spec<$of>] = &[$(Spec {
+            name: $name,
+            slot: specs!(@slot $slot $kind $field),
+            needed: concat!($($needed)?),
+        }),*];
+    };
+    (@slot text $kind:ident $field:ident) => {
+        Slot::Text(TextKind::$kind, Access { get: |of| &of.$field, get_mut: |of| &mut of.$field })
+    };
+    (@slot number $kind:ident $field:ident) => {
+        Slot::Number(
+            NumberKind::$kind,
+            Access { get: |of| &of.$field, get_mut: |of| &mut of.$field },
+        )
+    };
+}
+
+specs! {
+    /// The fields of an order, except its lines. `currency` comes first, since amounts need it.
+    ORDER: OrderLine {
+        text Currency "currency" currency "currency = \"USD\", or \"{Column}\"";
+        text Plain "orderId" order_id
+            "orderId = \"{Column}\": what tells each order from all others";
+        text Plain "deviceCode" device_code "deviceCode = \"{Column}\", or one machine's code";
+        number Amount "totalAmount" total_amount
+            "totalAmount = \"{Column}\", or \"{#sum}\" of the lines";
+        text Time "tradeStartTime" trade_start_time "tradeStartTime = \"{Column}\"";
+        text Plain "tradeNo" trade_no;
+        text Plain "tradeNoIn" trade_no_in;
+        number Amount "payAmount" pay_amount;
+        number Amount "refundAmount" refund_amount;
+        text Time "payEndTime" pay_end_time;
+        text Time "shipmentTime" shipment_time;
+        text Plain "cardNumber" card_number;
+        text Plain "phone" phone;
+        number PayStatus "payStatus" pay_status;
+        number ShipmentStatus "shipmentStatus" shipment_status;
+        text Plain "payChannelName" pay_channel_name;
+    }
+}
+
+specs! {
+    /// The fields of a line.
+    LINE: OrderLineItem {
+        text Plain "goodsId" goods_id "goodsId = \"{Column}\"";
+        text Plain "goodsName" goods_name;
+        text Plain "aisleCode" aisle_code;
+        number Whole "count" count;
+        number Amount "salePrice" sale_price;
+        number Amount "goodsPrice" goods_price;
+        number Amount "payAmount" pay_amount;
+        number ShipmentStatus "shipmentStatus" shipment_status;
+        number Whole "shipmentErrCode" shipment_err_code;
+        text Plain "shipmentFailDesc" shipment_fail_desc;
+    }
+}
+
+/// A field with its source.
+#[derive(Clone, Debug)]
+pub(super) struct Field<T: 'static> {
+    /// The field.
+    pub(super) spec: &'static Spec<T>,
+    /// Where its text comes from.
+    pub(super) source: Source,
+}
+
+impl<T> Field<T> {
+    /// Returns whether a row without a value for the field is rejected.
+    pub(super) fn is_required(&self) -> bool {
+        !self.spec.needed.is_empty()
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// The mapping's key, for messages.
+    pub(super) path: String,
+    /// Templates, of which the first that yields a value counts.
+    pub(super) templates: Vec<Template>,
+    /// Replacements of whole texts; other texts stay as they are.
+    pub(super) map: BTreeMap<String, String>,
+    /// How its times are written, if not like the report's others.
+    pub(super) times: Option<TimeFormats>,
+}
+
+impl Source {
+    /// Returns a source of one template.
+    pub(super) fn one(path: &str, template: Template) -> Source {
+        Source {
+            path: path.to_owned(),
+            templates: vec![template],
+            map: BTreeMap::new(),
+            times: None,
+        }
+    }
+
+    /// Returns every column that it may take a cell from.
+    pub(super) fn columns(&self) -> impl Iterator<Item = ColumnNo> {
+        self.templates.iter().flat_map(Template::columns)
+    }
+
+    /// Returns the replacement of a text, or the text.
+    pub(super) fn mapped(&self, text: String) -> String {
+        self.map.get(text.trim()).cloned().unwrap_or(text)
+    }
+
+    /// Returns the text of every row, if all have the same.
+    pub(super) fn as_constant(&self) -> Option<String> {
+        let text = self.templates.first()?.as_constant()?;
+        Some(self.mapped(text.to_owned()))
+    }
+}
+
+/// How texts are read.
+pub(super) struct ReadOptions<'a> {
+    /// How numbers are written.
+    pub(super) numbers: &'a NumberFormat,
+    /// How times are written.
+    pub(super) times: &'a TimeFormats,
+    /// The platform's time zone.
+    pub(super) zone: &'a Zone,
+    /// The currency of amounts.
+    pub(super) currency: Option<Currency>,
+}
+
+impl Kind {
+    /// Returns what is wrong with a text, if anything.
+    pub(super) fn fault(self, text: &str, options: &ReadOptions<'_>) -> Option<String> {
+        match self {
+            Kind::Text(kind) => kind.read(text, options).err(),
+            Kind::Number(kind) => kind.read(text, options).err(),
+        }
+    }
+}
+
+impl TextKind {
+    /// Returns the value of a text.
+    ///
+    /// # Errors
+    /// What is wrong with the text, which is quoted.
+    pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<String, String> {
+        match self {
+            TextKind::Plain => Ok(text.to_owned()),
+            TextKind::Currency => {
+                let currency = Currency::parse(text.trim());
+                Ok(currency.map_err(|fault| fault.to_string())?.code().to_owned())
+            }
+            TextKind::Time => Ok(rfc3339(options.times.read(text, options.zone)?)),
+        }
+    }
+}
+
+impl NumberKind {
+    /// Returns the value of a text; `None` for an amount of unknown currency.
+    ///
+    /// # Errors
+    /// What is wrong with the text, which is quoted.
+    pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<Option<i64>, String> {
+        let quoted = |fault: String| format!("{text:?} {fault}");
+        let number = match self {
+            NumberKind::Amount => match options.currency {
+                Some(currency) => options.numbers.amount(text, currency).map_err(quoted)?.0,
+                None => return Ok(None),
+            },
+            NumberKind::Whole => options.numbers.whole(text).map_err(quoted)?,
+            NumberKind::PayStatus => {
+                status(text, PAY_STATUSES, |number| PayStatus::of(number).map(PayStatus::number))?
+            }
+            NumberKind::ShipmentStatus => status(text, SHIPMENT_STATUSES, |number| {
+                ShipmentStatus::of(number).map(ShipmentStatus::number)
+            })?,
+        };
+        Ok(Some(number))
+    }
+}
+
+/// Names of payment statuses, by number.
+const PAY_STATUSES: &[&str] = &["unpaid", "paid", "cancelled", "refunding", "refunded"];
+/// Names of shipment statuses, by number.
+const SHIPMENT_STATUSES: &[&str] = &["none", "success", "in progress", "failed", "partial"];
+
+fn status(text: &str, names: &[&str], known: fn(i64) -> Option<i64>) -> Result<i64, String> {
+    let given = text.trim();
+    let by_name = (0..).zip(names).find(|(_, name)| name.eq_ignore_ascii_case(given));
+    let number = by_name.map(|(number, _)| number).or_else(|| given.parse().ok());
+    number.and_then(known).ok_or_else(|| {
+        format!(
+            "{text:?} is not a status; known are {}, or 0 to {}; map = {{ … }} translates others",
+            names.join(", "),
+            names.len().saturating_sub(1)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::numbers::Unit;
+    use super::*;
+
+    fn options<'a>(
+        numbers: &'a NumberFormat,
+        times: &'a TimeFormats,
+        zone: &'a Zone,
+    ) -> ReadOptions<'a> {
+        ReadOptions { numbers, times, zone, currency: Currency::parse("USD").ok() }
+    }
+
+    #[test]
+    fn each_kind_reads_its_texts_and_names_the_others() {
+        let (numbers, times) = (NumberFormat::of(Unit::Major), TimeFormats::default());
+        let zone = Zone::utc();
+        let options = options(&numbers, &times, &zone);
+        for (kind, text, want) in [
+            (TextKind::Plain, " x ", " x "),
+            (TextKind::Currency, " EUR ", "EUR"),
+            (TextKind::Time, "2022-01-01 00:00:00", "2022-01-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(kind.read(text, &options).as_deref(), Ok(want), "{kind:?} {text:?}");
+        }
+        for (kind, text, want) in [
+            (NumberKind::Amount, "3.5", 350),
+            (NumberKind::Whole, " 2", 2),
+            (NumberKind::PayStatus, "Refunded", 4),
+            (NumberKind::ShipmentStatus, "3", 3),
+        ] {
+            assert_eq!(kind.read(text, &options), Ok(Some(want)), "{kind:?} {text:?}");
+        }
+        for (kind, text, want) in [
+            (
+                Kind::Number(NumberKind::Amount),
+                "1.255",
+                "\"1.255\" is a fraction of a minor unit of USD",
+            ),
+            (Kind::Number(NumberKind::Whole), "two", "\"two\" is not a decimal number"),
+            (Kind::Text(TextKind::Currency), "ZZZ", "ZZZ is not an ISO 4217 code"),
+            (
+                Kind::Number(NumberKind::PayStatus),
+                "5",
+                "\"5\" is not a status; known are unpaid, paid",
+            ),
+            (
+                Kind::Number(NumberKind::ShipmentStatus),
+                "ok",
+                "\"ok\" is not a status; known are none, success",
+            ),
+        ] {
+            let fault = kind.fault(text, &options).expect(text);
+            assert!(fault.starts_with(want), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Rows grouped by the key of their order, and the ids of the orders read so far.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::vec::IntoIter;
+
+use super::assemble::assemble;
+use super::bound_mapping::{BoundMapping, CheckedRow};
+use super::{MappedOrder, RejectedRows};
+
+/// Rows grouped by the key of their order.
+#[derive(Default)]
+pub(super) struct RowGroups {
+    groups: Vec<Vec<CheckedRow>>,
+    by_key: HashMap<Vec<String>, usize>,
+    bytes: usize,
+}
+
+impl RowGroups {
+    /// Adds a row to the group of its key.
+    pub(super) fn add(&mut self, key: Vec<String>, row: CheckedRow) {
+        self.bytes += row.row.weight();
+        let known = self.by_key.get(&key).copied();
+        match known.and_then(|index| self.groups.get_mut(index)) {
+            Some(group) => group.push(row),
+            None => {
+                self.bytes += key.iter().map(String::len).sum::<usize>();
+                self.by_key.insert(key, self.groups.len());
+                self.groups.push(vec![row]);
+            }
+        }
+    }
+
+    /// Returns the approximate size of the rows in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the groups in the order of their first rows.
+    pub(super) fn into_groups(self) -> IntoIter<Vec<CheckedRow>> {
+        self.groups.into_iter()
+    }
+}
+
+/// The ids of the orders read so far. A second order with the same id would overwrite the first
+/// unnoticed, because it would count as an update of it.
+#[derive(Default)]
+pub(super) struct SeenIds {
+    hashers: (RandomState, RandomState),
+    lines: HashMap<u128, u64>,
+}
+
+impl SeenIds {
+    /// Assembles the order of rows.
+    ///
+    /// # Errors
+    /// The rows, if they are not an order or their device has one with the same id.
+    pub(super) fn assemble(
+        &mut self,
+        mapping: &BoundMapping<'_>,
+        rows: &[CheckedRow],
+    ) -> Result<MappedOrder, RejectedRows> {
+        let order = assemble(mapping, rows)?;
+        let (device, id) = (&order.order.device_code, &order.order.order_id);
+        let id = (device.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
+        // Random keys and 128 bits make collisions, accidental or intended, negligible.
+        let halves = (self.hashers.0.hash_one(id), self.hashers.1.hash_one(id));
+        let digest = (u128::from(halves.0) << 64) | u128::from(halves.1);
+        let line = order.first_line;
+        match *self.lines.entry(digest).or_insert(line) {
+            first if first == line => Ok(order),
+            first => {
+                let reason = format!(
+                    "line {line}: line {first} gave its device an order with the same orderId \
+                     already; orderId must tell them apart, or order.key make them one"
+                );
+                Err(mapping.reject(rows, &reason))
+            }
+        }
+    }
+}

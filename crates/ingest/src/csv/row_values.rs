@@ -1,0 +1,201 @@
+//! The values of one row: the fields of its order and line, its device and its product.
+
+use kiosque_model::fleet::{DeviceEntry, ProductEntry};
+use kiosque_model::ids::check_id;
+use kiosque_model::mask::masked;
+use kiosque_model::money::{Currency, Minor};
+use kiosque_model::{DeviceCode, GroupId};
+
+use super::bound_mapping::BoundMapping;
+use super::fields::{Field, NumberKind, ReadOptions, Slot, Source, Spec, TextKind};
+use super::mapping::NewProduct;
+use super::row::Row;
+use super::template::{Cells, ColumnNo, Template};
+use kiosque_contract::{OrderLine, OrderLineItem};
+
+/// The values of one row.
+pub(super) struct RowValues {
+    pub(super) order: OrderLine,
+    pub(super) line: Option<OrderLineItem>,
+    pub(super) device: Option<DeviceEntry>,
+    pub(super) product: Option<ProductEntry>,
+}
+
+impl RowValues {
+    /// Reads a row that is sound as a whole.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its cells.
+    pub(super) fn read(mapping: &BoundMapping<'_>, row: &Row) -> Result<RowValues, Vec<String>> {
+        let mut reader = RowReader { mapping, row, currency: None, faults: Vec::new() };
+        let order = reader.fields(&mapping.mapping.order);
+        let line = mapping.mapping.line.as_ref().map(|fields| reader.fields(fields));
+        let device = reader.device(&order);
+        let product = match (&mapping.mapping.product, &line) {
+            (Some(new), Some(line)) => reader.product(new, line),
+            _ => None,
+        };
+        if reader.faults.is_empty() {
+            Ok(RowValues { order, line, device, product })
+        } else {
+            Err(reader.faults)
+        }
+    }
+}
+
+/// Reads one row, collecting every fault in it.
+struct RowReader<'a> {
+    mapping: &'a BoundMapping<'a>,
+    row: &'a Row,
+    /// The order's currency, once it is read.
+    currency: Option<Currency>,
+    faults: Vec<String>,
+}
+
+impl Cells for RowReader<'_> {
+    fn cell(&self, column: ColumnNo) -> &str {
+        self.mapping.cell(self.row, column)
+    }
+
+    fn number(&self) -> u64 {
+        self.row.number
+    }
+}
+
+impl RowReader<'_> {
+    fn fields<T: Default>(&mut self, fields: &[Field<T>]) -> T {
+        let mut values = T::default();
+        for field in fields {
+            let is_given = match &field.spec.slot {
+                Slot::Text(kind, slot) => {
+                    let text = self.text_value(&field.source, *kind);
+                    if let (TextKind::Currency, Some(code)) = (kind, &text) {
+                        self.currency = Currency::parse(code).ok();
+                    }
+                    let place = (slot.get_mut)(&mut values);
+                    *place = text;
+                    place.is_some()
+                }
+                Slot::Number(kind, slot) => {
+                    let place = (slot.get_mut)(&mut values);
+                    *place = self.number_value(&field.source, *kind);
+                    place.is_some()
+                }
+            };
+            if !is_given && field.is_required() && self.text(&field.source).is_none() {
+                self.note_empty(field.spec, &field.source);
+            }
+        }
+        values
+    }
+
+    /// Returns the first template of a source that yields a text, and the text.
+    fn text<'s>(&self, source: &'s Source) -> Option<(&'s Template, String)> {
+        let filled = |template: &'s Template| template.fill(self).map(|text| (template, text));
+        let (template, text) = source.templates.iter().find_map(filled)?;
+        Some((template, source.mapped(text)))
+    }
+
+    fn text_value(&mut self, source: &Source, kind: TextKind) -> Option<String> {
+        self.read(source, |text, options| kind.read(text, options).map(Some))
+    }
+
+    fn number_value(&mut self, source: &Source, kind: NumberKind) -> Option<i64> {
+        self.read(source, |text, options| kind.read(text, options))
+    }
+
+    fn read<V>(
+        &mut self,
+        source: &Source,
+        read: impl Fn(&str, &ReadOptions<'_>) -> Result<Option<V>, String>,
+    ) -> Option<V> {
+        let (template, text) = self.text(source)?;
+        let mapping = self.mapping.mapping;
+        let options = ReadOptions {
+            numbers: &mapping.numbers,
+            times: source.times.as_ref().unwrap_or(&mapping.times),
+            zone: self.mapping.zone,
+            currency: self.currency,
+        };
+        match read(&text, &options) {
+            Ok(value) => value,
+            Err(fault) => {
+                let is_secret = |column: ColumnNo| mapping.columns.column(column).secret;
+                let fault = match template.columns().any(is_secret) {
+                    true => format!("{:?} cannot be read", masked(&text)),
+                    false => fault,
+                };
+                let fault = format!("{}: {fault}", self.mapping.origin(template, source));
+                // A cell may fill several fields.
+                if !self.faults.contains(&fault) {
+                    self.faults.push(fault);
+                }
+                None
+            }
+        }
+    }
+
+    fn note_empty<T>(&mut self, spec: &Spec<T>, source: &Source) {
+        let empty = source.columns().filter(|column| self.cell(*column).trim().is_empty());
+        let names: Vec<String> = empty.map(|column| self.mapping.name(column)).collect();
+        let (name, names) = (spec.name, names.join(", "));
+        self.faults.push(format!("column {names}: is empty, and gives the order no {name}"));
+    }
+
+    fn plain_text(&self, source: Option<&Source>) -> Option<String> {
+        self.text(source?).map(|(_, text)| text)
+    }
+
+    fn device(&mut self, order: &OrderLine) -> Option<DeviceEntry> {
+        let new = self.mapping.mapping.device.as_ref()?;
+        let code = match DeviceCode::parse(order.device_code.clone()?) {
+            Ok(code) => code,
+            Err(fault) => {
+                self.faults.push(format!("deviceCode {fault}"));
+                return None;
+            }
+        };
+        let group = match self.plain_text(Some(&new.group)).map(GroupId::parse) {
+            Some(Ok(group)) => group,
+            Some(Err(fault)) => {
+                self.faults.push(format!("{}: {fault}", new.group.path));
+                return None;
+            }
+            None => {
+                self.faults.push(format!("{}: its columns are empty", new.group.path));
+                return None;
+            }
+        };
+        let name = self.plain_text(new.name.as_ref()).unwrap_or_else(|| code.as_str().to_owned());
+        Some(DeviceEntry {
+            code,
+            name: Some(name),
+            group: Some(group),
+            since: None,
+            model: self.plain_text(new.model.as_ref()),
+            address: self.plain_text(new.address.as_ref()),
+            enabled: None,
+            aisles: None,
+        })
+    }
+
+    fn product(&mut self, new: &NewProduct, line: &OrderLineItem) -> Option<ProductEntry> {
+        let id = line.goods_id.as_deref().filter(|id| check_id(id).is_ok())?.to_owned();
+        let sold_as = line.goods_name.as_deref().unwrap_or(&id).to_owned();
+        let of_order = self.currency;
+        let code = new.currency.as_ref();
+        if let Some(code) = code.and_then(|from| self.text_value(from, TextKind::Currency)) {
+            self.currency = Currency::parse(&code).ok();
+        }
+        let price = new.default_price.as_ref();
+        let price = price.and_then(|from| self.number_value(from, NumberKind::Amount));
+        let currency = std::mem::replace(&mut self.currency, of_order);
+        Some(ProductEntry {
+            name: Some(self.plain_text(new.name.as_ref()).unwrap_or(sold_as)),
+            category: self.plain_text(new.category.as_ref()),
+            currency,
+            default_price: price.map(Minor),
+            id,
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! Reading one JSON object from a line of text, with errors that name the field.
+
+use serde::Deserialize;
+
+use crate::rejected::MASKED_FIELDS;
+
+/// Returns the text of a line that may be an object; see [`kiosque_contract::Object`].
+///
+/// # Errors
+/// It is not UTF-8, or begins with something else.
+pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    match text.trim_start().starts_with('{') {
+        true => Ok(text),
+        false => Err("not a JSON object".to_owned()),
+    }
+}
+
+/// Parses a text again that does not deserialize, and returns why, beginning with the field.
+pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fault = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Ok(_) => {
+            let end = deserializer.end().err();
+            return end.map_or_else(|| "not JSON".to_owned(), |error| format!("not JSON: {error}"));
+        }
+        Err(fault) => fault,
+    };
+    let field = fault.path().to_string();
+    let error = fault.into_inner();
+    if error.is_data() && MASKED_FIELDS.contains(&field.as_str()) {
+        // The parser's message would quote the value.
+        return format!("{field}: is not a string");
+    }
+    if error.is_syntax() || error.is_eof() {
+        return format!("not JSON: {error}");
+    }
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
+    let message = message.replace(", expected i64", ", expected a whole number");
+    let message = match message.contains("floating point") {
+        true => format!("{message} (amounts are whole minor units)"),
+        false => message,
+    };
+    if field == "." { message } else { format!("{field}: {message}") }
+}
