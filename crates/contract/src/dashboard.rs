@@ -81,9 +81,9 @@ pub struct ProductSales {
     pub goods_id: String,
     /// Its name.
     pub goods_name: String,
-    /// The lowest price that a device asks now, dollars; null when it cannot be told.
+    /// The lowest price that a device asks now, dollars; null when unknown.
     pub price: Option<f64>,
-    /// Its default price, dollars; null when it cannot be told.
+    /// Its default price, dollars; null when unknown.
     pub default_price: Option<f64>,
     /// What one was sold for on average, dollars; null when no sale has a rate.
     pub average_price: Option<f64>,
@@ -171,7 +171,7 @@ pub struct Aisle {
     pub currency: String,
     /// How many it holds.
     pub max_stock: i64,
-    /// How many are in it, as last told.
+    /// Items in it, as last reported.
     pub curr_stock: i64,
     /// 1 when it sells, else 0.
     pub is_enable: i64,

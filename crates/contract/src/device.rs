@@ -45,7 +45,7 @@ pub struct DeviceRecord<'a> {
     pub address: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
     pub is_online: i64,
-    /// Items in all its aisles, as last told.
+    /// Items in all its aisles, as last reported.
     pub total_curr_stock: i64,
     /// Its last activity in this group, Unix time in milliseconds; null when there was none.
     pub last_active_timestamp: Option<i64>,

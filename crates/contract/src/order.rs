@@ -63,7 +63,7 @@ pub struct OrderHead {
     pub pay_status: i64,
     /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
     pub shipment_status: i64,
-    /// How it was paid; null when not told.
+    /// How it was paid; null when not reported.
     pub pay_channel_name: Option<String>,
     /// When the trade started.
     pub trade_start_time: String,
@@ -142,6 +142,6 @@ pub struct ShipmentError {
     pub aisle_code: String,
     /// The machine's fault code.
     pub shipment_err_code: i64,
-    /// The fault in words; null when none were told.
+    /// Description of the fault; null without one.
     pub shipment_fail_desc: Option<String>,
 }

@@ -56,7 +56,7 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
     if faults.0.is_empty() { Ok(fleet) } else { Err(faults.0) }
 }
 
-/// What is wrong and where; in a text that is no JSON, the place in the text alone tells where.
+/// Faults with their entries. In a text that is not JSON, the position in the text is all there is.
 fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     if error.inner().is_data() { error.to_string() } else { no_json(error.inner()) }
 }

@@ -36,7 +36,7 @@ pub(super) struct Stored {
     pub(super) rejected: Vec<RejectedOrder>,
 }
 
-/// What the store says to whoever waits; it may concern several at once.
+/// The outcome of a transaction, shared by all streams with orders in it.
 pub(super) type Answer = Result<Stored, Arc<Error>>;
 
 /// Orders of one stream that wait for their transaction.
@@ -63,7 +63,7 @@ impl Parcel {
     }
 }
 
-/// What waits, and whether somebody is writing.
+/// The chunks that wait, and whether the writer is running.
 #[derive(Default)]
 struct Queue {
     parcels: VecDeque<Parcel>,
@@ -197,7 +197,7 @@ impl GroupCommit {
             }
         }
         if let Some(busy) = failed.filter(|error| is_busy(error)) {
-            // All have waited as long; that the next ones wait as long again helps nobody.
+            // All of them have waited as long; waiting again would not help.
             for parcel in std::mem::take(&mut self.queue().parcels) {
                 parcel.answer(Err(Arc::clone(&busy)));
             }
@@ -254,7 +254,7 @@ fn is_busy(error: &Error) -> bool {
     matches!(error, Error::Busy(_) | Error::Unreachable(_))
 }
 
-/// The one writer; when it ends early, nobody waits for it any longer.
+/// The single writer. If it ends early, the streams that wait receive an error.
 struct Writer<'a> {
     of: &'a GroupCommit,
     finished: bool,

@@ -71,7 +71,7 @@ fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
 fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
     match (timestamp.as_i64(), timestamp.as_u64()) {
         (Some(ms @ 0..), _) => Ok(UnixMs(ms).min(now)),
-        // So large that it is in nobody's past.
+        // Too large to be in the past.
         (None, Some(_)) => Ok(now),
         (Some(_), _) => Err(format!("timestamp: {timestamp} is before 1970")),
         (None, None) => {

@@ -1,5 +1,6 @@
-//! Brings an order file in: read, check, number by trade start, and store in short transactions,
-//! so that a server beside it goes on. What is wrong is told and set aside; the rest is kept.
+//! Imports an order file: reads, checks and numbers its orders by trade start, and stores them in
+//! short transactions, so that a server on the same data continues. Invalid lines are reported and
+//! set aside; the rest is stored.
 
 mod ndjson_chunk;
 mod report;
@@ -66,7 +67,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// What the audit trail tells of it.
+    /// Returns the entry of the audit trail.
     #[must_use]
     pub fn act(&self) -> Act {
         let Imported { accepted, updated, unchanged, rejected, .. } = *self;
@@ -83,12 +84,12 @@ pub enum Progress {
     Stored(u64, u64),
 }
 
-/// Whoever follows an import.
+/// Receives the progress and the rejected lines of an import.
 pub trait Watch {
     /// Something was not taken in. In the order of lines, within each million of them.
     ///
     /// # Errors
-    /// What was told cannot be written down; the import ends.
+    /// A rejected line cannot be written; the import ends.
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()>;
     /// How far it is.
     fn progress(&mut self, progress: Progress);

@@ -73,7 +73,7 @@ impl Rejected {
         Rejected { line, order_id, reason, content }
     }
 
-    /// What people are told: which line or lines, and why.
+    /// Returns the message for people: the line or lines, and the reason.
     #[must_use]
     pub fn told(&self) -> String {
         match self.content {

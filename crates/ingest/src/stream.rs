@@ -19,20 +19,21 @@ use crate::Error;
 
 /// Rejected lines that an answer lists; the others are counted.
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
-/// The longest reason that is told whole: it may quote what stood in the line.
+/// The longest reason that is reported whole: it may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
 /// How much text of a stream is checked and stored together, at least and at most: orders of many
 /// groups that are stored together touch fewer pages the more of each group there are.
 const CHUNK_BYTES_MIN: usize = 256 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
-/// Keys that mean nothing here and were told in the log, each once while the server runs.
+/// Unknown keys that have been logged, each once while the server runs.
 const UNKNOWN_KEYS_TOLD_MAX: usize = 1_000;
 
 /// Takes streams in, as many at a time as are allowed.
 pub struct StreamIntake {
     store: Store,
     commits: Arc<GroupCommit>,
-    /// Whoever checks or stores orders holds one; the others are left to those who ask.
+    /// Held while orders are validated or stored. There is one fewer than cores, so that requests
+    /// keep a core.
     hands: Arc<Semaphore>,
     streams: Semaphore,
     room: Arc<Semaphore>,
@@ -260,7 +261,7 @@ fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSnapshot>) -> Checked
     }
 }
 
-/// A rejected line as its caller is told of it, who has what stood there.
+/// A rejected line as it is reported to the caller, who has its text.
 fn told(rejected: Rejected) -> RejectedOrder {
     RejectedOrder {
         line: rejected.line,

@@ -93,7 +93,7 @@ pub(crate) enum Failure {
     System(SystemFault),
 }
 
-/// What the caller is told of a failure of ours, and what the log is told.
+/// A failure of the server: the diagnostic for the caller, and the cause for the log.
 #[derive(Debug)]
 pub(crate) struct SystemFault {
     pub(crate) kind: FaultKind,

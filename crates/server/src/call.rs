@@ -211,8 +211,8 @@ pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
     asked.and_then(Locale::best_match).unwrap_or(default)
 }
 
-/// How many times the limit is read, and discarded, of a body that is too large. A caller that is cut
-/// off while it sends may never read the answer (`REQ-13`, `LIM-1`).
+/// How many times the limit is read, and discarded, of a body that is too large. A caller that is
+/// cut off while it sends may never read the answer (`REQ-13`, `LIM-1`).
 const DRAIN_LIMITS: usize = 8;
 
 /// The reason why a body could not be read, as a diagnostic for the caller.

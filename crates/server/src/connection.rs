@@ -28,7 +28,7 @@ const HEADERS_MAX: usize = 100;
 /// How often a connection on which something is under way looks whether it still is.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Serves a connection to its end. What goes wrong with it concerns nobody else.
+/// Serves a connection to its end. Its failures affect no other connection.
 pub(crate) async fn serve(
     (app, audience, peer): (Arc<App>, Audience, IpAddr),
     acceptor: TlsAcceptor,

@@ -1,5 +1,5 @@
 //! Knows what a connection is doing, so that each phase can have its deadline. hyper's own header
-//! deadline cannot tell a connection that rests from one that crawls.
+//! deadline cannot distinguish an idle connection from a slow one.
 
 use std::io;
 use std::pin::Pin;
@@ -120,7 +120,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// A stream that tells its pulse what passes.
+/// A stream that records its reads and writes.
 pub(crate) struct Monitored<S> {
     pub(crate) stream: S,
     pub(crate) pulse: Arc<ConnectionActivity>,

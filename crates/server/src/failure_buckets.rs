@@ -116,7 +116,7 @@ impl FailureBuckets {
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// The password was wrong, or nobody waited to hear.
+    /// The password was wrong, or the caller went away before the result.
     Failed,
     /// The password was right, or was never looked at.
     Otherwise,
@@ -149,7 +149,7 @@ impl Buckets {
     }
 
     fn take(&mut self, id: BucketId, now: UnixMs) -> Result<(), Limited> {
-        // A clock that was set back leaves nobody waiting for longer than an empty bucket does.
+        // After the clock was set back, no caller waits longer than for an empty bucket.
         let (least, most) = (now.0, now.0.saturating_add(self.whole_ms));
         let full_at = self.full_at.get(&id).copied().unwrap_or(least).clamp(least, most);
         let would_be = full_at.saturating_add(self.refill_ms);

@@ -1,5 +1,5 @@
 //! Reads a request's body. A body is a JSON object of bounded depth that names no field twice;
-//! anything else is told to the caller, with where it went wrong.
+//! anything else is reported to the caller, with its position.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! Reads a body's fields into the request type of an endpoint, and the page of its query string. A wrong field does not end the
-//! reading: it is noted and replaced by a placeholder, so that one answer lists every violation
-//! (`REQ-7`).
+//! Reads a body's fields into the request type of an endpoint, and the page of its query string. A
+//! wrong field does not end the reading: it is recorded and replaced by a placeholder, so that one
+//! answer lists every violation (`REQ-7`).
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::Fault;

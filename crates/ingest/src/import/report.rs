@@ -67,7 +67,7 @@ impl Known {
         Ok(Known { devices, products })
     }
 
-    /// What the orders need and nobody has made, each once.
+    /// The entries that the orders need and that do not exist yet, each once.
     fn missing(&mut self, mapped: &[MappedOrder]) -> Fleet {
         let mut fleet = Fleet::default();
         for order in mapped {

@@ -202,13 +202,16 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, 
     Ok(connection)
 }
 
+/// The proof and the rows of a batch.
+type Run<B> = (<B as Batch>::Proof, <B as Batch>::Rows);
+
 /// Runs a batch, unless its check refuses the caller. Returns `None` for a batch that turns out to
 /// belong on the blocking pool.
 fn run<B: Batch>(
     connection: &Connection,
     batch: &B,
     cost: Cost,
-) -> Result<Option<(B::Proof, B::Rows)>, Refused> {
+) -> Result<Option<Run<B>>, Refused> {
     let check = batch.check();
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
     let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;

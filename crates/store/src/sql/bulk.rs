@@ -212,8 +212,11 @@ impl<'a> Bulk<'a> {
 
 const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
 
+/// The alias of the rows, and their columns.
+type Declaration<'a> = (&'a str, Vec<(&'a str, ColumnType)>);
+
 /// Reads `rows NAME: COLUMN TYPE, …`.
-fn declaration<'a>(inner: &[Token<'a>]) -> Result<(&'a str, Vec<(&'a str, ColumnType)>), String> {
+fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, String> {
     let [rows, name, colon, columns @ ..] = inner else { return Err(NOT_ROWS.to_owned()) };
     let Kind::Word(alias) = name.kind else { return Err(NOT_ROWS.to_owned()) };
     if !rows.is_word("rows") || !colon.is_symbol(':') {

@@ -115,7 +115,8 @@ fn a_fault_in_a_field_shows_the_notation() {
         (
             "order",
             "payStatus = { from = \"{A}\", map = { x = \"payed\" } }",
-            "order.payStatus: \"payed\" is not a status; known are unpaid, paid, cancelled, refunding",
+            "order.payStatus: \"payed\" is not a status; known are unpaid, paid, cancelled, \
+             refunding",
         ),
         ("create.device", "nam = \"x\"", "create.device.nam: unknown key; known here are group"),
         (
