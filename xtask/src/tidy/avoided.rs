@@ -7,24 +7,24 @@ use super::Fault;
 /// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
 /// tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
-    (&["told", "tell", "tells", "telling", "untold"], 290),
-    (&["whoever", "whomever", "whom"], 12),
-    (&["nobody", "somebody"], 41),
-    (&["stand", "stands", "standing"], 135),
-    (&["beside"], 25),
-    (&["becomes", "became"], 26),
+    (&["told", "tell", "tells", "telling", "untold"], 217),
+    (&["whoever", "whomever", "whom"], 9),
+    (&["nobody", "somebody"], 32),
+    (&["stand", "stands", "standing"], 108),
+    (&["beside"], 19),
+    (&["becomes", "became"], 24),
     (&["lets"], 6),
     (&["house"], 10),
     (&["courtesy"], 1),
     (&["crowded"], 3),
-    (&["desk"], 44),
+    (&["desk"], 2),
     (&["door", "doors"], 2),
     (&["furnish", "furnished", "furnishes"], 0),
     (&["gate", "gates"], 15),
     (&["hand", "hands", "handed"], 29),
     (&["parcel", "parcels"], 57),
-    (&["patience", "patient"], 20),
-    (&["pulse", "felt"], 18),
+    (&["patience", "patient"], 18),
+    (&["pulse", "felt"], 17),
     (&["question", "questions"], 5),
 ];
 
