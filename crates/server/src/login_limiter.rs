@@ -1,5 +1,5 @@
-//! The gate before password hashes: strangers pass as long as few enough of their logins failed.
-//! See [`crate::attempts`] for what is few enough.
+//! Limits failed logins: a login from an unknown source takes a token of its failure buckets before
+//! its password is verified (LIM-7). [`crate::failure_buckets`] has the buckets.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;

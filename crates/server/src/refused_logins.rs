@@ -125,7 +125,7 @@ impl Refusals {
     }
 }
 
-/// The [`Refusals`] of a server.
+/// The refused logins of a server that are not in the audit trail yet.
 #[derive(Debug, Default)]
 pub struct RefusedLogins(Mutex<Refusals>);
 

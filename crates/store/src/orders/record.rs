@@ -131,7 +131,7 @@ impl Incoming {
     }
 }
 
-/// The head as it is serialized. [`render::pay_end_date`] reads its last two fields by name.
+/// The head as it is serialized. `pay_end_date` in [`render`] reads its last two fields by name.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Head<'a> {
