@@ -141,10 +141,10 @@ pub enum RateFault {
     /// Not a plain decimal number above zero.
     #[error("{0:?} is not a decimal number above zero")]
     NotADecimal(String),
-    /// More than [`RATE_DECIMALS`] decimals.
+    /// More than `RATE_DECIMALS` decimals.
     #[error("{0:?} has more than {RATE_DECIMALS} decimals")]
     TooFine(String),
-    /// More than [`RATE_MAX`].
+    /// More than `RATE_MAX`.
     #[error("{0:?} is more than a million dollars for one unit")]
     TooLarge(String),
 }
