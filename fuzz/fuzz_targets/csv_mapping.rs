@@ -67,7 +67,7 @@ fn one(item: &Item, mapping: &Mapping) {
         Ok(mapped) => {
             assert_eq!(mapped.lines.iter().min(), Some(&mapped.first_line));
             let order = Value::Object(mapping.to_json(&mapped.order));
-            let checked = mapped.order.clone().check(&Zone::utc());
+            let checked = given_order::check(mapped.order.clone(), &Zone::utc());
             let line = order.to_string();
             let parsed = given_order::parse(line.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
             assert_eq!(checked, parsed, "the same as a line of an order file: {line}");
