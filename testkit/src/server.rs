@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use kiosque_clock::Entropy;
 use kiosque_ingest::fleet::{self, Format};
-use kiosque_ingest::import::{Imported, Progress, Watch, import_ndjson};
+use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
@@ -378,7 +378,7 @@ async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -
 #[derive(Default)]
 struct Rejections(Vec<Rejected>);
 
-impl Watch for Rejections {
+impl ImportObserver for Rejections {
     fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
         self.0.push(rejected.clone());
         Ok(())

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_told_at_once_and_names_its_entry() {
+    fn every_fault_is_reported_with_its_entry() {
         let faults = parse(
             r#"
             [[group]]

@@ -1,5 +1,5 @@
-//! Stores what streams bring: one writer takes what queued up while the last transaction ran into
-//! the next one, and each is answered once it is durable.
+//! Group commit for streams: a single writer stores the orders that were queued during one
+//! transaction together in the next one. Each submission is answered once it is durable.
 
 mod batch;
 
@@ -13,21 +13,21 @@ use kiosque_model::GroupNo;
 use kiosque_store::{Error, FleetSnapshot, Incoming, Outcome, Owners, Store, yield_if_due};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
-use super::import::{BATCH_START, InTurn, PAUSE, Prepared, group_of, next_size};
-use batch::{Batch, Orders, Piece};
+use super::import::{BATCH_START, CheckedOrder, PAUSE, SortedOrders, group_of, next_size};
+use batch::{Batch, Orders, Part};
 use kiosque_clock::Clock;
 
-/// What a transaction is meant to take. A longer one would store a tenth more a second, since what
-/// is written grows slower than the orders do; but its pages are written at one stretch, and who
-/// asks for a page meanwhile waits.
-const TURN: Duration = Duration::from_millis(10);
-/// The same where a database writes the pages, and each statement is a way there and back.
-const TURN_OF_DATABASE: Duration = Duration::from_millis(40);
-/// Orders after which the writer reads again who owns which device: codes that do not exist are
-/// remembered, too, and a stream may name any number of them.
-const OWNERS_KEPT_FOR: usize = 100_000;
+/// The target duration of a transaction. A longer one would store a tenth more orders per second,
+/// because the pages written grow more slowly than the orders; but those pages are written without
+/// a break, and requests wait meanwhile.
+const TRANSACTION_TARGET: Duration = Duration::from_millis(10);
+/// The target duration where a database server writes the pages and each statement is a round trip.
+const TRANSACTION_TARGET_REMOTE: Duration = Duration::from_millis(40);
+/// Orders after which the writer empties its cache of device owners. The cache also has an entry for
+/// each unknown device code, and a stream may name any number of them.
+const OWNERS_CACHE_ORDERS: usize = 100_000;
 
-/// What became of orders.
+/// The outcomes of the orders of a submission.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     pub(super) accepted: u64,
@@ -36,170 +36,172 @@ pub(super) struct Stored {
     pub(super) rejected: Vec<RejectedOrder>,
 }
 
-/// The outcome of a transaction, shared by all streams with orders in it.
-pub(super) type Answer = Result<Stored, Arc<Error>>;
+/// The result of a submission. The streams of a failed transaction share its error.
+pub(super) type CommitResult = Result<Stored, Arc<Error>>;
 
-/// Orders of one stream that wait for their transaction.
-struct Parcel {
-    orders: std::vec::IntoIter<Prepared>,
-    /// The fleet that they were put in their order by.
+/// Orders of one stream that wait for a transaction.
+struct Submission {
+    orders: std::vec::IntoIter<CheckedOrder>,
+    /// The fleet whose groups they are sorted by.
     fleet: Arc<FleetSnapshot>,
     stored: Stored,
-    answer: oneshot::Sender<Answer>,
-    /// The place that they take in the queue.
-    _room: OwnedSemaphorePermit,
+    result: oneshot::Sender<CommitResult>,
+    /// Their bytes in the queue.
+    _bytes: OwnedSemaphorePermit,
 }
 
-impl Parcel {
-    /// The group whose orders come next.
+impl Submission {
+    /// Returns the group of the next order.
     fn group(&self) -> Option<GroupNo> {
         let next = self.orders.as_slice().first()?;
         group_of(next, &self.fleet.groups_by_device)
     }
 
-    fn answer(self, answer: Answer) {
-        // A caller that has gone away does not hear it; what is stored stays.
-        let _ = self.answer.send(answer);
+    fn finish(self, result: CommitResult) {
+        // The stream may have ended; its stored orders stay.
+        let _ = self.result.send(result);
     }
 }
 
-/// The chunks that wait, and whether the writer is running.
+/// The submissions that wait, and the state of the writer.
 #[derive(Default)]
 struct Queue {
-    parcels: VecDeque<Parcel>,
+    submissions: VecDeque<Submission>,
+    /// Whether the writer is running.
     writing: bool,
-    /// How many orders a transaction takes; kept from one rush to the next.
+    /// Orders per transaction. It outlives the writer, so that the next one need not adapt again.
     size: usize,
-    /// The group that those who share the transactions have come to. Who comes begins there, too:
-    /// their orders touch the same pages then.
+    /// The group whose orders the next transaction begins with. A new submission starts with the
+    /// same group, so that its orders touch the same pages.
     current_group: Option<GroupNo>,
 }
 
-/// The queue before the store.
+/// A queue of orders and the writer that stores them.
 pub(super) struct GroupCommit {
     store: Store,
     clock: Clock,
-    hands: Arc<Semaphore>,
+    cpu_permits: Arc<Semaphore>,
     queue: Mutex<Queue>,
-    /// What the writer has read of who owns which device.
+    /// The writer's cache of device owners.
     owners: Arc<tokio::sync::Mutex<Owners>>,
 }
 
 impl GroupCommit {
-    /// A queue of its own; a transaction of a file needs one of `hands` while it is made.
-    pub(super) fn new(store: Store, clock: Clock, hands: Arc<Semaphore>) -> GroupCommit {
+    /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`.
+    pub(super) fn new(store: Store, clock: Clock, cpu_permits: Arc<Semaphore>) -> GroupCommit {
         let queue = Queue { size: BATCH_START, ..Queue::default() };
-        GroupCommit { store, clock, hands, queue: Mutex::new(queue), owners: Arc::default() }
+        GroupCommit { store, clock, cpu_permits, queue: Mutex::new(queue), owners: Arc::default() }
     }
 
-    /// Queues orders, which are answered once they are durable. `room` is given back with them.
+    /// Queues orders. The receiver gets their outcomes once they are durable; `bytes` is released
+    /// with them.
     pub(super) fn store(
         self: &Arc<Self>,
-        mut orders: InTurn,
+        mut orders: SortedOrders,
         fleet: Arc<FleetSnapshot>,
-        room: OwnedSemaphorePermit,
-    ) -> oneshot::Receiver<Answer> {
-        let (answer, answered) = oneshot::channel();
-        let begins_with = self.queue().current_group;
-        if let Some(group) = begins_with {
-            orders.begin_with(group, &fleet.groups_by_device);
+        bytes: OwnedSemaphorePermit,
+    ) -> oneshot::Receiver<CommitResult> {
+        let (result, receiver) = oneshot::channel();
+        let current_group = self.queue().current_group;
+        if let Some(group) = current_group {
+            orders.rotate_to(group, &fleet.groups_by_device);
         }
         let (orders, stored) = (orders.into_orders().into_iter(), Stored::default());
         let mut queue = self.queue();
-        queue.parcels.push_back(Parcel { orders, fleet, stored, answer, _room: room });
+        queue.submissions.push_back(Submission { orders, fleet, stored, result, _bytes: bytes });
         if !queue.writing {
             queue.writing = true;
             tokio::spawn(Arc::clone(self).write());
         }
-        answered
+        receiver
     }
 
-    /// Returns whether a transaction is under way, and the number of chunks that wait for the next.
+    /// Returns whether a transaction is under way, and the number of submissions that wait.
     pub(super) fn waiting(&self) -> (bool, usize) {
         let queue = self.queue();
-        (queue.writing, queue.parcels.len())
+        (queue.writing, queue.submissions.len())
     }
 
-    /// A panic under the lock has left a queue that is whole.
+    /// Locks the queue, which is consistent even after a panic under the lock.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         lock_ignoring_poison(&self.queue)
     }
 
-    /// Writes until nothing waits any more.
+    /// Runs transactions until the queue is empty.
     async fn write(self: Arc<Self>) {
         let mut writer = Writer { of: &self, finished: false };
         let mut looked_up = 0;
         loop {
-            // What queues up while this waits goes in, too.
-            let Ok(hand) = self.hand().await else { return };
+            // Orders that are queued during this wait go into the same transaction.
+            let Ok(permit) = self.cpu_permit().await else { return };
             let Some(batch) = writer.next_batch() else { return };
             looked_up += batch.orders.0.len();
-            if looked_up > OWNERS_KEPT_FOR {
+            if looked_up > OWNERS_CACHE_ORDERS {
                 *self.owners.lock().await = Owners::default();
                 looked_up = batch.orders.0.len();
             }
             self.commit(batch).await;
-            drop(hand);
-            if self.is_crowded() {
-                // Other processes ask for their turn every millisecond.
+            drop(permit);
+            if self.has_backlog() {
+                // Other processes try to lock the file every millisecond.
                 tokio::time::sleep(PAUSE).await;
             }
         }
     }
 
-    /// One of the hands, where it is this process that stores.
-    async fn hand(&self) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
-        if self.store.is_file() { self.hands.acquire().await.map(Some) } else { Ok(None) }
+    /// Acquires a permit if this process writes the data itself.
+    async fn cpu_permit(&self) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
+        if self.store.is_file() { self.cpu_permits.acquire().await.map(Some) } else { Ok(None) }
     }
 
-    /// Whether more waits than goes into a transaction.
-    fn is_crowded(&self) -> bool {
+    /// Returns whether more orders wait than one transaction takes.
+    fn has_backlog(&self) -> bool {
         let queue = self.queue();
-        queue.parcels.iter().map(|parcel| parcel.orders.len()).sum::<usize>() > queue.size
+        queue.submissions.iter().map(|submission| submission.orders.len()).sum::<usize>() > queue.size
     }
 
-    /// One transaction for all.
+    /// Stores a batch in one transaction.
     async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
         let received = self.receive(Arc::clone(&batch.orders)).await;
-        self.learn(batch.orders.0.len(), begun.elapsed());
+        self.adapt_size(batch.orders.0.len(), begun.elapsed());
         match received {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
-                for piece in batch.pieces {
-                    let size = piece.place.len();
-                    let orders = &batch.orders.0[piece.place.clone()];
-                    self.settle(piece, orders, outcomes.by_ref().take(size));
+                for part in batch.parts {
+                    let size = part.range.len();
+                    let orders = &batch.orders.0[part.range.clone()];
+                    self.record_outcomes(part, orders, outcomes.by_ref().take(size));
                 }
             }
             Err(error) => self.commit_each(batch, Arc::new(error)).await,
         }
     }
 
-    /// One transaction for each, after the one for all has failed: what fails of one stream is not
-    /// held against the others.
+    /// Stores each part in a transaction of its own, after the one for all has failed, so that a
+    /// fault of one stream does not fail the others.
     async fn commit_each(&self, batch: Batch, error: Arc<Error>) {
-        let alone = batch.pieces.len() == 1;
-        let mut failed = (alone || is_busy(&error)).then_some(error);
-        for piece in batch.pieces {
+        let single = batch.parts.len() == 1;
+        let mut failed = (single || is_busy(&error)).then_some(error);
+        for part in batch.parts {
             if let Some(error) = &failed {
-                piece.parcel.answer(Err(Arc::clone(error)));
+                part.submission.finish(Err(Arc::clone(error)));
                 continue;
             }
-            let orders = Arc::new(Orders(batch.orders.0[piece.place.clone()].to_vec()));
+            let orders = Arc::new(Orders(batch.orders.0[part.range.clone()].to_vec()));
             match self.receive(Arc::clone(&orders)).await {
-                Ok(outcomes) => self.settle(piece, &orders.0, outcomes.into_iter()),
+                Ok(outcomes) => self.record_outcomes(part, &orders.0, outcomes.into_iter()),
                 Err(error) => {
                     let error = Arc::new(error);
-                    piece.parcel.answer(Err(Arc::clone(&error)));
+                    part.submission.finish(Err(Arc::clone(&error)));
                     failed = is_busy(&error).then_some(error);
                 }
             }
         }
         if let Some(busy) = failed.filter(|error| is_busy(error)) {
-            // All of them have waited as long; waiting again would not help.
-            for parcel in std::mem::take(&mut self.queue().parcels) {
-                parcel.answer(Err(Arc::clone(&busy)));
+            // The others have waited as long already; another wait would not help.
+            for submission in std::mem::take(&mut self.queue().submissions) {
+                submission.finish(Err(Arc::clone(&busy)));
             }
         }
     }
@@ -208,28 +210,29 @@ impl GroupCommit {
         self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
     }
 
-    fn turn(&self) -> Duration {
-        if self.store.is_file() { TURN } else { TURN_OF_DATABASE }
+    fn transaction_target(&self) -> Duration {
+        if self.store.is_file() { TRANSACTION_TARGET } else { TRANSACTION_TARGET_REMOTE }
     }
 
-    /// A transaction that had all the orders it was allowed, or took too long, says how many the
-    /// next one may have.
-    fn learn(&self, orders: usize, took: Duration) {
+    /// Adapts the orders per transaction after one that was full or took too long.
+    fn adapt_size(&self, orders: usize, took: Duration) {
+        let target = self.transaction_target();
         let mut queue = self.queue();
-        if orders >= queue.size || took > self.turn() {
-            queue.size = next_size(queue.size, took, self.turn());
+        if orders >= queue.size || took > target {
+            queue.size = next_size(queue.size, took, target);
         }
     }
 
-    /// Notes what became of a part of a parcel; the rest of it goes to the end of the queue.
-    fn settle(
+    /// Adds the outcomes of a part to its submission, which is finished or queued again with its
+    /// other orders.
+    fn record_outcomes(
         &self,
-        mut piece: Piece,
+        mut part: Part,
         orders: &[Incoming],
         outcomes: impl Iterator<Item = Outcome>,
     ) {
-        let stored = &mut piece.parcel.stored;
-        for ((line, order), outcome) in piece.lines.into_iter().zip(orders).zip(outcomes) {
+        let stored = &mut part.submission.stored;
+        for ((line, order), outcome) in part.lines.into_iter().zip(orders).zip(outcomes) {
             yield_if_due();
             match outcome {
                 Outcome::Accepted => stored.accepted += 1,
@@ -241,11 +244,11 @@ impl GroupCommit {
                 }
             }
         }
-        if piece.parcel.orders.len() > 0 {
-            self.queue().parcels.push_back(piece.parcel);
+        if part.submission.orders.len() > 0 {
+            self.queue().submissions.push_back(part.submission);
         } else {
-            let stored = std::mem::take(&mut piece.parcel.stored);
-            piece.parcel.answer(Ok(stored));
+            let stored = std::mem::take(&mut part.submission.stored);
+            part.submission.finish(Ok(stored));
         }
     }
 }
@@ -261,19 +264,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// What goes into the next transaction; `None` when nothing waits.
+    /// Takes the next batch from the queue; `None` when it is empty.
     fn next_batch(&mut self) -> Option<Batch> {
         let mut queue = self.of.queue();
-        let together = queue.parcels.len().min(queue.size);
-        if together == 0 {
+        let count = queue.submissions.len().min(queue.size);
+        if count == 0 {
             queue.writing = false;
             self.finished = true;
             return None;
         }
         let size = queue.size;
-        let parcels: Vec<Parcel> = queue.parcels.drain(..together).collect();
+        let submissions: Vec<Submission> = queue.submissions.drain(..count).collect();
         drop(queue);
-        let batch = Batch::of(parcels, size);
+        let batch = Batch::of(submissions, size);
         self.of.queue().current_group = batch.current_group();
         Some(batch)
     }
@@ -283,7 +286,7 @@ impl Drop for Writer<'_> {
     fn drop(&mut self) {
         if !self.finished {
             let mut queue = self.of.queue();
-            queue.parcels.clear();
+            queue.submissions.clear();
             queue.writing = false;
         }
     }

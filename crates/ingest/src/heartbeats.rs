@@ -1,4 +1,4 @@
-//! Heartbeats that come as a stream, each a line: who gave it, and when.
+//! Streams of heartbeats: each line has a device and a time.
 
 use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
 use kiosque_model::{DeviceCode, UnixMs, ids};
@@ -7,40 +7,40 @@ use serde_json::{Number, Value};
 
 use super::json_line::{describe_error, object_text};
 use super::ndjson::RawLine;
-use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, cut};
+use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
 use crate::Error;
 
-/// What became of a stream so far.
+/// The outcomes of a stream of heartbeats.
 #[derive(Debug, Default)]
 pub struct Heartbeats(ActivityReceived);
 
 impl Heartbeats {
-    /// Takes the next lines in: whatever is asked afterwards sees them.
+    /// Records the next lines. Requests that begin afterwards see them.
     ///
     /// # Errors
     /// The store failed; the lines before these are stored.
-    pub async fn take(
+    pub async fn record(
         &mut self,
         store: &Store,
         lines: Vec<RawLine>,
         now: UnixMs,
     ) -> Result<(), Error> {
-        let (mut good, mut heartbeats) = (Vec::new(), Vec::new());
+        let (mut valid, mut heartbeats) = (Vec::new(), Vec::new());
         let mut rejected = Vec::new();
         for raw in lines {
             match parse(&raw, now) {
                 Ok(heartbeat) => {
-                    good.push((raw.number, heartbeat.device_code.clone()));
+                    valid.push((raw.number, heartbeat.device_code.clone()));
                     heartbeats.push(heartbeat);
                 }
-                Err(reason) => rejected.push(told(raw.number, device_of(&raw), reason)),
+                Err(reason) => rejected.push(reported(raw.number, device_of(&raw), reason)),
             }
         }
-        let unheard = store.record_heartbeats(heartbeats).await?;
-        self.0.accepted += count(good.len() - unheard.len());
-        for one in unheard {
-            if let Some((line, code)) = good.get(one.index) {
-                rejected.push(told(*line, Some(code.as_str().to_owned()), one.reason));
+        let refused = store.record_heartbeats(heartbeats).await?;
+        self.0.accepted += count(valid.len() - refused.len());
+        for one in refused {
+            if let Some((line, code)) = valid.get(one.index) {
+                rejected.push(reported(*line, Some(code.as_str().to_owned()), one.reason));
             }
         }
         rejected.sort_by_key(|one| one.line);
@@ -50,7 +50,7 @@ impl Heartbeats {
         Ok(())
     }
 
-    /// What became of all of it.
+    /// Returns the counts and the rejected lines.
     #[must_use]
     pub fn finish(self) -> ActivityReceived {
         self.0
@@ -80,12 +80,13 @@ fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
     }
 }
 
-fn told(line: u64, device_code: Option<String>, reason: String) -> RejectedHeartbeat {
-    let device_code = device_code.map(|code| cut(code, ids::ID_CHARS_MAX));
-    RejectedHeartbeat { line, device_code, reason: cut(reason, REASON_CHARS_MAX) }
+/// Returns a rejected line as reported to the caller.
+fn reported(line: u64, device_code: Option<String>, reason: String) -> RejectedHeartbeat {
+    let device_code = device_code.map(|code| truncate(code, ids::ID_CHARS_MAX));
+    RejectedHeartbeat { line, device_code, reason: truncate(reason, REASON_CHARS_MAX) }
 }
 
-/// Whose a line that is no heartbeat would have been.
+/// Returns the device code of an invalid line, if it can be read.
 fn device_of(raw: &RawLine) -> Option<String> {
     let line: Value = serde_json::from_slice(&raw.text).ok()?;
     Some(line.get("deviceCode")?.as_str()?.to_owned())
@@ -111,7 +112,7 @@ mod tests {
     /// Absent, null and future times are now; a time that is not an integer or is below 0 rejects
     /// the line.
     #[test]
-    fn a_time_is_now_at_the_latest() {
+    fn a_future_time_is_replaced_by_now() {
         for (timestamp, want) in [
             ("0", Ok(0)),
             ("999", Ok(999)),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_heartbeat_says_why() {
+    fn a_rejected_heartbeat_names_the_reason() {
         for (line, want) in [
             ("{}", "deviceCode: is missing"),
             (r#"{"deviceCode":null,"timestamp":1}"#, "deviceCode: is missing"),

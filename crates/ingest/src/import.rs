@@ -1,6 +1,6 @@
-//! Imports an order file: reads, checks and numbers its orders by trade start, and stores them in
+//! Imports an order file: reads and checks its orders, sorts them by trade start, and stores them in
 //! short transactions, so that a server on the same data continues. Invalid lines are reported and
-//! set aside; the rest is stored.
+//! skipped; the other orders are stored.
 
 mod ndjson_chunk;
 mod report;
@@ -21,12 +21,13 @@ use kiosque_clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
-pub(super) use write::{BATCH_START, InTurn, PAUSE, group_of, in_turn, next_size};
+pub(super) use write::{BATCH_START, PAUSE, SortedOrders, group_of, next_size, sort_for_storage};
 
-/// How many lines are numbered together, by trade start; a longer file is numbered in parts.
+/// Lines that are sorted together. A longer file is sorted in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
 
-/// Why an import ended early. What was stored until then stays, and a repetition does the rest.
+/// Why an import ended early. The orders stored until then stay, and importing the file again
+/// stores the others.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file cannot be read.
@@ -35,7 +36,7 @@ pub enum ImportError {
     /// The rejected file, or the progress, cannot be written.
     #[error("{0}")]
     Output(String),
-    /// The devices or products that the report brought could not be made.
+    /// The devices or products of the report could not be created.
     #[error("{0}")]
     Fleet(#[from] ApplyError),
     /// The report's header does not fit its mapping.
@@ -46,10 +47,10 @@ pub enum ImportError {
     Store(#[from] Error),
     /// A thread that checks lines ended early.
     #[error("a thread that checks lines ended early")]
-    Gone,
+    Worker,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Orders that are new.
@@ -58,11 +59,11 @@ pub struct Imported {
     pub updated: u64,
     /// Orders that were there already.
     pub unchanged: u64,
-    /// Lines, or rows of one order, that were not taken in.
+    /// Lines, or orders of a report, that were not stored.
     pub rejected: u64,
-    /// Keys that mean nothing here, each once.
+    /// Unknown keys, which are ignored; each once.
     pub unknown_keys: BTreeSet<String>,
-    /// Rows that the mapping leaves out, by what left them out.
+    /// Rows that the mapping skips, by the rule that skips them.
     pub left_out: Vec<(String, u64)>,
 }
 
@@ -75,37 +76,37 @@ impl Imported {
     }
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Lines read so far.
     Read(u64),
-    /// Orders stored so far, and how many are to be stored with them.
+    /// Orders stored so far, and their total in this part of the file.
     Stored(u64, u64),
 }
 
 /// Receives the progress and the rejected lines of an import.
-pub trait Watch {
-    /// Something was not taken in. In the order of lines, within each million of them.
+pub trait ImportObserver {
+    /// Receives a line that was not stored. Lines are in order within each [`LINES_TOGETHER`].
     ///
     /// # Errors
     /// A rejected line cannot be written; the import ends.
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()>;
-    /// How far it is.
+    /// Receives the progress.
     fn progress(&mut self, progress: Progress);
 }
 
-/// An order that may be stored.
+/// A valid order and its line.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct CheckedOrder {
     pub(super) line: u64,
     pub(super) incoming: Incoming,
 }
 
-/// Lines read and checked, to be numbered together.
+/// Lines that were checked and are sorted together.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    pub(super) prepared: Vec<Prepared>,
+    pub(super) orders: Vec<CheckedOrder>,
     pub(super) rejected: Vec<Rejected>,
     pub(super) unknown_keys: BTreeSet<String>,
 }
@@ -114,7 +115,7 @@ pub(super) struct Chunk {
 pub struct Import<'a> {
     store: &'a Store,
     clock: &'a Clock,
-    watch: &'a mut dyn Watch,
+    observer: &'a mut dyn ImportObserver,
     names: Arc<ProductNames>,
     done: Imported,
 }
@@ -127,14 +128,14 @@ pub async fn import_ndjson(
     store: &Store,
     clock: &Clock,
     input: impl io::BufRead,
-    watch: &mut dyn Watch,
+    observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
-    let mut import = Import::start(store, clock, watch).await?;
+    let mut import = Import::start(store, clock, observer).await?;
     let mut lines = super::ndjson::RawLines::new(input);
     loop {
         let zone = store.zone();
         let chunk = ndjson_chunk::read(&mut lines, zone, &import.names, &mut |read| {
-            import.watch.progress(Progress::Read(read));
+            import.observer.progress(Progress::Read(read));
         })?;
         let Some(chunk) = chunk else { break };
         import.store_chunk(chunk).await?;
@@ -142,7 +143,7 @@ pub async fn import_ndjson(
     Ok(import.done)
 }
 
-/// Imports orders that are at hand already; their place in the list stands for their line.
+/// Imports orders from memory. Their line numbers are their positions in the list.
 ///
 /// # Errors
 /// The store failed.
@@ -150,13 +151,13 @@ pub async fn import_orders(
     store: &Store,
     clock: &Clock,
     orders: Vec<Order>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
-    let mut import = Import::start(store, clock, watch).await?;
+    let mut import = Import::start(store, clock, observer).await?;
     let mut chunk = Chunk::default();
     for (line, order) in (1..).zip(orders) {
         let incoming = Incoming::of(order, store.zone(), &import.names)?;
-        chunk.prepared.push(Prepared { line, incoming });
+        chunk.orders.push(CheckedOrder { line, incoming });
     }
     import.store_chunk(chunk).await?;
     Ok(import.done)
@@ -166,13 +167,13 @@ impl<'a> Import<'a> {
     async fn start(
         store: &'a Store,
         clock: &'a Clock,
-        watch: &'a mut dyn Watch,
+        observer: &'a mut dyn ImportObserver,
     ) -> Result<Import<'a>, ImportError> {
         let names = Arc::new(store.product_names().await?);
-        Ok(Import { store, clock, watch, names, done: Imported::default() })
+        Ok(Import { store, clock, observer, names, done: Imported::default() })
     }
 
-    async fn make(&mut self, fleet: Fleet) -> Result<(), ImportError> {
+    async fn apply(&mut self, fleet: Fleet) -> Result<(), ImportError> {
         let by = ActedBy::command(self.clock.now());
         self.store.apply(fleet, Default::default(), by).await?;
         self.names = Arc::new(self.store.product_names().await?);
@@ -182,12 +183,12 @@ impl<'a> Import<'a> {
     async fn store_chunk(&mut self, mut chunk: Chunk) -> Result<(), ImportError> {
         self.done.unknown_keys.append(&mut chunk.unknown_keys);
         let mut rejected = chunk.rejected;
-        let stored = write::store(self, chunk.prepared, &mut rejected).await;
+        let stored = write::store(self, chunk.orders, &mut rejected).await;
         rejected.sort_by_key(|one| one.line);
         for one in &rejected {
             self.done.rejected += 1;
-            self.watch.rejected(one).map_err(|error| {
-                ImportError::Output(format!("what was rejected cannot be written down: {error}"))
+            self.observer.rejected(one).map_err(|error| {
+                ImportError::Output(format!("the rejected line {} cannot be written: {error}", one.line))
             })?;
         }
         stored
@@ -210,7 +211,7 @@ pub(super) mod tests {
     }
 
     /// Orders from `ID@DEVICE`, each started a second before the one before it.
-    pub(crate) fn prepared(orders: &[&str]) -> Vec<Prepared> {
+    pub(crate) fn checked(orders: &[&str]) -> Vec<CheckedOrder> {
         let lines = orders.iter().zip(1..).map(|(order, number)| {
             let (id, device) = order.split_once('@').expect("ID@DEVICE");
             let text = format!(
@@ -223,29 +224,29 @@ pub(super) mod tests {
         let (zone, names, mut chunk) = (Zone::utc(), HashMap::new(), Chunk::default());
         check_block(lines.collect(), &zone, &names, &mut chunk);
         assert!(chunk.rejected.is_empty(), "{:?}", chunk.rejected);
-        chunk.prepared
+        chunk.orders
     }
 
-    /// The order among devices is free; each device's own are by trade start, and what comes again
-    /// comes last.
+    /// The order among devices is free; the orders of one device are sorted by trade start, and
+    /// repeated ones are last.
     #[test]
-    fn orders_lie_by_group_and_begin_with_any_of_them() {
+    fn orders_are_sorted_by_group_and_rotate_to_any_group() {
         let orders =
             ["1@c1", "2@a1", "3@b1", "4@a2", "3@b1", "5@a1", "6@x", "2@a1", "7@c1", "8@b1"];
-        for (begins_with, stored) in [
+        for (first_group, stored) in [
             (None, "6 5 2 4 8 3 7 1 3 2"),
             (Some(1), "5 2 4 8 3 7 1 6 3 2"),
             (Some(2), "8 3 7 1 6 5 2 4 3 2"),
             (Some(3), "7 1 6 5 2 4 8 3 3 2"),
             (Some(4), "6 5 2 4 8 3 7 1 3 2"),
         ] {
-            let mut turn = in_turn(prepared(&orders), &groups());
-            if let Some(group) = begins_with {
-                turn.begin_with(GroupNo(group), &groups());
+            let mut sorted = sort_for_storage(checked(&orders), &groups());
+            if let Some(group) = first_group {
+                sorted.rotate_to(GroupNo(group), &groups());
             }
-            let orders = turn.into_orders();
+            let orders = sorted.into_orders();
             let ids: Vec<_> = orders.iter().map(|one| one.incoming.order_id.as_str()).collect();
-            assert_eq!(ids.join(" "), stored, "beginning with {begins_with:?}");
+            assert_eq!(ids.join(" "), stored, "beginning with {first_group:?}");
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Splits a file or a stream into lines without ever holding more of one than is allowed.
+//! Splits a file or a stream into lines, holding at most [`LINE_MAX_BYTES`] of each.
 
 use std::io::{self, BufRead};
 
 /// The longest line of an order file, in bytes.
 pub const LINE_MAX_BYTES: usize = 1 << 20;
-/// How much of a line that is too long is kept, to show.
-const SHOWN_BYTES: usize = 1_024;
+/// The beginning of a line over the limit that is reported, in bytes.
+const EXCERPT_BYTES: usize = 1_024;
 
-/// A line of a file.
+/// A line of a file or a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawLine {
-    /// From 1.
+    /// Its number, from 1.
     pub number: u64,
-    /// Its bytes without the line end; only the first of them when it is too long.
+    /// Its bytes without the line end; only an excerpt if it is too long.
     pub text: Vec<u8>,
-    /// Whether all of it is there.
+    /// Whether `text` is the whole line.
     pub size: LineSize,
 }
 
 impl RawLine {
-    /// All of it.
+    /// Returns the whole line.
     ///
     /// # Errors
-    /// It is too long to be anything.
+    /// The line is longer than [`LINE_MAX_BYTES`].
     pub(super) fn whole(&self) -> Result<&[u8], String> {
         match self.size {
             LineSize::Whole => Ok(&self.text),
@@ -33,41 +33,41 @@ impl RawLine {
     }
 }
 
-/// Whether a line is there whole.
+/// Whether a line has at most [`LINE_MAX_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineSize {
-    /// All of it.
+    /// It does.
     Whole,
-    /// It had this many bytes, more than [`LINE_MAX_BYTES`].
+    /// It has this many bytes, more than the limit.
     TooLong(usize),
 }
 
-/// Cuts what comes in pieces into lines, and leaves out blank ones.
+/// Splits bytes that arrive in buffers into lines, and skips blank ones.
 #[derive(Debug, Default)]
-pub struct Cutter {
+pub struct LineSplitter {
     number: u64,
     text: Vec<u8>,
     size: usize,
 }
 
-impl Cutter {
-    /// Takes the beginning of a piece in, up to the end of a line or of the piece: how many bytes
-    /// that was, and the line, if one ended that is not blank.
-    pub fn take(&mut self, piece: &[u8]) -> (usize, Option<RawLine>) {
-        let end = memchr::memchr(b'\n', piece);
-        let part = &piece[..end.unwrap_or(piece.len())];
+impl LineSplitter {
+    /// Consumes a buffer up to the end of its first line, or all of it. Returns the number of bytes
+    /// consumed, and the line if it is complete and not blank.
+    pub fn push(&mut self, buffer: &[u8]) -> (usize, Option<RawLine>) {
+        let end = memchr::memchr(b'\n', buffer);
+        let part = &buffer[..end.unwrap_or(buffer.len())];
         self.size = self.size.saturating_add(part.len());
         if self.size <= LINE_MAX_BYTES {
             self.text.extend_from_slice(part);
         } else {
-            self.text.extend_from_slice(&part[..part.len().min(SHOWN_BYTES)]);
-            self.text.truncate(SHOWN_BYTES);
+            self.text.extend_from_slice(&part[..part.len().min(EXCERPT_BYTES)]);
+            self.text.truncate(EXCERPT_BYTES);
         }
-        let taken = part.len() + usize::from(end.is_some());
-        (taken, end.and_then(|_| self.line()))
+        let consumed = part.len() + usize::from(end.is_some());
+        (consumed, end.and_then(|_| self.line()))
     }
 
-    /// The last line, which needs no end.
+    /// Returns the last line if it has no line end.
     pub fn finish(&mut self) -> Option<RawLine> {
         if self.size > 0 { self.line() } else { None }
     }
@@ -90,27 +90,27 @@ impl Cutter {
     }
 }
 
-/// The lines of a file that are not blank.
+/// An iterator over the lines of a file that are not blank.
 #[derive(Debug)]
 pub struct RawLines<R> {
     input: R,
-    cutter: Cutter,
+    splitter: LineSplitter,
 }
 
 impl<R: BufRead> RawLines<R> {
-    /// The lines of `input`.
+    /// Returns an iterator over the lines of `input`.
     pub fn new(input: R) -> RawLines<R> {
-        RawLines { input, cutter: Cutter::default() }
+        RawLines { input, splitter: LineSplitter::default() }
     }
 
     fn read_line(&mut self) -> io::Result<Option<RawLine>> {
         loop {
-            let piece = self.input.fill_buf()?;
-            if piece.is_empty() {
-                return Ok(self.cutter.finish());
+            let buffer = self.input.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(self.splitter.finish());
             }
-            let (taken, line) = self.cutter.take(piece);
-            self.input.consume(taken);
+            let (consumed, line) = self.splitter.push(buffer);
+            self.input.consume(consumed);
             if line.is_some() {
                 return Ok(line);
             }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<RawLine> {
-        // A tiny buffer, so that every line crosses its edges.
+        // A tiny buffer, so that every line crosses its ends.
         RawLines::new(io::BufReader::with_capacity(3, text)).map(|line| line.expect("io")).collect()
     }
 
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_ten_megabytes_is_shown_in_part_and_the_next_one_is_whole() {
+    fn of_a_line_over_the_limit_an_excerpt_is_reported() {
         let mut text = vec![b'x'; 10 << 20];
         text.extend_from_slice(b"\nnext\n");
         let found: Vec<RawLine> =
             RawLines::new(text.as_slice()).map(|line| line.expect("io")).collect();
         assert_eq!(found[0].size, LineSize::TooLong(10 << 20));
-        assert_eq!(found[0].text.len(), SHOWN_BYTES);
+        assert_eq!(found[0].text.len(), EXCERPT_BYTES);
         assert_eq!((found[1].number, found[1].text.as_slice()), (2, &b"next"[..]));
     }
 }

@@ -1,4 +1,4 @@
-//! What could not be taken in: which line, why, and what stood there with card and phone numbers
+//! Rejected lines and orders: the line, the reason and the content with card and phone numbers
 //! masked.
 
 use kiosque_model::mask::masked;
@@ -7,39 +7,39 @@ use serde_json::{Map, Value};
 
 use super::ndjson::RawLine;
 
-/// The fields that never leave unmasked.
+/// The fields that are always masked.
 pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
-/// Digits in a row that may be a card or a phone number, in text that cannot be read.
+/// Adjacent digits that may be a card or a phone number, in text that is not JSON.
 const DIGITS_SUSPECT: usize = 7;
-/// Digits in groups that may be a card number. A date and an hour beside it are ten.
+/// Digits in groups that may be a card number. A date and an hour have ten.
 const GROUPED_SUSPECT: usize = 12;
 
-/// A line, or the rows of one order, that was not taken in.
+/// A line, or the rows of one order, that was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejected {
-    /// The line where it begins, from 1.
+    /// Its first line, from 1.
     pub line: u64,
-    /// Its order, if that much could be read.
+    /// Its order id, if it could be read.
     pub order_id: Option<String>,
-    /// Why, beginning with the field.
+    /// The reason, beginning with the field.
     pub reason: String,
-    /// What stood there.
+    /// The content, masked.
     pub content: Content,
 }
 
-/// What stood there, masked.
+/// The content of a rejected line, masked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// JSON that could be read.
+    /// A JSON object.
     Order(Value),
-    /// Text that could not.
+    /// Text that is not a JSON object.
     Text(String),
     /// The rows of a CSV report.
     Rows(Vec<Map<String, Value>>),
 }
 
 impl Rejected {
-    /// A line of NDJSON that does not say an order.
+    /// Returns a rejected line of NDJSON.
     #[must_use]
     pub fn line(raw: &RawLine, reason: String) -> Rejected {
         let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
@@ -53,7 +53,7 @@ impl Rejected {
         Rejected { line: raw.number, order_id, reason, content }
     }
 
-    /// An order that a report's mapping made and that is not valid.
+    /// Returns a rejected order that a mapping made from the rows of a report.
     #[must_use]
     pub fn mapped(line: u64, mut order: Value, reason: String) -> Rejected {
         mask_fields(&mut order);
@@ -61,29 +61,29 @@ impl Rejected {
         Rejected { line, order_id, reason, content: Content::Order(order) }
     }
 
-    /// An order that the store did not take; its record is masked already.
+    /// Returns an order that the store rejected, whose record is masked already.
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {
         let mut json = Vec::new();
         // An order that was just rendered is well-formed.
         let _ = incoming.put_list_record(&mut json);
-        let unread = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
-        let content = serde_json::from_slice(&json).map_or_else(unread, Content::Order);
+        let as_text = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
+        let content = serde_json::from_slice(&json).map_or_else(as_text, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());
         Rejected { line, order_id, reason, content }
     }
 
-    /// Returns the message for people: the line or lines, and the reason.
+    /// Returns a message with the line or lines, and the reason.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         match self.content {
-            // Rows name their lines themselves: there may be several.
+            // The reason of rows names their lines, of which there may be several.
             Content::Rows(_) => self.reason.clone(),
             _ => format!("line {}: {}", self.line, self.reason),
         }
     }
 
-    /// The line of a rejected file: what was wrong, and the order to mend and import again.
+    /// Returns the line of the rejected file: the reason, and the order to correct and import again.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
@@ -101,7 +101,7 @@ impl Rejected {
     }
 }
 
-/// Masks the fields that need it, however deep they stand and whatever they came as.
+/// Masks [`MASKED_FIELDS`] at any depth and of any type.
 fn mask_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -125,7 +125,7 @@ fn mask_all(value: &mut Value) {
     }
 }
 
-/// Masks what follows a field's name, and every long run of digits, in text that is no JSON.
+/// Masks the text after a field's name, and every long run of digits, in text that is not JSON.
 fn masked_text(text: &str) -> String {
     let mut text = text.to_owned();
     for field in MASKED_FIELDS {
@@ -140,8 +140,8 @@ fn masked_text(text: &str) -> String {
     mask_long_digits(&text)
 }
 
-/// Masks what may be a card or a phone number: many digits in a row, or in groups of which more
-/// than any time of day and its date have.
+/// Masks digits that may be a card or a phone number: many adjacent ones, or groups of more digits
+/// than a date with a time has.
 fn mask_long_digits(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -150,8 +150,8 @@ fn mask_long_digits(text: &str) -> String {
         let (groups, after) = from.split_at(groups_end(from.as_bytes()));
         out.push_str(before);
         let digits = groups.bytes().filter(u8::is_ascii_digit).count();
-        let mut in_a_row = groups.split([' ', '-']);
-        if digits >= GROUPED_SUSPECT || in_a_row.any(|group| group.len() >= DIGITS_SUSPECT) {
+        let mut runs = groups.split([' ', '-']);
+        if digits >= GROUPED_SUSPECT || runs.any(|run| run.len() >= DIGITS_SUSPECT) {
             out.push_str(&masked(groups));
         } else {
             out.push_str(groups);
@@ -162,7 +162,7 @@ fn mask_long_digits(text: &str) -> String {
     out
 }
 
-/// Where the digits at the beginning end, single spaces and dashes between them included.
+/// Returns the end of the digits at the beginning, including single spaces and dashes between them.
 fn groups_end(text: &[u8]) -> usize {
     let mut end = 0;
     for (at, byte) in text.iter().enumerate() {
@@ -186,15 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_no_amount_is_shown_as_it_stood() {
+    fn a_number_that_is_not_an_amount_is_reported_unchanged() {
         for number in ["12.5", "99999999999.99933", "1e-7"] {
-            let said = rejected(&format!(r#"{{"orderId":{number}}}"#));
-            assert!(said.contains(&format!(r#""order":{{"orderId":{number}}}"#)), "{said}");
+            let text = rejected(&format!(r#"{{"orderId":{number}}}"#));
+            assert!(text.contains(&format!(r#""order":{{"orderId":{number}}}"#)), "{text}");
         }
     }
 
     #[test]
-    fn numbers_are_masked_whatever_they_came_in() {
+    fn numbers_are_masked_in_any_form() {
         assert_eq!(
             rejected(r#"{"orderId":"o","cardNumber":"4111111111111234","phone":33612345678}"#),
             concat!(
@@ -204,8 +204,8 @@ mod tests {
         );
         let nested =
             rejected(r#"{"cardNumber":["4111111111111234"],"x":{"phone":{"y":336123456}}}"#);
-        let kept = r#"{"cardNumber":["************1234"],"x":{"phone":{"y":"*****3456"}}}"#;
-        assert!(nested.contains(kept), "{nested}");
+        let masked = r#"{"cardNumber":["************1234"],"x":{"phone":{"y":"*****3456"}}}"#;
+        assert!(nested.contains(masked), "{nested}");
         for secret in [
             "seen at 2026-01-02 03:04:05: 4111-1111-1111-9876",
             r#"{"cardNumber":"4111111111119876","x"#,
@@ -213,9 +213,9 @@ mod tests {
             "4111111111119876",
             r#"cardNumber 4111-1111-1111-9876"#,
         ] {
-            let said = rejected(secret);
-            assert!(!said.contains("4111"), "{said}");
-            assert!(!said.contains("12 34 59"), "{said}");
+            let text = rejected(secret);
+            assert!(!text.contains("4111"), "{text}");
+            assert!(!text.contains("12 34 59"), "{text}");
         }
         let harmless = "2026-01-02 03:04:05, 12345 of 678 - 9012";
         assert!(rejected(harmless).contains(harmless));

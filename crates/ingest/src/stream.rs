@@ -1,5 +1,5 @@
-//! Orders that come as a stream: checked and laid out a chunk at a time, and stored one chunk after
-//! the other, while the next one is read.
+//! Streams of orders: each chunk is checked and sorted, and stored while the next one is read. The
+//! chunks of a stream are stored in order.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,32 +12,33 @@ use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::group_commit::{self, GroupCommit, Stored};
-use super::import::{Chunk, InTurn, check_block, in_turn};
+use super::import::{Chunk, SortedOrders, check_block, sort_for_storage};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use crate::Error;
 
-/// Rejected lines that an answer lists; the others are counted.
+/// The rejected lines that a response lists; the others are only counted.
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
-/// The longest reason that is reported whole: it may quote the line.
+/// The longest reason reported in full, in characters: a reason may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
-/// How much text of a stream is checked and stored together, at least and at most: orders of many
-/// groups that are stored together touch fewer pages the more of each group there are.
+/// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a larger
+/// chunk.
 const CHUNK_BYTES_MIN: usize = 256 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
-/// Unknown keys that have been logged, each once while the server runs.
-const UNKNOWN_KEYS_TOLD_MAX: usize = 1_000;
+/// The unknown keys that are logged, each once per run of the server.
+const UNKNOWN_KEYS_LOGGED_MAX: usize = 1_000;
 
-/// Takes streams in, as many at a time as are allowed.
+/// Admits, checks and stores streams of orders, within the limits of concurrent streams and of
+/// queued bytes.
 pub struct StreamIntake {
     store: Store,
     commits: Arc<GroupCommit>,
-    /// Held while orders are validated or stored. There is one fewer than cores, so that requests
-    /// keep a core.
-    hands: Arc<Semaphore>,
+    /// Held while orders are checked or stored. There is one permit fewer than cores, so that
+    /// requests keep a core.
+    cpu_permits: Arc<Semaphore>,
     streams: Semaphore,
-    room: Arc<Semaphore>,
-    room_bytes: u32,
+    queue_bytes: Arc<Semaphore>,
+    queue_bytes_max: u32,
     streams_max: usize,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
@@ -49,16 +50,16 @@ impl std::fmt::Debug for StreamIntake {
     }
 }
 
-/// A stream that was admitted.
+/// An admitted stream.
 pub struct OrderStream<'a> {
     intake: &'a StreamIntake,
-    _place: SemaphorePermit<'a>,
+    _permit: SemaphorePermit<'a>,
     received: OrdersReceived,
     storing: Option<Storing>,
-    begun: bool,
+    started: bool,
 }
 
-/// The outcomes of a chunk of a stream, in lines.
+/// The number of lines of a chunk by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderCounts {
     /// New orders.
@@ -74,115 +75,117 @@ pub struct OrderCounts {
 /// A chunk that is being stored.
 struct Storing {
     rejected: Vec<RejectedOrder>,
-    answer: Option<oneshot::Receiver<group_commit::Answer>>,
+    result: Option<oneshot::Receiver<group_commit::CommitResult>>,
 }
 
-/// A chunk that was checked.
-struct Checked {
-    orders: InTurn,
-    /// The fleet that they were put in their order by.
+/// A chunk whose lines were checked and sorted.
+struct SortedChunk {
+    orders: SortedOrders,
+    /// The fleet whose groups the orders are sorted by.
     fleet: Arc<FleetSnapshot>,
     rejected: Vec<RejectedOrder>,
     unknown_keys: BTreeSet<String>,
 }
 
 impl StreamIntake {
-    /// Returns an intake without streams.
+    /// Returns an intake without streams, with the limits of `limits`.
     #[must_use]
     pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
-        let hands = Arc::new(Semaphore::new(limits.ingest_threads));
-        let commits = GroupCommit::new(store.clone(), clock.clone(), Arc::clone(&hands));
-        let room_bytes = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
-        let room = Semaphore::new(usize::try_from(room_bytes).unwrap_or(usize::MAX));
+        let cpu_permits = Arc::new(Semaphore::new(limits.ingest_threads));
+        let commits = GroupCommit::new(store.clone(), clock.clone(), Arc::clone(&cpu_permits));
+        let queue_bytes_max = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
+        let queue_bytes = Semaphore::new(usize::try_from(queue_bytes_max).unwrap_or(usize::MAX));
         StreamIntake {
             store: store.clone(),
             commits: Arc::new(commits),
-            hands,
+            cpu_permits,
             streams: Semaphore::new(limits.ingest_streams_max),
-            room: Arc::new(room),
-            room_bytes,
+            queue_bytes: Arc::new(queue_bytes),
+            queue_bytes_max,
             streams_max: limits.ingest_streams_max,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
         }
     }
 
-    /// How many streams are under way.
+    /// Returns the number of open streams.
     #[must_use]
     pub fn streams_open(&self) -> usize {
         self.streams_max.saturating_sub(self.streams.available_permits())
     }
 
-    /// Returns whether a transaction is under way, and the number of chunks that wait for the next.
+    /// Returns whether a transaction is under way, and the number of submissions that wait.
     #[must_use]
     pub fn waiting_to_be_stored(&self) -> (bool, usize) {
         self.commits.waiting()
     }
 
-    /// How much text is being checked, or waits to be stored.
+    /// Returns the bytes of text that are being checked or wait to be stored.
     #[must_use]
     pub fn queue_bytes(&self) -> usize {
-        let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
-        room.saturating_sub(self.room.available_permits())
+        self.queue_bytes_max().saturating_sub(self.queue_bytes.available_permits())
     }
 
-    /// Lets another stream in, unless there are too many.
+    fn queue_bytes_max(&self) -> usize {
+        usize::try_from(self.queue_bytes_max).unwrap_or(usize::MAX)
+    }
+
+    /// Admits another stream.
     ///
     /// # Errors
-    /// [`Error::Busy`].
+    /// [`Error::Busy`] if there are too many.
     pub fn admit(&self) -> Result<OrderStream<'_>, Error> {
-        let place = self.streams.try_acquire();
-        let place = place.map_err(|_| Error::Busy("too many order streams at a time"))?;
+        let permit = self.streams.try_acquire();
+        let permit = permit.map_err(|_| Error::Busy("too many order streams at a time"))?;
         let received = OrdersReceived::default();
-        Ok(OrderStream { intake: self, _place: place, received, storing: None, begun: false })
+        Ok(OrderStream { intake: self, _permit: permit, received, storing: None, started: false })
     }
 
-    /// How much of a stream to check and store together now.
+    /// Returns the bytes of a chunk, which depend on the number of open streams.
     #[must_use]
     pub fn chunk_bytes(&self) -> usize {
-        let room = usize::try_from(self.room_bytes).unwrap_or(usize::MAX);
-        chunk_bytes(room, self.streams_open())
+        chunk_bytes(self.queue_bytes_max(), self.streams_open())
     }
 
-    /// Checks lines on a thread for it, of which few are busy with orders at a time: it takes
-    /// milliseconds, and others ask for pages meanwhile.
-    async fn check(&self, lines: Vec<RawLine>) -> Result<Checked, Error> {
-        let hand = Arc::clone(&self.hands).acquire_owned().await;
-        let hand = hand.map_err(Error::internal)?;
-        let (zone, mut seen) =
+    /// Checks lines on a blocking thread, since a chunk takes milliseconds. The permits limit the
+    /// cores that this takes from requests.
+    async fn check(&self, lines: Vec<RawLine>) -> Result<SortedChunk, Error> {
+        let permit = Arc::clone(&self.cpu_permits).acquire_owned().await;
+        let permit = permit.map_err(Error::internal)?;
+        let (zone, mut fleet) =
             (self.store.zone().clone(), Arc::clone(&lock_ignoring_poison(&self.fleet)));
-        if let Some(changed) = self.store.newer_fleet_snapshot(&seen).await? {
-            seen = Arc::new(changed);
-            *lock_ignoring_poison(&self.fleet) = Arc::clone(&seen);
+        if let Some(changed) = self.store.newer_fleet_snapshot(&fleet).await? {
+            fleet = Arc::new(changed);
+            *lock_ignoring_poison(&self.fleet) = Arc::clone(&fleet);
         }
         let checking = tokio::task::spawn_blocking(move || {
-            let _hand = hand;
-            check(lines, &zone, seen)
+            let _permit = permit;
+            check(lines, &zone, fleet)
         });
         checking.await.map_err(Error::internal)
     }
 
-    /// Room for the text of a chunk: at once or not at all for the first of a stream, which can
-    /// still be refused whole; the others wait, and their caller with them.
-    async fn room(&self, bytes: usize, begun: bool) -> Result<OwnedSemaphorePermit, Error> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.room_bytes);
-        let room = Arc::clone(&self.room);
-        if begun {
-            return room.acquire_many_owned(bytes).await.map_err(Error::internal);
+    /// Reserves queue space for a chunk. The first chunk of a stream, which can still be refused as
+    /// a whole, does not wait for space; the others do, which slows the caller down.
+    async fn reserve(&self, bytes: usize, started: bool) -> Result<OwnedSemaphorePermit, Error> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.queue_bytes_max);
+        let queue_bytes = Arc::clone(&self.queue_bytes);
+        if started {
+            return queue_bytes.acquire_many_owned(bytes).await.map_err(Error::internal);
         }
-        room.try_acquire_many_owned(bytes).map_err(|error| match error {
+        queue_bytes.try_acquire_many_owned(bytes).map_err(|error| match error {
             TryAcquireError::NoPermits => Error::Busy("too many orders are waiting to be stored"),
             TryAcquireError::Closed => Error::internal(error),
         })
     }
 
-    /// Unknown keys are ignored, with one warning each.
-    fn tell_unknown(&self, keys: BTreeSet<String>) {
-        let mut told = lock_ignoring_poison(&self.unknown_keys);
+    /// Logs a warning for each unknown key that was not logged before.
+    fn log_unknown(&self, keys: BTreeSet<String>) {
+        let mut logged = lock_ignoring_poison(&self.unknown_keys);
         for key in keys {
-            let key = cut(key, ids::ID_CHARS_MAX);
-            if told.len() < UNKNOWN_KEYS_TOLD_MAX && told.insert(key.clone()) {
-                tracing::warn!(key, "a key of streamed orders means nothing here and is ignored");
+            let key = truncate(key, ids::ID_CHARS_MAX);
+            if logged.len() < UNKNOWN_KEYS_LOGGED_MAX && logged.insert(key.clone()) {
+                tracing::warn!(key, "ignored an unknown key of streamed orders");
             }
         }
     }
@@ -193,39 +196,40 @@ impl OrderStream<'_> {
     /// once those are durable.
     ///
     /// # Errors
-    /// Nothing of these lines is stored.
-    pub async fn take(&mut self, lines: Vec<RawLine>) -> Result<OrderCounts, Error> {
+    /// None of these lines is stored.
+    pub async fn submit(&mut self, lines: Vec<RawLine>) -> Result<OrderCounts, Error> {
         let bytes = lines.iter().map(|line| line.text.len()).sum();
-        let room = self.intake.room(bytes, self.begun).await?;
-        self.begun = true;
-        let checked = self.intake.check(lines).await?;
-        self.intake.tell_unknown(checked.unknown_keys);
-        // A line further down may be a later word on the same order: in their turn.
+        let reserved = self.intake.reserve(bytes, self.started).await?;
+        self.started = true;
+        let chunk = self.intake.check(lines).await?;
+        self.intake.log_unknown(chunk.unknown_keys);
+        // A later line may replace an order of an earlier one: the chunks are stored in order.
         let settled = self.settle().await?;
-        let Checked { orders, fleet, .. } = checked;
-        let answer = (!orders.is_empty()).then(|| self.intake.commits.store(orders, fleet, room));
-        self.storing = Some(Storing { rejected: checked.rejected, answer });
+        let SortedChunk { orders, fleet, rejected, .. } = chunk;
+        let result =
+            (!orders.is_empty()).then(|| self.intake.commits.store(orders, fleet, reserved));
+        self.storing = Some(Storing { rejected, result });
         Ok(settled)
     }
 
-    /// Returns what was received, after [`OrderStream::settle`].
+    /// Returns the counts and the rejected lines of the stream. Call [`OrderStream::settle`] before.
     #[must_use]
     pub fn into_received(self) -> OrdersReceived {
         self.received
     }
 
-    /// Waits until the lines taken last are durable, and returns their counts.
+    /// Waits until the lines submitted last are durable, and returns their counts.
     ///
     /// # Errors
-    /// It is not known whether they were stored, or they were not.
+    /// The lines were not stored, or it is not known whether they were.
     pub async fn settle(&mut self) -> Result<OrderCounts, Error> {
         let mut counts = OrderCounts::default();
-        let Some(Storing { mut rejected, answer }) = self.storing.take() else {
+        let Some(Storing { mut rejected, result }) = self.storing.take() else {
             return Ok(counts);
         };
-        if let Some(answer) = answer {
-            let answer = answer.await.map_err(Error::internal)?;
-            let mut stored: Stored = answer?;
+        if let Some(result) = result {
+            let result = result.await.map_err(Error::internal)?;
+            let mut stored: Stored = result?;
             counts.accepted = stored.accepted;
             counts.updated = stored.updated;
             counts.unchanged = stored.unchanged;
@@ -243,35 +247,35 @@ impl OrderStream<'_> {
     }
 }
 
-/// Each stream has one chunk that is stored and one that is checked, and half of the room is left
-/// to those who come.
-fn chunk_bytes(room: usize, streams: usize) -> usize {
-    (room / (2 * 2 * streams.max(1))).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+/// Returns the bytes of a chunk. Each stream has one chunk being stored and one being checked, and
+/// half of the queue stays free for new streams.
+fn chunk_bytes(queue_bytes_max: usize, streams: usize) -> usize {
+    (queue_bytes_max / (2 * 2 * streams.max(1))).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
 }
 
-/// Checks lines and lays out what is good of them as an import does.
-fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSnapshot>) -> Checked {
+/// Checks lines, and sorts the valid orders as an import does.
+fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSnapshot>) -> SortedChunk {
     let mut chunk = Chunk::default();
     check_block(lines, zone, &fleet.product_names, &mut chunk);
-    Checked {
-        orders: in_turn(chunk.prepared, &fleet.groups_by_device),
+    SortedChunk {
+        orders: sort_for_storage(chunk.orders, &fleet.groups_by_device),
         fleet,
-        rejected: chunk.rejected.into_iter().map(told).collect(),
+        rejected: chunk.rejected.into_iter().map(reported).collect(),
         unknown_keys: chunk.unknown_keys,
     }
 }
 
-/// A rejected line as it is reported to the caller, who has its text.
-fn told(rejected: Rejected) -> RejectedOrder {
+/// Returns a rejected line as reported to the caller: without its text, which the caller has.
+fn reported(rejected: Rejected) -> RejectedOrder {
     RejectedOrder {
         line: rejected.line,
-        order_id: rejected.order_id.map(|id| cut(id, ids::ID_CHARS_MAX)),
-        reason: cut(rejected.reason, REASON_CHARS_MAX),
+        order_id: rejected.order_id.map(|id| truncate(id, ids::ID_CHARS_MAX)),
+        reason: truncate(rejected.reason, REASON_CHARS_MAX),
     }
 }
 
-/// The beginning of a text that is longer than it may be.
-pub(super) fn cut(mut text: String, chars_max: usize) -> String {
+/// Truncates a text to a number of characters, and marks the cut with an ellipsis.
+pub(super) fn truncate(mut text: String, chars_max: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(chars_max) {
         text.truncate(end);
         text.push('…');
@@ -285,11 +289,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_streams_have_small_chunks_and_half_of_the_room_stays() {
-        let room = Limits::for_cores(2).ingest_queue_max_bytes;
+    fn chunks_are_smaller_with_more_streams() {
+        let queue_bytes_max = Limits::for_cores(2).ingest_queue_max_bytes;
         for (streams, kib) in [(0, 1_024), (1, 1_024), (8, 1_024), (16, 512), (32, 256), (64, 256)]
         {
-            assert_eq!(chunk_bytes(room, streams), kib << 10, "{streams} streams");
+            assert_eq!(chunk_bytes(queue_bytes_max, streams), kib << 10, "{streams} streams");
         }
         assert_eq!(chunk_bytes(1, 1), CHUNK_BYTES_MIN);
     }

@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
-use kiosque_ingest::import::{Progress, Watch, import_orders};
+use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::tls::Identity;
@@ -124,7 +124,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
 /// Shows the progress; a rejection of a generated order is an error.
 struct Filling(ImportBar);
 
-impl Watch for Filling {
+impl ImportObserver for Filling {
     fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
         Err(std::io::Error::other(rejected.reason.clone()))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_ingest::csv::Mapping;
-use kiosque_ingest::import::{Imported, Progress, Watch, import_ndjson, import_report};
+use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson, import_report};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::ActedBy;
 use kiosque_store::WhenAbsent;
@@ -110,11 +110,11 @@ impl Reporter {
     }
 }
 
-impl Watch for Reporter {
+impl ImportObserver for Reporter {
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()> {
         self.count += 1;
         if self.count <= PRINTED_MAX {
-            self.bar.print(&rejected.told());
+            self.bar.print(&rejected.message());
         }
         let file = match &mut self.file {
             Some(file) => file,

@@ -1,4 +1,4 @@
-//! What goes into one transaction of a stream's writer: a fair share of each parcel that waits.
+//! The orders of one transaction: a fair share of each submission that waits.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,15 +6,16 @@ use std::sync::Arc;
 use kiosque_model::GroupNo;
 use kiosque_store::{Incoming, yield_if_due};
 
-use super::Parcel;
+use super::Submission;
 
-/// What goes into one transaction.
+/// The orders of one transaction, and the submissions that they belong to.
 pub(super) struct Batch {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) parts: Vec<Part>,
     pub(super) orders: Arc<Orders>,
 }
 
-/// Orders of a transaction. There may be thousands, and each is many small pieces of memory.
+/// Orders of a transaction. There may be thousands with many small allocations each, so dropping
+/// them yields.
 pub(super) struct Orders(pub(super) Vec<Incoming>);
 
 impl AsRef<[Incoming]> for Orders {
@@ -32,40 +33,43 @@ impl Drop for Orders {
     }
 }
 
-/// A part of a parcel in a transaction, and where its orders stand there.
-pub(super) struct Piece {
-    pub(super) parcel: Parcel,
+/// The part of a submission that a batch has.
+pub(super) struct Part {
+    pub(super) submission: Submission,
     pub(super) lines: Vec<u64>,
-    pub(super) place: Range<usize>,
+    /// Its orders in the batch.
+    pub(super) range: Range<usize>,
 }
 
 impl Batch {
-    pub(super) fn of(parcels: Vec<Parcel>, size: usize) -> Batch {
-        let waiting: Vec<usize> = parcels.iter().map(|parcel| parcel.orders.len()).collect();
+    /// Takes at most `size` orders, a fair share of each submission.
+    pub(super) fn of(submissions: Vec<Submission>, size: usize) -> Batch {
+        let waiting: Vec<usize> =
+            submissions.iter().map(|submission| submission.orders.len()).collect();
         let mut orders = Vec::with_capacity(size);
-        let mut pieces = Vec::with_capacity(parcels.len());
-        for (mut parcel, share) in parcels.into_iter().zip(shares(&waiting, size)) {
+        let mut parts = Vec::with_capacity(submissions.len());
+        for (mut submission, share) in submissions.into_iter().zip(shares(&waiting, size)) {
             let start = orders.len();
             let mut lines = Vec::with_capacity(share);
-            for one in parcel.orders.by_ref().take(share) {
+            for one in submission.orders.by_ref().take(share) {
                 yield_if_due();
                 lines.push(one.line);
                 orders.push(one.incoming);
             }
-            pieces.push(Piece { parcel, lines, place: start..orders.len() });
+            parts.push(Part { submission, lines, range: start..orders.len() });
         }
-        Batch { pieces, orders: Arc::new(Orders(orders)) }
+        Batch { parts, orders: Arc::new(Orders(orders)) }
     }
 
-    /// The group that comes next in the parcel of which most is left.
+    /// Returns the group of the next order of the submission with the most orders left.
     pub(super) fn current_group(&self) -> Option<GroupNo> {
-        let parcels = self.pieces.iter().map(|piece| &piece.parcel);
-        parcels.max_by_key(|parcel| parcel.orders.len()).and_then(Parcel::group)
+        let submissions = self.parts.iter().map(|part| &part.submission);
+        submissions.max_by_key(|submission| submission.orders.len()).and_then(Submission::group)
     }
 }
 
-/// How many orders each that waits may have in a transaction: the same for all, and what the small
-/// ones leave goes to the large ones, so that one order never waits for a thousand others.
+/// Returns the max-min fair share of each submission in a batch of `size`: small ones are taken
+/// whole, and large ones share the rest, so that one order never waits for a thousand others.
 fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
     let mut smallest_first: Vec<usize> = (0..waiting.len()).collect();
     smallest_first.sort_by_key(|at| waiting[*at]);
@@ -86,35 +90,36 @@ mod tests {
 
     use super::*;
     use crate::group_commit::Stored;
-    use crate::import::in_turn;
-    use crate::import::tests::{groups, prepared};
+    use crate::import::sort_for_storage;
+    use crate::import::tests::{checked, groups};
 
-    fn parcel(orders: &[&str]) -> Parcel {
-        let room = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("room");
+    fn submission(orders: &[&str]) -> Submission {
+        let bytes = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a free permit");
         let mut fleet = FleetSnapshot::default();
         fleet.groups_by_device = groups();
-        let orders = in_turn(prepared(orders), &groups()).into_orders().into_iter();
-        let (stored, answer) = (Stored::default(), oneshot::channel().0);
-        Parcel { orders, fleet: Arc::new(fleet), stored, answer, _room: room }
+        let orders = sort_for_storage(checked(orders), &groups()).into_orders().into_iter();
+        let (stored, result) = (Stored::default(), oneshot::channel().0);
+        Submission { orders, fleet: Arc::new(fleet), stored, result, _bytes: bytes }
     }
 
     #[test]
-    fn who_comes_begins_where_the_longest_has_come_to() {
+    fn the_current_group_is_that_of_the_largest_remainder() {
         let all = &["1@a1", "2@a1", "3@b1", "4@b1", "5@c1"][..];
-        for (parcels, size, group) in [
+        for (submissions, size, group) in [
             (&[all][..], 2, Some(2)),
             (&[all, &["6@b1"]], 2, Some(1)),
             (&[&["6@c1", "7@c1", "8@c1"], all], 4, Some(2)),
             (&[&["6@a1", "7@b1"], &["8@c1"]], 8, None),
             (&[], 8, None),
         ] {
-            let batch = Batch::of(parcels.iter().map(|orders| parcel(orders)).collect(), size);
-            assert_eq!(batch.current_group(), group.map(GroupNo), "{parcels:?} at {size}");
+            let waiting = submissions.iter().map(|orders| submission(orders)).collect();
+            let batch = Batch::of(waiting, size);
+            assert_eq!(batch.current_group(), group.map(GroupNo), "{submissions:?} in {size}");
         }
     }
 
     #[test]
-    fn the_small_go_in_whole_and_the_large_share_the_rest() {
+    fn small_submissions_are_taken_whole_and_large_ones_share_the_rest() {
         for (waiting, size, want) in [
             (&[1_000][..], 64, &[64][..]),
             (&[1_000, 1], 64, &[63, 1]),

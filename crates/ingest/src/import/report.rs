@@ -1,4 +1,5 @@
-//! CSV reports: rows become orders through a mapping, and then go the way of every other order.
+//! CSV reports: a mapping makes orders from the rows, which are then imported as those of an order
+//! file are.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -7,7 +8,9 @@ use kiosque_model::fleet::Fleet;
 use kiosque_store::{Incoming, Store};
 use serde_json::Value;
 
-use super::{Chunk, Import, ImportError, Imported, LINES_TOGETHER, Prepared, Progress, Watch};
+use super::{
+    CheckedOrder, Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress,
+};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order;
 use crate::rejected::{Content, Rejected};
@@ -16,16 +19,16 @@ use kiosque_clock::Clock;
 /// Imports a CSV report through a mapping.
 ///
 /// # Errors
-/// The report cannot be read at all, or the store failed.
+/// The report cannot be read, or the store failed.
 pub async fn import_report(
     store: &Store,
     clock: &Clock,
     input: impl Read,
     mapping: &Mapping,
-    watch: &mut dyn Watch,
+    observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
-    let mut import = Import::start(store, clock, watch).await?;
-    let mut known = Known::read(store).await?;
+    let mut import = Import::start(store, clock, observer).await?;
+    let mut known = KnownFleet::read(store).await?;
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
         .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
@@ -43,8 +46,8 @@ pub async fn import_report(
         if read == 0 {
             break;
         }
-        import.watch.progress(Progress::Read(report.rows()));
-        import.make(known.missing(&mapped)).await?;
+        import.observer.progress(Progress::Read(report.rows()));
+        import.apply(known.add_missing(&mapped)).await?;
         for order in mapped {
             check(order, mapping, &import, &mut chunk);
         }
@@ -54,21 +57,21 @@ pub async fn import_report(
     Ok(import.done)
 }
 
-/// The devices and products that need not be made any more.
-struct Known {
+/// The devices and products that exist.
+struct KnownFleet {
     devices: HashSet<String>,
     products: HashSet<String>,
 }
 
-impl Known {
-    async fn read(store: &Store) -> Result<Known, ImportError> {
+impl KnownFleet {
+    async fn read(store: &Store) -> Result<KnownFleet, ImportError> {
         let devices = store.device_codes().await?;
         let products = store.product_names().await?.into_keys().collect();
-        Ok(Known { devices, products })
+        Ok(KnownFleet { devices, products })
     }
 
-    /// The entries that the orders need and that do not exist yet, each once.
-    fn missing(&mut self, mapped: &[MappedOrder]) -> Fleet {
+    /// Adds the devices and products that the orders need, and returns the new ones.
+    fn add_missing(&mut self, mapped: &[MappedOrder]) -> Fleet {
         let mut fleet = Fleet::default();
         for order in mapped {
             if let Some(device) = &order.device
@@ -86,7 +89,7 @@ impl Known {
     }
 }
 
-/// Holds a mapped order to the very rules of an order file.
+/// Checks a mapped order by the rules of an order file.
 fn check(mapped: MappedOrder, mapping: &Mapping, import: &Import<'_>, chunk: &mut Chunk) {
     let zone = import.store.zone();
     let order = given_order::check(mapped.order.clone(), zone);
@@ -94,7 +97,7 @@ fn check(mapped: MappedOrder, mapping: &Mapping, import: &Import<'_>, chunk: &mu
         Incoming::of(order, zone, &import.names).map_err(|error| error.to_string())
     });
     match incoming {
-        Ok(incoming) => chunk.prepared.push(Prepared { line: mapped.first_line, incoming }),
+        Ok(incoming) => chunk.orders.push(CheckedOrder { line: mapped.first_line, incoming }),
         Err(reason) => {
             let order = Value::Object(mapping.to_json(&mapped.order));
             chunk.rejected.push(Rejected::mapped(mapped.first_line, order, reason));

@@ -20,7 +20,7 @@ pub(super) async fn receive(
     let mut heartbeats = Heartbeats::default();
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(CHUNK_BYTES).await? {
-        heartbeats.take(&app.store, chunk, app.clock.now()).await?;
+        heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }
     let received = heartbeats.finish();
     app.metrics.heard(&received);

@@ -1,4 +1,4 @@
-//! A body as lines, a chunk at a time: however long it is, little of it is held.
+//! Reads a body as chunks of lines, so that little of a long body is in memory.
 
 use std::time::Duration;
 
@@ -10,84 +10,84 @@ use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
 use crate::call::BodyFault;
-use kiosque_ingest::ndjson::{Cutter, RawLine};
+use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 
-/// What is checked and stored together, unless the caller pauses before.
+/// Lines of a chunk at most. A chunk is shorter if the caller pauses.
 const CHUNK_LINES: usize = 1_000;
-/// How long whole lines wait for more to come.
+/// The time for which complete lines wait for further ones.
 const LINGER: Duration = Duration::from_millis(200);
 
 /// The lines of a body.
 pub(super) struct Lines<'a> {
     body: &'a mut Incoming,
-    /// How long the caller may be silent; how long all of it takes does not matter.
+    /// The longest pause between two frames. There is no limit for the whole body.
     idle_deadline: Duration,
-    cutter: Cutter,
-    piece: Bytes,
+    splitter: LineSplitter,
+    buffer: Bytes,
 }
 
-/// What came of a body.
-enum Came {
-    Piece(Bytes),
+/// The result of waiting for a part of a body.
+enum Received {
+    Data(Bytes),
     End,
-    /// Nothing for a while.
-    Silence,
+    TimedOut,
 }
 
 impl Lines<'_> {
     pub(super) fn of(body: &mut Incoming, idle_deadline: Duration) -> Lines<'_> {
-        Lines { body, idle_deadline, cutter: Cutter::default(), piece: Bytes::new() }
+        Lines { body, idle_deadline, splitter: LineSplitter::default(), buffer: Bytes::new() }
     }
 
-    /// The next lines that are not blank, until they are `enough_bytes`; `None` at the end.
+    /// Returns the next lines that are not blank, about `chunk_bytes` of them; `None` at the end.
     pub(super) async fn next_chunk(
         &mut self,
-        enough_bytes: usize,
+        chunk_bytes: usize,
     ) -> Result<Option<Vec<RawLine>>, Problem> {
         let mut lines = Vec::new();
         let mut bytes = 0;
         loop {
-            while !self.piece.is_empty() {
-                let (taken, line) = self.cutter.take(&self.piece);
-                self.piece.advance(taken);
+            while !self.buffer.is_empty() {
+                let (consumed, line) = self.splitter.push(&self.buffer);
+                self.buffer.advance(consumed);
                 let Some(line) = line else { continue };
                 yield_if_due();
                 bytes += line.text.len();
                 lines.push(line);
-                if lines.len() >= CHUNK_LINES || bytes >= enough_bytes {
+                if lines.len() >= CHUNK_LINES || bytes >= chunk_bytes {
                     return Ok(Some(lines));
                 }
             }
-            let patience = if lines.is_empty() { self.idle_deadline } else { LINGER };
-            match self.came_within(patience).await? {
-                Came::Piece(piece) => {
-                    self.piece = piece;
-                    // Much may have come: others who wait for this thread go first.
+            let wait_max = if lines.is_empty() { self.idle_deadline } else { LINGER };
+            match self.receive(wait_max).await? {
+                Received::Data(data) => {
+                    self.buffer = data;
+                    // The buffer may be large: other tasks of this thread run first.
                     tokio::task::yield_now().await;
                 }
-                Came::Silence if lines.is_empty() => return Err(self.silent()),
-                Came::Silence => return Ok(Some(lines)),
-                Came::End => {
-                    lines.extend(self.cutter.finish());
+                Received::TimedOut if lines.is_empty() => return Err(self.timed_out()),
+                Received::TimedOut => return Ok(Some(lines)),
+                Received::End => {
+                    lines.extend(self.splitter.finish());
                     return Ok((!lines.is_empty()).then_some(lines));
                 }
             }
         }
     }
 
-    async fn came_within(&mut self, patience: Duration) -> Result<Came, Problem> {
-        match tokio::time::timeout(patience, self.body.frame()).await {
-            Err(_) => Ok(Came::Silence),
-            Ok(None) => Ok(Came::End),
+    async fn receive(&mut self, wait_max: Duration) -> Result<Received, Problem> {
+        match tokio::time::timeout(wait_max, self.body.frame()).await {
+            Err(_) => Ok(Received::TimedOut),
+            Ok(None) => Ok(Received::End),
             Ok(Some(Err(_))) => Err(BodyFault::Broken.into()),
-            // Trailers say nothing here.
-            Ok(Some(Ok(frame))) => Ok(Came::Piece(frame.into_data().unwrap_or_default())),
+            // Trailers are ignored.
+            Ok(Some(Ok(frame))) => Ok(Received::Data(frame.into_data().unwrap_or_default())),
         }
     }
 
-    fn silent(&self) -> Problem {
+    fn timed_out(&self) -> Problem {
         let detail = format!(
-            "nothing came for {:?}; what was stored before stays, and all of it may be sent again",
+            "no data arrived within {:?}; the lines stored before stay, and the whole body may be \
+             sent again",
             self.idle_deadline
         );
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)

@@ -13,7 +13,7 @@ pub(super) async fn receive(call: &mut Call<'_>, _: KeyHolder) -> Result<OrdersR
     let mut stream = intake.admit()?;
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {
-        metrics.orders.add(stream.take(chunk).await?);
+        metrics.orders.add(stream.submit(chunk).await?);
     }
     metrics.orders.add(stream.settle().await?);
     Ok(stream.into_received())
