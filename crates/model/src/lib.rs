@@ -47,5 +47,5 @@ pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, Violation};
 pub use session::{Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest};
-pub use source::{Place, Source, TrustedProxies};
+pub use source::{Source, SourcePrefix, TrustedProxies};
 pub use time::{UnixMs, Zone};

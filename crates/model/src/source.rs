@@ -15,7 +15,7 @@ pub const KNOWN_SOURCES_MAX: i64 = 32;
 pub const KNOWN_SOURCE_AGE_MS: i64 = 90 * 86_400_000;
 
 /// Length of the prefix that identifies an IPv6 customer, who may choose the remaining bits.
-const V6_PLACE_BITS: u32 = 64;
+const V6_PREFIX_BITS: u32 = 64;
 const MAPPED_BITS: u8 = 96;
 
 /// The address that a request comes from. IPv4-mapped IPv6 addresses are converted to IPv4.
@@ -31,12 +31,12 @@ impl Source {
 
     /// Returns the address or prefix that rate limits apply to.
     #[must_use]
-    pub fn place(self) -> Place {
+    pub fn prefix(self) -> SourcePrefix {
         match self.0 {
-            IpAddr::V4(_) => Place(self.0),
+            IpAddr::V4(_) => SourcePrefix(self.0),
             IpAddr::V6(whole) => {
-                let kept = whole.to_bits() & (u128::MAX << (128 - V6_PLACE_BITS));
-                Place(Ipv6Addr::from_bits(kept).into())
+                let prefix = whole.to_bits() & (u128::MAX << (128 - V6_PREFIX_BITS));
+                SourcePrefix(Ipv6Addr::from_bits(prefix).into())
             }
         }
     }
@@ -59,13 +59,13 @@ impl FromStr for Source {
 /// The unit of rate limiting by source: an IPv4 address, or the /64 prefix of an IPv6 address, all
 /// of which belongs to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place(IpAddr);
+pub struct SourcePrefix(IpAddr);
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V4(address) => address.fmt(f),
-            IpAddr::V6(prefix) => write!(f, "{prefix}/{V6_PLACE_BITS}"),
+            IpAddr::V6(prefix) => write!(f, "{prefix}/{V6_PREFIX_BITS}"),
         }
     }
 }
@@ -159,8 +159,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_place_is_an_ipv4_address_or_the_64_of_an_ipv6_one() {
-        for (address, source, place) in [
+    fn a_prefix_is_an_ipv4_address_or_the_64_of_an_ipv6_one() {
+        for (address, source, prefix) in [
             ("192.0.2.7", "192.0.2.7", "192.0.2.7"),
             ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.7"),
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
@@ -169,8 +169,8 @@ mod tests {
         ] {
             let parsed: Source = address.parse().expect("an address");
             assert_eq!(
-                (parsed.to_string().as_str(), parsed.place().to_string().as_str()),
-                (source, place)
+                (parsed.to_string().as_str(), parsed.prefix().to_string().as_str()),
+                (source, prefix)
             );
         }
     }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a caller sends, the entry that the proxy appends counts.
+        /// The entry that the proxy appends counts, for every header that a caller sends.
         #[test]
         fn a_caller_cannot_choose_its_source(sent in prop::collection::vec(any::<u8>(), 0..60)) {
             let proxies = TrustedProxies::parse(["10.0.0.0/8"]).expect("a range");

@@ -1,4 +1,4 @@
-//! The one place that turns what became of a request into bytes.
+//! Renders the outcome of a request, and nothing else does.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::locale::{self, Locale, Message};
 use kiosque_clock::NoEntropy;
 
-/// What a page of ten orders takes, more or less.
+/// The approximate size of a page of ten orders.
 const USUAL_PAGE_BYTES: usize = 12 << 10;
 
 /// `data` of a success: a `T`, as JSON.
@@ -23,7 +23,7 @@ pub(crate) struct Data<T> {
 }
 
 impl<T> Data<T> {
-    /// Takes a `T` that is JSON already.
+    /// Returns a `T` that is JSON already.
     pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
         Data { json, of: PhantomData }
     }
@@ -47,7 +47,7 @@ impl Data<()> {
 }
 
 impl<T> Data<Page<T>> {
-    /// Puts records that are JSON already into a page.
+    /// Returns a page of records that are JSON already.
     pub(crate) fn page<'r>(
         total: i64,
         page: PageRequest,
@@ -65,7 +65,7 @@ impl<T> Data<Page<T>> {
 }
 
 impl Data<DeviceProfile<'static>> {
-    /// Puts records that are JSON already into a profile.
+    /// Returns a profile of records that are JSON already.
     pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Self {
         let mut data = br#"{"list":["#.to_vec();
         append_list(&mut data, records);
@@ -84,12 +84,12 @@ fn append_list<'r>(data: &mut Vec<u8>, records: impl Iterator<Item = &'r [u8]>) 
     data.extend_from_slice(b"]}");
 }
 
-/// Why a request has no success.
+/// Why a request did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It was refused.
     Refusal(Refusal),
-    /// The system failed: HTTP 500. The cause goes to the log alone.
+    /// The server failed: HTTP 500. The cause is only logged.
     System(SystemFault),
 }
 
@@ -102,28 +102,28 @@ pub(crate) struct SystemFault {
     pub(crate) retry_after_s: Option<u32>,
 }
 
-/// Whose fault it was.
+/// The cause of a failure, as a label of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// Others kept the store for too long.
+    /// The store was busy for too long.
     StoreBusy,
     /// The store failed.
     StoreFailed,
-    /// More was asked at a time than is taken.
+    /// A limit on concurrent work is reached.
     Overloaded,
     /// A defect.
     Internal,
 }
 
 impl Failure {
-    /// Something that cannot be mended by trying again soon.
+    /// Returns a failure that a retry will not mend.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
         let message = "the request could not be answered";
         let (kind, cause) = (FaultKind::Internal, cause.to_string());
         Failure::System(SystemFault { kind, message, cause, retry_after_s: None })
     }
 
-    /// More than the service takes at a time.
+    /// Returns a failure because of a limit on concurrent work.
     pub(crate) fn busy(message: &'static str) -> Failure {
         let (kind, cause) = (FaultKind::Overloaded, message.to_owned());
         Failure::System(SystemFault { kind, message, cause, retry_after_s: Some(1) })
@@ -190,7 +190,7 @@ impl From<NoEntropy> for Failure {
     }
 }
 
-/// The `code` that an outcome is answered with.
+/// Returns the `code` of an outcome.
 pub(crate) fn code(outcome: &Result<Vec<u8>, Failure>) -> Code {
     match outcome {
         Ok(_) => Code::Success,
@@ -199,7 +199,7 @@ pub(crate) fn code(outcome: &Result<Vec<u8>, Failure>) -> Code {
     }
 }
 
-/// Renders what became of a request.
+/// Renders the outcome of a request.
 pub(crate) fn render(
     outcome: Result<Vec<u8>, Failure>,
     locale: Locale,
@@ -278,7 +278,7 @@ fn failure(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(&envelope).unwrap_or_else(|_| EMERGENCY.as_bytes().to_vec())
 }
 
-/// Strings and lists of strings always render; this stands here so that nothing can panic.
+/// Strings and lists of strings always render; the fallback exists so that nothing can panic.
 const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system error","data":null}"#;
 
 #[cfg(test)]

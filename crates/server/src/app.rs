@@ -1,4 +1,4 @@
-//! What every request shares.
+//! The state that all requests share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,16 +36,16 @@ settings! {
     }
 }
 
-/// The service: its data, its settings, its time and its chance.
+/// The service: its store, settings, clock and random source.
 #[derive(Debug)]
 pub struct App {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
-    /// Where passwords from sources that logged in before are hashed, out of the reach of guessers.
+    /// Hash slots for logins from known sources, which guesses from others cannot occupy.
     pub(crate) known_hash_slots: HashSlots,
-    /// Where all others are.
+    /// Hash slots for all other logins.
     pub(crate) hash_slots: HashSlots,
     pub(crate) login_limiter: LoginLimiter,
     pub(crate) refused_logins: RefusedLogins,
@@ -57,7 +57,7 @@ pub struct App {
 }
 
 impl App {
-    /// A service over `store`.
+    /// Returns a service on `store`.
     ///
     /// # Errors
     /// The source of random bytes failed.
@@ -92,13 +92,13 @@ impl App {
         &self.refused_logins
     }
 
-    /// Names a request, here and in the log: unique for this run and, by chance, among runs.
+    /// Returns the id of a request, which is unique in this run and, by a random prefix, among runs.
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number:x}", self.request_prefix)
     }
 
-    /// From now on nothing new is begun.
+    /// Refuses new work from now on.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }

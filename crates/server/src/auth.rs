@@ -24,9 +24,9 @@ pub(crate) async fn log_in(
 
     // A text that cannot be a login name is refused like an unknown one, after the same work.
     let name = LoginName::parse(username.as_str()).ok();
-    let (place, now) = (origin.source.place(), origin.at);
+    let (prefix, now) = (origin.source.prefix(), origin.at);
     let found = match &name {
-        Some(name) => app.store.credentials_for(name, place, now).await?,
+        Some(name) => app.store.credentials_for(name, prefix, now).await?,
         None => None,
     };
     let account = name.filter(|_| found.is_some());
@@ -56,7 +56,8 @@ async fn log_in_from_unknown_source(
     password: String,
     origin: &Origin,
 ) -> Result<OpenedSession, Failure> {
-    let mut attempt = app.login_limiter.pass(username, origin.source.place(), &app.clock).await?;
+    let prefix = origin.source.prefix();
+    let mut attempt = app.login_limiter.admit(username, prefix, &app.clock).await?;
     let opened = open_session(app, &app.hash_slots, credentials, password, origin).await;
     if !matches!(opened, Err(Failure::Refusal(Refusal::Credentials))) {
         attempt.did_not_fail();

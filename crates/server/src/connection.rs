@@ -1,4 +1,4 @@
-//! One connection, from its TLS handshake to its end, each phase within its deadline.
+//! One connection: the TLS handshake, then requests until it ends. Each phase has a deadline.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -25,8 +25,8 @@ use crate::{operator, router};
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
-/// How often a connection on which something is under way looks whether it still is.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The interval at which a connection without a deadline looks for a new one.
+const DEADLINE_POLL: Duration = Duration::from_secs(1);
 
 /// Serves a connection to its end. Its failures affect no other connection.
 pub(crate) async fn serve(
@@ -37,24 +37,24 @@ pub(crate) async fn serve(
 ) {
     let deadline = app.settings.limits.tls_handshake_deadline;
     let stream = tokio::select! {
-        greeted = tokio::time::timeout(deadline, acceptor.accept(stream)) => match greeted {
+        handshake = tokio::time::timeout(deadline, acceptor.accept(stream)) => match handshake {
             Ok(Ok(stream)) => stream,
             _ => return app.metrics.handshake_failed(audience),
         },
-        // Nothing has been asked yet.
+        // There is no request yet.
         () = stopping.wait() => return,
     };
     let protocol = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    let pulse = ConnectionActivity::new(protocol);
-    let io = TokioIo::new(Monitored { stream, pulse: Arc::clone(&pulse) });
-    let answering = (Arc::clone(&app), Arc::clone(&pulse));
+    let activity = ConnectionActivity::new(protocol);
+    let io = TokioIo::new(Monitored { stream, activity: Arc::clone(&activity) });
+    let shared = (Arc::clone(&app), Arc::clone(&activity));
     let service = service_fn(move |request: Request<Incoming>| {
-        let (app, pulse) = answering.clone();
+        let (app, activity) = shared.clone();
         async move {
-            let _under_way = pulse.request();
+            let _active = activity.request();
             Ok::<_, Infallible>(match audience {
                 Audience::Gateway => router::answer(&app, request, peer).await,
                 Audience::Operator => operator::answer(&app, request, peer).await,
@@ -64,20 +64,20 @@ pub(crate) async fn serve(
     match protocol {
         Protocol::Http1 => {
             let connection = http1_builder(&app).serve_connection(io, service);
-            drive(pin!(connection), http1::Connection::graceful_shutdown, &app, &pulse, stopping)
-                .await;
+            let shutdown = http1::Connection::graceful_shutdown;
+            drive(pin!(connection), shutdown, &app, &activity, stopping).await;
         }
         Protocol::Http2 => {
             let connection = http2_builder(&app).serve_connection(io, service);
-            drive(pin!(connection), http2::Connection::graceful_shutdown, &app, &pulse, stopping)
-                .await;
+            let shutdown = http2::Connection::graceful_shutdown;
+            drive(pin!(connection), shutdown, &app, &activity, stopping).await;
         }
     }
 }
 
 fn http1_builder(app: &App) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    // The pulse has a deadline for headers that does not count rests between requests.
+    // [`ConnectionActivity`] has a header deadline that does not count the time between requests.
     builder.header_read_timeout(None);
     builder.max_header_size(app.settings.limits.header_max_bytes);
     builder.max_headers(HEADERS_MAX);
@@ -92,37 +92,37 @@ fn http2_builder(app: &App) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-/// Drives a connection until it ends, its deadline passes, or the server stops and what is under
-/// way has been answered.
+/// Drives a connection until it ends, its deadline passes, or the server stops and the requests
+/// under way are answered.
 async fn drive<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
-    finish: impl Fn(Pin<&mut C>),
+    shutdown: impl Fn(Pin<&mut C>),
     app: &App,
-    pulse: &ConnectionActivity,
+    activity: &ConnectionActivity,
     mut stopping: Stopping,
 ) {
     let limits = &app.settings.limits;
-    let mut alarm = pin!(sleep_until(Instant::now() + limits.first_byte_deadline));
-    let mut finishing = false;
+    let mut timer = pin!(sleep_until(Instant::now() + limits.first_byte_deadline));
+    let mut shutting_down = false;
     let mut stop = pin!(stopping.wait());
     poll_fn(|context| {
-        if !finishing && stop.as_mut().poll(context).is_ready() {
-            finishing = true;
-            finish(connection.as_mut());
+        if !shutting_down && stop.as_mut().poll(context).is_ready() {
+            shutting_down = true;
+            shutdown(connection.as_mut());
         }
         if connection.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        overdue(alarm.as_mut(), context, || pulse.deadline(limits))
+        overdue(timer.as_mut(), context, || activity.deadline(limits))
     })
     .await;
 }
 
-/// Ready once the deadline has passed. The alarm is moved only when it would ring too late, or has
-/// rung too early: most requests come and go without touching it. It never stays silent: on HTTP/2
-/// a request can end without this task hearing of it.
+/// Returns ready once the deadline has passed. The timer is reset only if it has fired too early or
+/// would fire too late, so that most requests do not touch it. It always fires again: on HTTP/2, a
+/// request can end without waking this task.
 fn overdue(
-    mut alarm: Pin<&mut Sleep>,
+    mut timer: Pin<&mut Sleep>,
     context: &mut std::task::Context<'_>,
     deadline: impl Fn() -> Option<std::time::Instant>,
 ) -> Poll<()> {
@@ -132,11 +132,11 @@ fn overdue(
         if deadline.is_some_and(|deadline| now >= deadline) {
             return Poll::Ready(());
         }
-        let look = deadline.unwrap_or(now + LOOK_AGAIN);
-        if alarm.is_elapsed() || (deadline.is_some() && look < alarm.deadline()) {
-            alarm.as_mut().reset(look);
+        let next = deadline.unwrap_or(now + DEADLINE_POLL);
+        if timer.is_elapsed() || (deadline.is_some() && next < timer.deadline()) {
+            timer.as_mut().reset(next);
         }
-        if alarm.as_mut().poll(context).is_pending() {
+        if timer.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
     }
@@ -147,14 +147,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_deadline_that_comes_back_unheard_is_kept() {
+    async fn a_deadline_that_is_set_without_a_wake_up_is_noticed() {
         let start = Instant::now();
-        // Something is under way when the alarm rings, and ends without a sound.
+        // A request is under way when the timer fires first, and ends without a wake-up.
         let deadline = || (start.elapsed() > Duration::from_millis(100)).then(|| start.into_std());
-        let mut alarm = pin!(sleep_until(start + Duration::from_millis(10)));
-        let overdue = poll_fn(|context| overdue(alarm.as_mut(), context, deadline));
-        // A timeout polls once more when it ends: only the time shows that the alarm rang before.
-        tokio::time::timeout(LOOK_AGAIN * 300, overdue).await.expect("the deadline has passed");
-        assert!(start.elapsed() < LOOK_AGAIN * 200, "found out after {:?}", start.elapsed());
+        let mut timer = pin!(sleep_until(start + Duration::from_millis(10)));
+        let overdue = poll_fn(|context| overdue(timer.as_mut(), context, deadline));
+        // A timeout polls once more when it ends: only the time shows that the timer fired before.
+        tokio::time::timeout(DEADLINE_POLL * 300, overdue).await.expect("the deadline has passed");
+        assert!(start.elapsed() < DEADLINE_POLL * 200, "noticed after {:?}", start.elapsed());
     }
 }

@@ -1,5 +1,5 @@
-//! Knows what a connection is doing, so that each phase can have its deadline. hyper's own header
-//! deadline cannot distinguish an idle connection from a slow one.
+//! The phase of a connection, which decides its deadline. hyper's own header deadline cannot
+//! distinguish an idle connection from a slow one.
 
 use std::io;
 use std::pin::Pin;
@@ -11,30 +11,30 @@ use std::time::{Duration, Instant};
 use kiosque_model::Limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How a connection's bytes are to be understood.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// Bytes while nothing is under way are the headers of the next request.
+    /// Bytes between requests are the headers of the next one.
     Http1,
-    /// Bytes while nothing is under way may be anything, such as a ping.
+    /// Bytes between requests may be any frame, such as a ping.
     Http2,
 }
 
 const FRESH: usize = 0;
 const RECEIVING: usize = 1;
 const IDLE: usize = 2;
-/// No write is waiting.
-const FLOWING: u64 = u64::MAX;
+/// The value of `write_blocked_since_ms` while no write waits.
+const NOT_BLOCKED: u64 = u64::MAX;
 
-/// What a connection is doing, and since when.
+/// The phase of a connection with its start, and the number of its requests under way.
 #[derive(Debug)]
 pub(crate) struct ConnectionActivity {
     protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
     phase_since_ms: AtomicU64,
-    under_way: AtomicUsize,
-    write_stuck_since_ms: AtomicU64,
+    requests: AtomicUsize,
+    write_blocked_since_ms: AtomicU64,
 }
 
 impl ConnectionActivity {
@@ -44,25 +44,25 @@ impl ConnectionActivity {
             start: Instant::now(),
             phase: AtomicUsize::new(FRESH),
             phase_since_ms: AtomicU64::new(0),
-            under_way: AtomicUsize::new(0),
-            write_stuck_since_ms: AtomicU64::new(FLOWING),
+            requests: AtomicUsize::new(0),
+            write_blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
         })
     }
 
-    /// Holds the connection open while a request is answered.
-    pub(crate) fn request(self: &Arc<Self>) -> UnderWay {
-        self.under_way.fetch_add(1, Ordering::AcqRel);
-        UnderWay(Arc::clone(self))
+    /// Counts a request as under way until the guard is dropped. The phase has no deadline meanwhile.
+    pub(crate) fn request(self: &Arc<Self>) -> ActiveRequest {
+        self.requests.fetch_add(1, Ordering::AcqRel);
+        ActiveRequest(Arc::clone(self))
     }
 
-    /// When the connection is to be closed unless something happens.
+    /// Returns the time at which the connection is closed unless its phase changes.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        let stuck = match self.write_stuck_since_ms.load(Ordering::Acquire) {
-            FLOWING => None,
+        let blocked = match self.write_blocked_since_ms.load(Ordering::Acquire) {
+            NOT_BLOCKED => None,
             since => Some(self.at(since) + limits.idle_deadline),
         };
-        if self.under_way.load(Ordering::Acquire) > 0 {
-            return stuck;
+        if self.requests.load(Ordering::Acquire) > 0 {
+            return blocked;
         }
         let allowed = match self.phase.load(Ordering::Acquire) {
             FRESH => limits.first_byte_deadline,
@@ -70,7 +70,7 @@ impl ConnectionActivity {
             _ => limits.idle_deadline,
         };
         let phase = self.at(self.phase_since_ms.load(Ordering::Acquire)) + allowed;
-        Some(stuck.map_or(phase, |stuck| stuck.min(phase)))
+        Some(blocked.map_or(phase, |blocked| blocked.min(phase)))
     }
 
     fn at(&self, ms: u64) -> Instant {
@@ -78,7 +78,7 @@ impl ConnectionActivity {
     }
 
     fn now_ms(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(FLOWING - 1)
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(NOT_BLOCKED - 1)
     }
 
     fn enter(&self, phase: usize) {
@@ -87,7 +87,7 @@ impl ConnectionActivity {
     }
 
     fn received(&self) {
-        if self.under_way.load(Ordering::Acquire) > 0 {
+        if self.requests.load(Ordering::Acquire) > 0 {
             return;
         }
         let phase = self.phase.load(Ordering::Acquire);
@@ -98,32 +98,32 @@ impl ConnectionActivity {
 
     fn wrote<T>(&self, poll: &Poll<T>) {
         if poll.is_ready() {
-            if self.write_stuck_since_ms.load(Ordering::Relaxed) != FLOWING {
-                self.write_stuck_since_ms.store(FLOWING, Ordering::Release);
+            if self.write_blocked_since_ms.load(Ordering::Relaxed) != NOT_BLOCKED {
+                self.write_blocked_since_ms.store(NOT_BLOCKED, Ordering::Release);
             }
         } else {
             let now = self.now_ms();
-            let first = self.write_stuck_since_ms.load(Ordering::Relaxed);
-            self.write_stuck_since_ms.store(first.min(now), Ordering::Release);
+            let first = self.write_blocked_since_ms.load(Ordering::Relaxed);
+            self.write_blocked_since_ms.store(first.min(now), Ordering::Release);
         }
     }
 }
 
-/// A request being answered.
-pub(crate) struct UnderWay(Arc<ConnectionActivity>);
+/// A request under way.
+pub(crate) struct ActiveRequest(Arc<ConnectionActivity>);
 
-impl Drop for UnderWay {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        if self.0.under_way.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.0.requests.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.enter(IDLE);
         }
     }
 }
 
-/// A stream that records its reads and writes.
+/// A stream that reports its reads and writes to a [`ConnectionActivity`].
 pub(crate) struct Monitored<S> {
     pub(crate) stream: S,
-    pub(crate) pulse: Arc<ConnectionActivity>,
+    pub(crate) activity: Arc<ConnectionActivity>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
@@ -135,7 +135,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
         let before = buffer.filled().len();
         let poll = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.pulse.received();
+            self.activity.received();
         }
         poll
     }
@@ -148,19 +148,19 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.pulse.wrote(&poll);
+        self.activity.wrote(&poll);
         poll
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.stream).poll_flush(context);
-        self.pulse.wrote(&poll);
+        self.activity.wrote(&poll);
         poll
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.pulse.wrote(&poll);
+        self.activity.wrote(&poll);
         poll
     }
 
@@ -174,7 +174,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.pulse.wrote(&poll);
+        self.activity.wrote(&poll);
         poll
     }
 }

@@ -1,113 +1,113 @@
-//! How many logins may fail: so many for each login name and place, and so many for a login name
-//! from all places together that never logged in with it. Whether such an account exists makes no
-//! difference, no account is ever locked, and no session is touched.
+//! Token buckets for failed logins: one for each login name and source, and one for each login name
+//! and all unknown sources together. They are the same for names without an account; no account is
+//! ever locked, and no session ends.
 //!
-//! An attempt takes its token before the password is looked at, and gives it back unless the
-//! password was wrong, so that no number of attempts at once gets further than that. Buckets are
-//! few numbers in memory, under keyed hashes of what people typed.
+//! An attempt takes its tokens before the password is verified, and returns them unless the password
+//! was wrong, so that concurrent attempts are limited, too. Buckets are in memory, under keyed hashes
+//! of the login names.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-use kiosque_model::{Limits, Place, UnixMs};
+use kiosque_model::{Limits, SourcePrefix, UnixMs};
 use sha2::{Digest, Sha256};
 
 use kiosque_clock::millis;
 
-/// How far requests may be out of turn, each with the time at which it was looked at; a clock that
-/// is further back was set back.
-const OUT_OF_TURN_MS: i64 = 60_000;
-/// Bytes of the key that names are hashed with.
+/// The longest time by which an attempt may be older than the latest one. A larger difference means
+/// that the clock was set back.
+const REORDER_MAX_MS: i64 = 60_000;
+/// The length of the key of the hashes.
 pub(crate) const KEY_BYTES: usize = 32;
 
-/// The bucket of a login name, alone or with a place.
+/// The keyed hash of a login name, alone or with a source.
 type BucketId = u128;
 
-/// The failed logins that count.
+/// The buckets of all login names.
 #[derive(Debug)]
 pub(crate) struct FailureBuckets {
     key: [u8; KEY_BYTES],
     latest: UnixMs,
-    of_places: Buckets,
-    of_strangers: Buckets,
+    by_source: Buckets,
+    by_name: Buckets,
 }
 
-/// What an attempt has taken, until it is known how it ended.
+/// The buckets that an attempt has taken a token from, until it ends.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    of_place: BucketId,
-    of_strangers: BucketId,
+pub(crate) struct TakenTokens {
+    by_source: BucketId,
+    by_name: BucketId,
 }
 
-/// Why an attempt may not be made.
+/// The refusal of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limited {
-    /// How long until one may be made.
+    /// The time until the next token.
     pub(crate) wait_ms: i64,
-    /// Others are under way, which may yet give back what they took.
-    pub(crate) others_under_way: bool,
+    /// Whether attempts under way may return a token before.
+    pub(crate) may_be_returned: bool,
 }
 
 impl FailureBuckets {
     pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
-        let kept = limits.login_failures_kept;
+        let count_max = limits.login_failures_kept;
         let refill_ms = millis(limits.login_failure_refill);
         let stranger_refill_ms = millis(limits.login_failure_unknown_refill);
         FailureBuckets {
             key,
             latest: UnixMs(0),
-            of_places: Buckets::new(limits.login_failures_free, refill_ms, kept),
-            of_strangers: Buckets::new(
+            by_source: Buckets::new(limits.login_failures_free, refill_ms, count_max),
+            by_name: Buckets::new(
                 limits.login_failures_unknown_free,
                 stranger_refill_ms,
-                kept,
+                count_max,
             ),
         }
     }
 
-    /// Takes what an attempt costs, from both buckets or from none.
+    /// Takes a token from both buckets, or from none.
     pub(crate) fn take(
         &mut self,
         typed_name: &str,
-        place: Place,
+        prefix: SourcePrefix,
         now: UnixMs,
-    ) -> Result<Taken, Limited> {
-        let now = self.in_turn(now);
-        let taken = Taken {
-            of_place: self.id(typed_name, &place.to_string()),
-            of_strangers: self.id(typed_name, ""),
+    ) -> Result<TakenTokens, Limited> {
+        let now = self.monotonic(now);
+        let taken = TakenTokens {
+            by_source: self.id(typed_name, &prefix.to_string()),
+            by_name: self.id(typed_name, ""),
         };
-        self.of_places.take(taken.of_place, now)?;
-        if let Err(limited) = self.of_strangers.take(taken.of_strangers, now) {
-            self.of_places.settle(taken.of_place, Ended::Otherwise);
+        self.by_source.take(taken.by_source, now)?;
+        if let Err(limited) = self.by_name.take(taken.by_name, now) {
+            self.by_source.settle(taken.by_source, Ended::Otherwise);
             return Err(limited);
         }
         Ok(taken)
     }
 
-    /// An attempt has ended.
-    pub(crate) fn settle(&mut self, taken: &Taken, ended: Ended) {
-        self.of_places.settle(taken.of_place, ended);
-        self.of_strangers.settle(taken.of_strangers, ended);
+    /// Ends an attempt, and returns its tokens unless it failed.
+    pub(crate) fn settle(&mut self, taken: &TakenTokens, ended: Ended) {
+        self.by_source.settle(taken.by_source, ended);
+        self.by_name.settle(taken.by_name, ended);
     }
 
-    /// Time never goes back by a little: a bucket that is looked at from earlier on would seem
-    /// fuller than it is.
-    fn in_turn(&mut self, now: UnixMs) -> UnixMs {
+    /// Returns a time that does not go back unless the clock was set back: at an earlier time, a
+    /// bucket would seem fuller than it is.
+    fn monotonic(&mut self, now: UnixMs) -> UnixMs {
         let late_ms = self.latest.0.saturating_sub(now.0);
-        if !(0..OUT_OF_TURN_MS).contains(&late_ms) {
+        if !(0..REORDER_MAX_MS).contains(&late_ms) {
             self.latest = now;
         }
         self.latest
     }
 
-    fn id(&self, typed_name: &str, place: &str) -> BucketId {
+    fn id(&self, typed_name: &str, prefix: &str) -> BucketId {
         let length = u64::try_from(typed_name.len()).unwrap_or(u64::MAX);
         let digest = Sha256::new()
             .chain_update(self.key)
             .chain_update(length.to_be_bytes())
             .chain_update(typed_name)
-            .chain_update(place)
+            .chain_update(prefix)
             .finalize();
         digest.iter().take(16).fold(0, |id, byte| id << 8 | u128::from(*byte))
     }
@@ -118,49 +118,51 @@ impl FailureBuckets {
 pub(crate) enum Ended {
     /// The password was wrong, or the caller went away before the result.
     Failed,
-    /// The password was right, or was never looked at.
+    /// The password was right, or was not verified.
     Otherwise,
 }
 
-/// Buckets of one size. A bucket is known by the moment at which it will be full again; one that is
-/// full is not kept.
+/// Buckets of one size. A bucket is represented by the time at which it will be full again; full
+/// buckets are not stored.
 #[derive(Debug)]
 struct Buckets {
     refill_ms: i64,
-    /// How long an empty one takes to be full.
-    whole_ms: i64,
-    most: usize,
+    /// The time in which an empty bucket fills up.
+    capacity_ms: i64,
+    count_max: usize,
     full_at: HashMap<BucketId, i64>,
-    /// The same, the fullest first.
+    /// The same entries, the fullest bucket first.
     by_time: BTreeSet<(i64, BucketId)>,
+    /// The attempts under way of each bucket.
     under_way: HashMap<BucketId, usize>,
 }
 
 impl Buckets {
-    fn new(free: u32, refill_ms: i64, most: usize) -> Buckets {
+    fn new(free: u32, refill_ms: i64, count_max: usize) -> Buckets {
         Buckets {
             refill_ms,
-            whole_ms: refill_ms.saturating_mul(free.into()),
-            most,
+            capacity_ms: refill_ms.saturating_mul(free.into()),
+            count_max,
             full_at: HashMap::new(),
             by_time: BTreeSet::new(),
-            under_way: HashMap::new(),
+            /// The attempts under way of each bucket.
+    under_way: HashMap::new(),
         }
     }
 
     fn take(&mut self, id: BucketId, now: UnixMs) -> Result<(), Limited> {
-        // After the clock was set back, no caller waits longer than for an empty bucket.
-        let (least, most) = (now.0, now.0.saturating_add(self.whole_ms));
+        // After the clock was set back, the wait is that of an empty bucket at most.
+        let (least, most) = (now.0, now.0.saturating_add(self.capacity_ms));
         let full_at = self.full_at.get(&id).copied().unwrap_or(least).clamp(least, most);
         let would_be = full_at.saturating_add(self.refill_ms);
         if would_be > most {
             self.set(id, full_at);
-            let others_under_way = self.under_way.contains_key(&id);
-            return Err(Limited { wait_ms: would_be - most, others_under_way });
+            let may_be_returned = self.under_way.contains_key(&id);
+            return Err(Limited { wait_ms: would_be - most, may_be_returned });
         }
         self.set(id, would_be);
         *self.under_way.entry(id).or_default() += 1;
-        self.forget(now);
+        self.evict(now);
         Ok(())
     }
 
@@ -185,11 +187,11 @@ impl Buckets {
         self.by_time.insert((full_at, id));
     }
 
-    /// Forgets what is full; and beyond the bound what is nearest to it, which is least worth
-    /// knowing: to have an empty bucket forgotten, a guesser must empty as many others.
-    fn forget(&mut self, now: UnixMs) {
+    /// Evicts full buckets, and beyond the maximum the fullest ones. An attacker must empty as many
+    /// other buckets to have an empty one evicted.
+    fn evict(&mut self, now: UnixMs) {
         while let Some((full_at, id)) = self.by_time.first().copied() {
-            if full_at > now.0 && self.full_at.len() <= self.most {
+            if full_at > now.0 && self.full_at.len() <= self.count_max {
                 break;
             }
             self.by_time.pop_first();

@@ -1,11 +1,11 @@
-//! Reads a request's body. A body is a JSON object of bounded depth that names no field twice;
-//! anything else is reported to the caller, with its position.
+//! Reads the body of a request: a JSON object of bounded depth without duplicate fields. Other
+//! bodies are errors with a position.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value, as far as requests have use for it.
+/// A JSON value, reduced to the types that requests use.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
     /// `null`.
@@ -27,7 +27,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// REQ-9: null and the empty string count as absent.
+    /// Returns whether the value counts as absent, as null and the empty string do (REQ-9).
     #[must_use]
     pub fn is_left_out(&self) -> bool {
         match self {
@@ -38,7 +38,7 @@ impl Json {
     }
 }
 
-/// The fields of a body, in the order they came.
+/// The fields of a body, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(pub Vec<(String, Json)>);
 
@@ -53,7 +53,7 @@ impl Fields {
 /// Reads a body.
 ///
 /// # Errors
-/// A sentence for the caller: what is wrong and where.
+/// A diagnostic for the caller, with the position.
 pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     if body.is_empty() {
         return Err("the body is empty; send a JSON object such as {}".to_owned());
@@ -72,13 +72,13 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     }
 }
 
-/// What a level keeps of what it reads.
+/// The part of a level's content that is stored.
 enum Keep<'f> {
-    /// The outermost: its fields.
+    /// The fields of the outermost object.
     Fields(&'f mut Fields),
-    /// A field's value: its strings, if it is a list of strings.
+    /// The strings of a field's value, if it is a list of strings.
     Texts,
-    /// All below: nothing.
+    /// Nothing of deeper levels.
     Nothing,
 }
 
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
-        // A level counts even when nothing is in it, as it does for an array.
+        // An empty object counts as a level, as an empty array does.
         self.deeper::<A::Error>()?;
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
@@ -178,7 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_no_object_is_told_and_where() {
+    fn an_invalid_body_is_reported_with_its_position() {
         let deep =
             |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
         for (body, want) in [
@@ -208,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_brackets_are_refused_at_the_limit() {
+    fn nesting_is_refused_at_the_limit() {
         let body = "[".repeat(100_000);
-        let said = parse_object(body.as_bytes(), 32).expect_err("too deep");
-        assert!(said.starts_with("nested deeper than 32 levels"), "{said}");
+        let message = parse_object(body.as_bytes(), 32).expect_err("too deep");
+        assert!(message.starts_with("nested deeper than 32 levels"), "{message}");
     }
 
     proptest! {

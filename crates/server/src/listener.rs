@@ -39,13 +39,13 @@ impl Listener {
         Ok(Listener { audience, socket: TcpListener::bind(address).await?, certificate })
     }
 
-    /// Returns whose calls it serves.
+    /// Returns the audience that it serves.
     #[must_use]
     pub fn audience(&self) -> Audience {
         self.audience
     }
 
-    /// Returns the address that was bound.
+    /// Returns the bound address.
     ///
     /// # Errors
     /// The operating system does not know it.
@@ -65,12 +65,12 @@ impl Listener {
                 () = stopping.wait() => break,
             };
             let Some((permit, stream, peer)) = accepted else { continue };
-            // Answers are written whole; Nagle's algorithm would only delay them.
+            // Responses are written whole; Nagle's algorithm would only delay them.
             let _ = stream.set_nodelay(true);
             let connected = app.metrics.connected(self.audience);
-            let behind = (Arc::clone(&app), self.audience, peer.ip().to_canonical());
+            let context = (Arc::clone(&app), self.audience, peer.ip().to_canonical());
             let acceptor = TlsAcceptor::from(self.certificate.config());
-            let serving = connection::serve(behind, acceptor, stream, stop.stopping());
+            let serving = connection::serve(context, acceptor, stream, stop.stopping());
             tokio::spawn(async move {
                 serving.await;
                 drop((permit, connected));
@@ -78,8 +78,8 @@ impl Listener {
         }
         app.stop();
         drop(self.socket);
-        let all_ended = permits.acquire_many(most);
-        if tokio::time::timeout(limits.shutdown_deadline, all_ended).await.is_err() {
+        let all_closed = permits.acquire_many(most);
+        if tokio::time::timeout(limits.shutdown_deadline, all_closed).await.is_err() {
             tracing::warn!("stopped with connections still open");
         }
     }

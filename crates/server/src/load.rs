@@ -1,4 +1,4 @@
-//! The work under way, for tests that wait until it has got somewhere before they go on.
+//! The work under way, for tests that wait until it has reached some point.
 
 use crate::app::App;
 

@@ -1,5 +1,5 @@
-//! What is said to integrators, in each language. A `match` without a catch-all: a message that
-//! lacks a language does not compile.
+//! The texts for integrators in each language. The `match` has no catch-all: a message that lacks a
+//! language does not compile.
 
 use kiosque_contract::Code;
 use kiosque_model::Refusal;

@@ -5,33 +5,33 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{Limits, Place, Refusal};
+use kiosque_model::{Limits, Refusal, SourcePrefix};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, Limited, Taken};
+use crate::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, Limited, TakenTokens};
 use kiosque_clock::Clock;
 
-/// The gate.
+/// A rate limiter for failed logins.
 #[derive(Debug)]
 pub(crate) struct LoginLimiter {
     attempts: Mutex<FailureBuckets>,
     settled: Notify,
-    /// Those that may wait for what others give back: as many as may wait for a hash slot.
+    /// Attempts that may wait for a returned token: as many as may wait for a hash slot.
     waiting: Semaphore,
-    patience: Duration,
+    wait_max: Duration,
 }
 
-/// An attempt that passed the gate. It counts as failed unless it says otherwise: a caller that
-/// hangs up must not guess for free.
+/// An admitted attempt. It counts as failed unless [`Attempt::did_not_fail`] is called, so that a
+/// caller that disconnects does not guess for free.
 pub(crate) struct Attempt<'a> {
-    gate: &'a LoginLimiter,
-    taken: Taken,
+    limiter: &'a LoginLimiter,
+    taken: TakenTokens,
     ended: Ended,
 }
 
 impl Attempt<'_> {
-    /// The attempt ended without a wrong password.
+    /// Records that the attempt ended without a wrong password.
     pub(crate) fn did_not_fail(&mut self) {
         self.ended = Ended::Otherwise;
     }
@@ -39,8 +39,8 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        self.gate.attempts().settle(&self.taken, self.ended);
-        self.gate.settled.notify_waiters();
+        self.limiter.attempts().settle(&self.taken, self.ended);
+        self.limiter.settled.notify_waiters();
     }
 }
 
@@ -50,34 +50,34 @@ impl LoginLimiter {
             attempts: Mutex::new(FailureBuckets::new(limits, key)),
             settled: Notify::new(),
             waiting: Semaphore::new(limits.hash_queue),
-            patience: limits.hash_wait,
+            wait_max: limits.hash_wait,
         }
     }
 
-    /// Passes, or says when to come again. Workers that all log in for the first time at once, with
-    /// the right password, are more than may fail: who is limited by them alone waits a little.
-    pub(crate) async fn pass(
+    /// Admits an attempt, or returns the time to wait. Many workers may log in for the first time at
+    /// once, with the right password: an attempt that only they limit waits for a returned token.
+    pub(crate) async fn admit(
         &self,
         typed_name: &str,
-        place: Place,
+        prefix: SourcePrefix,
         clock: &Clock,
     ) -> Result<Attempt<'_>, Refusal> {
-        let patience_ends = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.wait_max;
         let mut waiting = None;
         loop {
             let settled = self.settled.notified();
-            let limited = match self.attempts().take(typed_name, place, clock.now()) {
-                Ok(taken) => return Ok(Attempt { gate: self, taken, ended: Ended::Failed }),
+            let limited = match self.attempts().take(typed_name, prefix, clock.now()) {
+                Ok(taken) => return Ok(Attempt { limiter: self, taken, ended: Ended::Failed }),
                 Err(limited) => limited,
             };
-            if !limited.others_under_way {
+            if !limited.may_be_returned {
                 return Err(refusal(limited));
             }
             if waiting.is_none() {
                 waiting = Some(self.waiting.try_acquire().map_err(|_| refusal(limited))?);
             }
-            let patient = timeout_at(patience_ends, settled).await;
-            patient.map_err(|_| refusal(limited))?;
+            let in_time = timeout_at(deadline, settled).await;
+            in_time.map_err(|_| refusal(limited))?;
         }
     }
 

@@ -32,7 +32,7 @@ use problem::Problem;
 /// The outcome of a call.
 type Answer = Result<Response<Full<Bytes>>, Problem>;
 
-/// Answers one request, whatever happens to it.
+/// Answers one request.
 pub(crate) async fn answer(
     app: &App,
     request: Request<Incoming>,

@@ -1,5 +1,5 @@
-//! Slots for password hashing: a few at a time, off the threads that serve requests. An unknown
-//! login name costs the same work as a known one.
+//! Password hashing on blocking threads, with a limit on concurrent hashes. An unknown login name
+//! takes the same work as a known one.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,7 +35,8 @@ impl HashSlots {
         }
     }
 
-    /// Returns whether a password matches a hash, in a slot; without a hash it never does.
+    /// Returns whether a password matches a hash, verified in a slot. Without a hash it takes the
+    /// same work and does not match.
     ///
     /// # Errors
     /// The queue is full, or no slot became free in time.
@@ -44,22 +45,22 @@ impl HashSlots {
         hash: Option<String>,
         password: String,
     ) -> Result<bool, Failure> {
-        let Ok(_place) = Arc::clone(&self.queue).try_acquire_owned() else {
+        let Ok(_queued) = Arc::clone(&self.queue).try_acquire_owned() else {
             return Err(Failure::busy("too many logins at a time; try again"));
         };
         let slot = tokio::time::timeout(self.wait, Arc::clone(&self.slots).acquire_owned()).await;
         let Ok(Ok(slot)) = slot else {
-            return Err(Failure::busy("the login waited too long for its turn; try again"));
+            return Err(Failure::busy("the login waited too long for a hash slot; try again"));
         };
         let (free, queue, capacity) =
             (Arc::clone(&self.memory), Arc::clone(&self.queue), self.capacity);
         let compared = tokio::task::spawn_blocking(move || {
-            // The task owns the slot: it goes on when the caller disconnects.
+            // The task owns the slot, since it continues if the caller disconnects.
             let _slot = slot;
             let mut memory = lock_ignoring_poison(&free).pop().unwrap_or_default();
             let stored = hash.as_deref().unwrap_or(UNMATCHABLE);
             let matches = verify_in(&mut memory, stored, &password);
-            // Working memory is reused while logins wait, and freed once none does.
+            // Working memory is reused while logins wait, and freed otherwise.
             if capacity.saturating_sub(queue.available_permits()) > 1 {
                 lock_ignoring_poison(&free).push(memory);
             } else {
@@ -72,9 +73,9 @@ impl HashSlots {
 }
 
 impl HashSlots {
-    /// Returns how many logins hash, and how many wait for a slot.
+    /// Returns the number of logins that hash and the number that wait for a slot.
     pub(crate) fn load(&self) -> (usize, usize) {
-        // The queue first: a login takes its place there before it takes a slot.
+        // The queue is read first: a login takes its permit before that of a slot.
         let all = self.capacity.saturating_sub(self.queue.available_permits());
         let hashing = self.slot_count.saturating_sub(self.slots.available_permits());
         (hashing, all.saturating_sub(hashing))

@@ -1,24 +1,24 @@
-//! Refused logins on their way to the audit trail. A guess must not cost a commit, nor may guesses
-//! fill the disk: refusals are collected and written together. The first few of an account and a
-//! place in a minute are entries of their own; the others of that minute are combined in one entry.
+//! Refused logins that wait to be written to the audit trail. They are written together, so that a
+//! guess does not cost a commit, and combined, so that guesses do not fill the disk: the first few
+//! of an account and a source in a minute are entries of their own, and the others are one entry.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::{AuditEvent, AuditRecord, LoginFault};
-use kiosque_model::{LoginName, Origin, Place, Source, UnixMs};
+use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
 use kiosque_store::Store;
 
-/// Refusals of an account and a place that are entries of their own.
+/// Refusals of an account and a source that are entries of their own in a period.
 const SINGLE_MAX: usize = 3;
 /// The period in which further ones are combined.
 const PERIOD_MS: i64 = 60_000;
-/// Pairs of an account and a place that are distinguished in a period; further places are combined
+/// Pairs of an account and a source that are distinguished in a period; further sources are combined
 /// for each account.
-const PLACES_MAX: usize = 256;
+const SOURCES_MAX: usize = 256;
 /// All tallies; further accounts are combined.
-const TALLIES_MAX: usize = 2 * PLACES_MAX;
+const TALLIES_MAX: usize = 2 * SOURCES_MAX;
 /// Entries that wait while the store is busy; further ones are lost.
 const READY_MAX: usize = 4_096;
 
@@ -30,9 +30,9 @@ pub(crate) struct Refusals {
     lost: u64,
 }
 
-/// The refusals that are combined: those of an account, if it exists, from a place, unless there
-/// are too many.
-type TallyKey = (Option<String>, Option<Place>);
+/// The account, if it exists, and the source of refusals that are combined; none if there are too
+/// many.
+type TallyKey = (Option<String>, Option<SourcePrefix>);
 
 #[derive(Debug)]
 struct Tally {
@@ -73,7 +73,7 @@ impl Refusals {
         std::mem::take(&mut self.ready)
     }
 
-    /// Removes and returns every entry, the ends of their periods not awaited.
+    /// Removes and returns every entry, even of periods that have not ended.
     pub(crate) fn all(&mut self) -> Vec<AuditRecord> {
         let tallies: Vec<Tally> = self.tallies.drain().map(|(_, tally)| tally).collect();
         self.make_all_ready(tallies);
@@ -90,8 +90,8 @@ impl Refusals {
     }
 
     fn tally_key(&self, account: Option<String>, source: Source) -> (TallyKey, Option<Source>) {
-        let key = (account, Some(source.place()));
-        if self.tallies.contains_key(&key) || self.tallies.len() < PLACES_MAX {
+        let key = (account, Some(source.prefix()));
+        if self.tallies.contains_key(&key) || self.tallies.len() < SOURCES_MAX {
             return (key, Some(source));
         }
         let key = (key.0, None);

@@ -20,7 +20,7 @@ use crate::call::{self, Received};
 use crate::panics::catch_panic;
 use crate::{auth, dashboard, devices, orders};
 
-/// Answers one request, whatever happens to it.
+/// Answers one request.
 pub(crate) async fn answer(
     app: &App,
     request: Request<Incoming>,

@@ -13,13 +13,13 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Returns a signal that has not been given.
+    /// Returns a signal that is not set.
     #[must_use]
     pub fn new() -> Stop {
         Stop(watch::Sender::new(false))
     }
 
-    /// Gives the signal: listeners accept no new connection, and requests under way are answered.
+    /// Sets the signal: listeners accept no new connection, and requests under way are answered.
     pub fn now(&self) {
         self.0.send_replace(true);
     }
@@ -34,7 +34,7 @@ impl Stop {
 pub(crate) struct Stopping(watch::Receiver<bool>);
 
 impl Stopping {
-    /// Returns when the signal is given; never if every [`Stop`] was dropped without it.
+    /// Returns when the signal is set; never if every [`Stop`] was dropped without it.
     pub(crate) async fn wait(&mut self) {
         if self.0.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;

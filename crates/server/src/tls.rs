@@ -1,5 +1,5 @@
-//! TLS 1.2 and 1.3 in the server itself, with the operator's certificate or one made on first
-//! start.
+//! TLS 1.2 and 1.3, with the operator's certificate or a self-signed one that the first start
+//! generates.
 
 mod certificate;
 
@@ -12,39 +12,39 @@ use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, K
 
 pub use certificate::Certificate;
 
-/// Where a certificate and its key are, both PEM.
+/// The PEM files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, with its chain if it has one.
+    /// The certificate, followed by its chain, if any.
     pub cert: PathBuf,
     /// Its private key.
     pub key: PathBuf,
 }
 
-/// Why there is no TLS.
+/// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or written.
+    /// A file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// A file is not what it should be.
+    /// A file has no certificate or key in PEM.
     #[error("{0}: {1}")]
     Pem(PathBuf, String),
-    /// The certificate and the key do not make an identity.
+    /// The certificate and the key do not match, or are not supported.
     #[error("the certificate {0} cannot be used: {1}")]
     Config(PathBuf, rustls::Error),
-    /// A self-signed certificate could not be made.
-    #[error("no self-signed certificate could be made: {0}")]
-    MetricRegistry(#[from] rcgen::Error),
+    /// A self-signed certificate could not be generated.
+    #[error("a self-signed certificate could not be generated: {0}")]
+    Generate(#[from] rcgen::Error),
 }
 
-/// How many years a self-signed certificate is good for.
-const YEARS: i16 = 10;
+/// The validity of a self-signed certificate, in years.
+const VALIDITY_YEARS: i16 = 10;
 
-/// The self-signed identity of a data folder, made now if there is none.
+/// Returns the self-signed identity of a data folder, and generates it if there is none.
 ///
 /// # Errors
-/// The folder cannot be written, or no certificate could be made.
+/// The folder cannot be written, or no certificate could be generated.
 pub fn self_signed(folder: &Path, now: UnixMs) -> Result<Identity, TlsError> {
     let tls = folder.join("tls");
     let identity = Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") };
@@ -54,14 +54,15 @@ pub fn self_signed(folder: &Path, now: UnixMs) -> Result<Identity, TlsError> {
     fs::create_dir_all(&tls).map_err(|error| TlsError::File(tls.clone(), error))?;
     let key = KeyPair::generate()?;
     let cert = certificate(now)?.self_signed(&key)?;
-    // The key first: a certificate stands only when its key does.
+    // The key is written first, so that a certificate always has its key.
     write_private(&identity.key, &key.serialize_pem())?;
     fs::write(&identity.cert, cert.pem())
         .map_err(|error| TlsError::File(identity.cert.clone(), error))?;
     Ok(identity)
 }
 
-/// An end-entity certificate, which `curl --cacert` and rustls both take as its own anchor.
+/// Returns the parameters of an end-entity certificate, which both `curl --cacert` and rustls accept
+/// as a trust anchor.
 fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut params = CertificateParams::new(names)?;
@@ -69,11 +70,11 @@ fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // A day early, for callers whose clocks are behind. No month has fewer than 28 days.
-    let made = Zone::utc().civil(now.plus_ms(-86_400_000));
-    let (month, day) = (made.month().unsigned_abs(), made.day().unsigned_abs().min(28));
-    params.not_before = rcgen::date_time_ymd(made.year().into(), month, day);
-    params.not_after = rcgen::date_time_ymd((made.year() + YEARS).into(), month, day);
+    // Valid from a day ago, for callers whose clocks are behind. No month has fewer than 28 days.
+    let start = Zone::utc().civil(now.plus_ms(-86_400_000));
+    let (month, day) = (start.month().unsigned_abs(), start.day().unsigned_abs().min(28));
+    params.not_before = rcgen::date_time_ymd(start.year().into(), month, day);
+    params.not_after = rcgen::date_time_ymd((start.year() + VALIDITY_YEARS).into(), month, day);
     Ok(params)
 }
 

@@ -3,7 +3,7 @@
 //! up to a maximum number and age.
 
 use kiosque_model::source::{KNOWN_SOURCE_AGE_MS, KNOWN_SOURCES_MAX};
-use kiosque_model::{AccountNo, LoginName, Place, UnixMs};
+use kiosque_model::{AccountNo, LoginName, SourcePrefix, UnixMs};
 
 use crate::accounts::Credentials;
 use crate::db::Write;
@@ -41,7 +41,7 @@ pub enum SourceStatus {
 }
 
 impl Store {
-    /// Returns the credentials of a login name, if there is such an account, and whether `place`
+    /// Returns the credentials of a login name, if there is such an account, and whether `source`
     /// logged in to it before.
     ///
     /// # Errors
@@ -49,11 +49,11 @@ impl Store {
     pub async fn credentials_for(
         &self,
         login_name: &LoginName,
-        place: Place,
+        source: SourcePrefix,
         now: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
-        let (place, expired_at) = (place.to_string(), expired_at(now));
-        let params = [login_name.as_str().into(), place.as_str().into(), expired_at.into()];
+        let (source, expired_at) = (source.to_string(), expired_at(now));
+        let params = [login_name.as_str().into(), source.as_str().into(), expired_at.into()];
         self.db
             .one(&CREDENTIALS_AND_SOURCE, &params, |row| {
                 let row: CredentialsRow = row.read()?;
@@ -70,13 +70,13 @@ impl Store {
 pub(crate) async fn remember(
     write: &Write<'_>,
     account: AccountNo,
-    place: Place,
+    source: SourcePrefix,
     now: UnixMs,
 ) -> Result<(), Error> {
-    let place = place.to_string();
-    write.execute(&REMEMBER, &[account.into(), place.as_str().into(), now.into()]).await?;
+    let source = source.to_string();
+    write.execute(&REMEMBER, &[account.into(), source.as_str().into(), now.into()]).await?;
     let expired_at = expired_at(now).into();
-    let params = [account.into(), place.as_str().into(), expired_at, KNOWN_SOURCES_MAX.into()];
+    let params = [account.into(), source.as_str().into(), expired_at, KNOWN_SOURCES_MAX.into()];
     write.execute(&FORGET, &params).await?;
     Ok(())
 }

@@ -67,7 +67,7 @@ pub(crate) async fn up(
     write.script(REGISTER).await?;
     let done: Vec<Applied> = write.all(&APPLIED, &[], |row| row.read()).await?;
     if done.is_empty() && when_absent == WhenAbsent::Refuse {
-        return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
+        return Err(Error::Data("has no data; `kiosque apply` creates it".to_owned()));
     }
     for Applied { number, checksum } in &done {
         let known = MIGRATIONS.iter().find(|migration| migration.number == *number);

@@ -267,7 +267,7 @@ async fn replace(
     if let Some(earlier) = earlier {
         audit::session_replaced(write, account, earlier, origin).await?;
     }
-    known_sources::remember(write, account, origin.source.place(), origin.at).await
+    known_sources::remember(write, account, origin.source.prefix(), origin.at).await
 }
 
 /// Replaces the token by compare and swap: the row changes only while the presented token is

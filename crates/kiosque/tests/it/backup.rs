@@ -176,6 +176,6 @@ fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
     let empty = KIOSQUE.sandbox();
     std::fs::create_dir(empty.data()).unwrap();
     let ran = empty.run(&["backup", "copy.db"]).failure();
-    assert!(ran.stderr.contains("holds no data"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has no data"), "{}", ran.stderr);
     assert_eq!(left_beside(&empty), [""; 0]);
 }

@@ -180,7 +180,7 @@ fn commands_that_only_look_make_no_data() {
         let ran = sandbox.run(args).failure();
         let folder = sandbox.data();
         let said =
-            format!("kiosque: {}: holds no data; `kiosque apply` makes some\n", folder.display());
+            format!("kiosque: {}: has no data; `kiosque apply` creates it\n", folder.display());
         assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
         assert!(!folder.exists());
     }

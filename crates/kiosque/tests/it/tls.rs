@@ -68,10 +68,10 @@ fn a_certificate_that_cannot_be_used_is_named() {
         let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
         sandbox.run(&args).failure().stderr
     };
-    let holds_none = format!("kiosque: {empty}: holds no certificate in PEM\n");
-    assert_eq!(refused(&empty, &key), holds_none);
-    let holds_none = format!("kiosque: {empty}: holds no private key in PEM\n");
-    assert_eq!(refused(&cert, &empty), holds_none);
+    let found_none = format!("kiosque: {empty}: expected a certificate in PEM, found none\n");
+    assert_eq!(refused(&empty, &key), found_none);
+    let found_none = format!("kiosque: {empty}: expected a private key in PEM, found none\n");
+    assert_eq!(refused(&cert, &empty), found_none);
     let said = refused(&cert, &foreign);
     assert!(said.contains(&cert) && said.contains("KeyMismatch"), "{said}");
     for said in [refused(&absent, &key), refused(&cert, &absent)] {

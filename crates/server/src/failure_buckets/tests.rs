@@ -15,8 +15,8 @@ fn attempts(limits: &Limits) -> FailureBuckets {
     FailureBuckets::new(limits, [7; KEY_BYTES])
 }
 
-fn place(number: u32) -> Place {
-    Source::of(std::net::Ipv4Addr::from_bits(0xC633_6400 + number).into()).place()
+fn source(number: u32) -> SourcePrefix {
+    Source::of(std::net::Ipv4Addr::from_bits(0xC633_6400 + number).into()).prefix()
 }
 
 fn at(ms: i64) -> UnixMs {
@@ -25,7 +25,7 @@ fn at(ms: i64) -> UnixMs {
 
 /// Makes an attempt with a wrong password; returns how long it must wait if it is refused.
 fn fail(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs) -> Option<i64> {
-    match attempts.take(name, place(number), now) {
+    match attempts.take(name, source(number), now) {
         Ok(taken) => {
             attempts.settle(&taken, Ended::Failed);
             None
@@ -40,7 +40,7 @@ fn failures(attempts: &mut FailureBuckets, name: &str, number: u32, now: UnixMs)
 
 /// LIM-7: ten failures are free, then one after each interval, and never more than ten.
 #[test]
-fn a_place_may_fail_ten_times_and_then_once_a_minute() {
+fn a_source_may_fail_ten_times_and_then_once_a_minute() {
     let mut attempts = attempts(&limits());
     for (ms, free, wait_ms) in [
         (0, 10, 60_000),
@@ -54,14 +54,14 @@ fn a_place_may_fail_ten_times_and_then_once_a_minute() {
         assert_eq!(failures(&mut attempts, "ops", 1, at(ms)), free, "at {ms} ms");
         assert_eq!(fail(&mut attempts, "ops", 1, at(ms)), Some(wait_ms), "at {ms} ms");
     }
-    // Another place, and another name, have their own.
+    // Another source and another name have buckets of their own.
     assert_eq!(failures(&mut attempts, "ops", 2, at(3_600_000)), 10);
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
 
 /// LIM-8: any number of sources get no further with one name than the limit of all together.
 #[test]
-fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds() {
+fn unknown_sources_share_a_hundred_failures_and_then_one_in_two_seconds() {
     let mut attempts = attempts(&limits());
     let all_at = |attempts: &mut FailureBuckets, now| {
         (0..1_000).map(|number| failures(attempts, "ops", number, now)).sum::<usize>()
@@ -75,10 +75,10 @@ fn all_strangers_together_may_fail_a_hundred_times_and_then_once_in_two_seconds(
 
 /// LIM-10: the right password takes no token, at whatever rate.
 #[test]
-fn what_does_not_fail_takes_nothing() {
+fn a_successful_attempt_returns_its_tokens() {
     let mut attempts = attempts(&limits());
     for _ in 0..1_000 {
-        let taken = attempts.take("ops", place(1), at(0)).expect("nothing has failed");
+        let taken = attempts.take("ops", source(1), at(0)).expect("nothing has failed");
         attempts.settle(&taken, Ended::Otherwise);
     }
     assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 10);
@@ -87,23 +87,23 @@ fn what_does_not_fail_takes_nothing() {
 /// A token is taken before the password is compared: simultaneous attempts get no further than
 /// successive ones, and one that only they limit may wait for a token to be returned.
 #[test]
-fn attempts_at_once_are_as_many_as_attempts_in_turn() {
+fn concurrent_attempts_are_as_many_as_successive_ones() {
     let mut attempts = attempts(&limits());
-    let taken: Vec<Taken> =
-        (0..10).map(|_| attempts.take("ops", place(1), at(0)).expect("ten are free")).collect();
-    let limited = attempts.take("ops", place(1), at(0)).expect_err("there were ten");
-    assert_eq!(limited, Limited { wait_ms: 60_000, others_under_way: true });
+    let taken: Vec<TakenTokens> =
+        (0..10).map(|_| attempts.take("ops", source(1), at(0)).expect("ten are free")).collect();
+    let limited = attempts.take("ops", source(1), at(0)).expect_err("there were ten");
+    assert_eq!(limited, Limited { wait_ms: 60_000, may_be_returned: true });
     for one in &taken[1..] {
         attempts.settle(one, Ended::Failed);
     }
     attempts.settle(&taken[0], Ended::Otherwise);
     assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 1);
-    let limited = attempts.take("ops", place(1), at(0)).expect_err("ten have failed");
-    assert!(!limited.others_under_way);
+    let limited = attempts.take("ops", source(1), at(0)).expect_err("ten have failed");
+    assert!(!limited.may_be_returned);
 }
 
 #[test]
-fn a_clock_that_is_set_back_keeps_nobody_out_for_long() {
+fn after_the_clock_is_set_back_the_wait_is_bounded() {
     let mut attempts = attempts(&limits());
     failures(&mut attempts, "ops", 1, at(0));
     let back = at(-86_400_000);
@@ -115,7 +115,7 @@ fn a_clock_that_is_set_back_keeps_nobody_out_for_long() {
 
 /// Requests wait, and are checked in another order: no request gains by it.
 #[test]
-fn attempts_out_of_turn_gain_nothing() {
+fn reordered_attempts_gain_nothing() {
     let mut attempts = attempts(&limits());
     assert_eq!(failures(&mut attempts, "ops", 1, at(0)), 10);
     for number in 0..1_000 {
@@ -127,13 +127,13 @@ fn attempts_out_of_turn_gain_nothing() {
 
 /// Memory is bounded, and filling it with other names does not free a limited one.
 #[test]
-fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
+fn the_number_of_buckets_is_bounded_and_eviction_frees_no_limited_name() {
     let limits = Limits { login_failures_kept: 50, ..limits() };
     let mut attempts = attempts(&limits);
     assert_eq!(failures(&mut attempts, "victim", 1, at(0)), 10);
     for number in 0..10_000 {
-        fail(&mut attempts, &format!("nobody {number}"), 1, at(0));
-        for buckets in [&attempts.of_places, &attempts.of_strangers] {
+        fail(&mut attempts, &format!("absent {number}"), 1, at(0));
+        for buckets in [&attempts.by_source, &attempts.by_name] {
             assert!(buckets.full_at.len() <= 50 && buckets.by_time.len() <= 50);
             assert!(buckets.under_way.is_empty());
         }
@@ -145,13 +145,13 @@ fn guesses_at_many_names_neither_grow_the_memory_nor_free_a_name() {
     assert_eq!(fail(&mut attempts, "victim", 1, at(0)), Some(60_000));
     // A full bucket is not stored.
     fail(&mut attempts, "last", 1, at(86_400_000));
-    assert_eq!(attempts.of_places.full_at.len(), 1);
-    assert_eq!(attempts.of_strangers.full_at.len(), 1);
+    assert_eq!(attempts.by_source.full_at.len(), 1);
+    assert_eq!(attempts.by_name.full_at.len(), 1);
 }
 
 /// The stored hashes reveal no typed name without the key.
 #[test]
-fn buckets_have_other_names_under_another_key() {
+fn bucket_ids_depend_on_the_key() {
     let one = FailureBuckets::new(&limits(), [1; KEY_BYTES]);
     let other = FailureBuckets::new(&limits(), [2; KEY_BYTES]);
     assert_ne!(one.id("ops", ""), other.id("ops", ""));
@@ -162,7 +162,7 @@ proptest! {
     /// Compared with a model that stores each failure: in no span of time do more attempts fail
     /// than were free and were added, and none is refused that was allowed.
     #[test]
-    fn buckets_do_what_a_list_of_failures_says(
+    fn buckets_agree_with_a_list_of_failures(
         steps in prop::collection::vec((0_i64..90_000, 0_u32..3, any::<bool>()), 1..200),
         free in 1_u32..6,
     ) {
@@ -182,7 +182,7 @@ proptest! {
             let (tokens, since) = &mut model[number as usize];
             *tokens = whole.min(*tokens + now - *since);
             *since = now;
-            match attempts.take("ops", place(number), UnixMs(now)) {
+            match attempts.take("ops", source(number), UnixMs(now)) {
                 Ok(taken) => {
                     prop_assert!(*tokens >= 60_000);
                     let ended = if right { Ended::Otherwise } else { Ended::Failed };

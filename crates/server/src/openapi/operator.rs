@@ -123,7 +123,7 @@ fn parameters(call: &OperatorCallInfo) -> Vec<Value> {
 fn description(status: u16) -> &'static str {
     match status {
         200 => "Success.",
-        400 => "The query string or the body cannot be read; `faults` lists what is wrong.",
+        400 => "The query string or the body cannot be read; `faults` lists every fault.",
         401 => "No key, or one that is unknown or revoked.",
         403 => "The key lacks the right.",
         408 => "The body did not arrive in time.",

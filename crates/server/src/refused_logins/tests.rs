@@ -14,22 +14,22 @@ fn ops() -> Option<LoginName> {
 }
 
 /// An entry on one line.
-fn line(told: &AuditRecord) -> String {
-    let source = told.source.map_or_else(|| "many".to_owned(), |source| source.to_string());
-    let (account, detail) = (told.account.as_deref(), told.detail.as_deref());
-    let request = told.request_id.as_deref().unwrap_or_default();
-    let (account, detail) = (account.unwrap_or("nobody"), detail.unwrap_or_default());
-    format!("{} {account} {source} {detail} x{} {request}", told.at.0 - START, told.count)
+fn line(record: &AuditRecord) -> String {
+    let source = record.source.map_or_else(|| "many".to_owned(), |source| source.to_string());
+    let (account, detail) = (record.account.as_deref(), record.detail.as_deref());
+    let request = record.request_id.as_deref().unwrap_or_default();
+    let (account, detail) = (account.unwrap_or("-"), detail.unwrap_or_default());
+    format!("{} {account} {source} {detail} x{} {request}", record.at.0 - START, record.count)
 }
 
-fn lines(told: &[AuditRecord]) -> Vec<String> {
-    told.iter().map(line).collect()
+fn lines(records: &[AuditRecord]) -> Vec<String> {
+    records.iter().map(line).collect()
 }
 
 /// The first three refused logins of an account and a source in a minute are entries of their own;
 /// the others of that minute are one entry with a `count`.
 #[test]
-fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
+fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     let mut refusals = Refusals::default();
     for ms in 0..8 {
         let fault = if ms < 6 { LoginFault::Credentials } else { LoginFault::Limited };
@@ -44,7 +44,7 @@ fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
             "0 ops 192.0.2.1 credentials x1 r-0",
             "1 ops 192.0.2.1 credentials x1 r-1",
             "2 ops 192.0.2.1 credentials x1 r-2",
-            "8 nobody 192.0.2.1 credentials x1 r-8",
+            "8 - 192.0.2.1 credentials x1 r-8",
             "9 ops 2001:db8::1 credentials x1 r-9",
         ]
     );
@@ -73,22 +73,22 @@ fn the_first_three_of_a_minute_are_told_one_by_one_and_the_rest_together() {
 /// An attack from many sources fills neither the memory nor the disk: beyond some sources, the rest
 /// of an account is counted without them.
 #[test]
-fn places_beyond_the_bound_are_told_together() {
+fn sources_beyond_the_maximum_are_combined() {
     let mut refusals = Refusals::default();
     for number in 0..1_000_u32 {
         let source = std::net::Ipv4Addr::from_bits(0x7F01_0000 + number).to_string();
         (0..5).for_each(|_| refusals.add(ops(), LoginFault::Credentials, &origin(&source, 7)));
     }
     let all = refusals.all();
-    assert_eq!(all.len(), PLACES_MAX * 4 + 1);
-    let told: i64 = all.iter().map(|one| one.count).sum();
-    assert_eq!(told, 5_000);
+    assert_eq!(all.len(), SOURCES_MAX * 4 + 1);
+    let count: i64 = all.iter().map(|one| one.count).sum();
+    assert_eq!(count, 5_000);
     let many: Vec<String> = all.iter().map(line).filter(|line| line.contains("many")).collect();
-    assert_eq!(many, [format!("7 ops many credentials x{} r-7", 5_000 - 5 * PLACES_MAX)]);
+    assert_eq!(many, [format!("7 ops many credentials x{} r-7", 5_000 - 5 * SOURCES_MAX)]);
 }
 
 #[test]
-fn what_cannot_be_written_waits_up_to_a_bound() {
+fn entries_that_cannot_be_written_wait_up_to_a_maximum() {
     let mut refusals = Refusals::default();
     refusals.add(ops(), LoginFault::Credentials, &origin("192.0.2.1", 0));
     let due = refusals.due(UnixMs(START));
@@ -102,25 +102,25 @@ fn what_cannot_be_written_waits_up_to_a_bound() {
 proptest! {
     /// Every refusal is counted exactly once, and never in more than a few entries per source.
     #[test]
-    fn every_refusal_is_told_once(
+    fn every_refusal_is_counted_once(
         steps in prop::collection::vec(
             (0_i64..30_000, 0_u8..4, any::<bool>(), any::<bool>()),
             0..200,
         ),
     ) {
-        let (mut refusals, mut ms, mut told) = (Refusals::default(), 0, Vec::new());
+        let (mut refusals, mut ms, mut written) = (Refusals::default(), 0, Vec::new());
         for (pass, place, known, flush) in &steps {
             ms += pass;
             let account = ops().filter(|_| *known);
             let origin = origin(&format!("192.0.2.{place}"), ms);
             refusals.add(account, LoginFault::Credentials, &origin);
             if *flush {
-                told.append(&mut refusals.due(UnixMs(START + ms)));
+                written.append(&mut refusals.due(UnixMs(START + ms)));
             }
         }
-        told.append(&mut refusals.all());
-        let count: i64 = told.iter().map(|one| one.count).sum();
+        written.append(&mut refusals.all());
+        let count: i64 = written.iter().map(|one| one.count).sum();
         prop_assert_eq!(usize::try_from(count).ok(), Some(steps.len()));
-        prop_assert!(told.iter().all(|one| one.count >= 1 && one.at.0 <= START + ms));
+        prop_assert!(written.iter().all(|one| one.count >= 1 && one.at.0 <= START + ms));
     }
 }

@@ -1,5 +1,5 @@
-//! The certificate that listeners show: read when they open, and again when its files change,
-//! while connections go on.
+//! The certificate of the listeners: read when they open, and reloaded when its files change.
+//! Connections stay open.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ use super::{Identity, TlsError};
 
 /// A certificate in use.
 ///
-/// A new one comes with new tickets: a session that the old one began is not resumed, so that its
-/// caller judges the new one.
+/// A new certificate has new session tickets: TLS sessions of the old one are not resumed, so that
+/// callers verify the new one.
 #[derive(Debug)]
 pub struct Certificate {
     identity: Identity,
@@ -25,10 +25,10 @@ pub struct Certificate {
     files: Mutex<Files>,
 }
 
-/// Both files as they were just before they were last read.
+/// The stamps of both files, taken just before they were last read.
 type Files = [Option<Stamp>; 2];
 
-/// What changes when a file does, in place or by being replaced.
+/// The metadata by which a change of a file is detected, in place or by replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -48,40 +48,40 @@ impl Stamp {
 }
 
 impl Certificate {
-    /// Reads a certificate to be shown.
+    /// Reads a certificate and its key.
     ///
     /// # Errors
-    /// The files cannot be read, or do not belong together.
+    /// The files cannot be read, or do not match.
     pub fn open(identity: Identity) -> Result<Arc<Certificate>, TlsError> {
-        // In this order: what changes while it is being read is read again.
+        // The stamps come first: a file that changes while it is read is read again.
         let files = Mutex::new(stamps(&identity));
         let config = RwLock::new(server_config(&identity)?);
         Ok(Arc::new(Certificate { identity, config, files }))
     }
 
-    /// The server's side of TLS for the next connection.
+    /// Returns the TLS configuration of the next connection.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&read_ignoring_poison(&self.config))
     }
 
-    /// Reads the certificate again whenever a look at its files, once in a while, finds them
-    /// changed, and whenever it is asked for. One that cannot be used, such as a half written one,
-    /// leaves the last good one in use until the files change again.
-    pub async fn follow(&self, every: Duration, asked: &Notify) {
+    /// Reloads the certificate when its files have changed, which is checked at each `interval`, and
+    /// at each `reload`. If the new files cannot be used, such as half written ones, the current
+    /// certificate stays in use until they change again.
+    pub async fn follow(&self, interval: Duration, reload: &Notify) {
         loop {
             tokio::select! {
-                () = tokio::time::sleep(every) => {
+                () = tokio::time::sleep(interval) => {
                     if stamps(&self.identity) == *self.files() {
                         continue;
                     }
                 }
-                () = asked.notified() => {}
+                () = reload.notified() => {}
             }
-            self.read_again();
+            self.reload();
         }
     }
 
-    fn read_again(&self) {
+    fn reload(&self) {
         let stamps = stamps(&self.identity);
         *self.files() = stamps;
         match server_config(&self.identity) {
@@ -125,15 +125,15 @@ fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
         .with_single_cert(chain, key)
         .map_err(unusable)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets spare a returning caller most of the handshake.
+    // Tickets shorten the handshake of a returning caller.
     config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
     Ok(Arc::new(config))
 }
 
 fn unreadable(path: &Path, what: &str, error: &PemError) -> TlsError {
-    let said = match error {
-        PemError::NoItemsFound => format!("holds no {what} in PEM"),
+    let message = match error {
+        PemError::NoItemsFound => format!("expected a {what} in PEM, found none"),
         other => other.to_string(),
     };
-    TlsError::Pem(path.to_owned(), said)
+    TlsError::Pem(path.to_owned(), message)
 }

@@ -58,7 +58,7 @@ impl Sqlite {
     ) -> Result<Sqlite, Error> {
         let path = folder.join(FILE);
         if when_absent == WhenAbsent::Refuse && !path.is_file() {
-            return Err(Error::Data("holds no data; `kiosque apply` makes some".to_owned()));
+            return Err(Error::Data("has no data; `kiosque apply` creates it".to_owned()));
         }
         let writer = connect(&path, OpenFlags::default(), wait)?;
         writer.pragma_update(None, "journal_mode", "wal")?;

@@ -18,7 +18,7 @@ fn name(name: &str) -> LoginName {
 
 async fn knows(fixture: &TestStore, source: &str, now: UnixMs) -> bool {
     let source: Source = source.parse().unwrap();
-    let known = fixture.store.credentials_for(&name("ops"), source.place(), now).await.unwrap();
+    let known = fixture.store.credentials_for(&name("ops"), source.prefix(), now).await.unwrap();
     known.unwrap().1 == SourceStatus::Known
 }
 
@@ -44,10 +44,10 @@ async fn a_login_makes_its_source_known_to_its_account() {
     ] {
         assert_eq!(knows(&fixture, source, NOW).await, known, "{source}");
     }
-    let place = "192.0.2.1".parse::<Source>().unwrap().place();
-    let other = fixture.store.credentials_for(&name("other"), place, NOW).await.unwrap().unwrap();
+    let source = "192.0.2.1".parse::<Source>().unwrap().prefix();
+    let other = fixture.store.credentials_for(&name("other"), source, NOW).await.unwrap().unwrap();
     assert_eq!(other.1, SourceStatus::Unknown);
-    assert!(fixture.store.credentials_for(&name("nobody"), place, NOW).await.unwrap().is_none());
+    assert!(fixture.store.credentials_for(&name("absent"), source, NOW).await.unwrap().is_none());
 }
 
 /// LIM-9: the latest 32 are known, for 90 days.

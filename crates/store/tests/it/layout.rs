@@ -78,7 +78,7 @@ async fn absent_data_can_be_refused() {
         let Err(Error::Data(message)) = Store::open(&opening).await else {
             panic!("opened nothing")
         };
-        assert!(message.contains("holds no data"), "{message}");
+        assert!(message.contains("has no data"), "{message}");
         match &data {
             TestData::Folder(folder) => {
                 assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

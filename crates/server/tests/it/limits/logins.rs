@@ -88,7 +88,7 @@ fn assert_store_busy(server: &TestServer, reply: &Reply) {
 }
 
 const TOO_MANY: &str = "too many logins at a time; try again";
-const TOO_LATE: &str = "the login waited too long for its turn; try again";
+const TOO_LATE: &str = "the login waited too long for a hash slot; try again";
 
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
