@@ -16,7 +16,7 @@ use crate::spread::Spread;
 /// Orders a second that an import should reach.
 const AIM: f64 = 30_000.0;
 
-/// Imports all orders into an empty folder.
+/// Imports all orders into an empty directory.
 ///
 /// # Errors
 /// When a command fails.
@@ -45,7 +45,7 @@ fn imported(name: &str, size: &Size, took: Duration) -> anyhow::Result<Row> {
     Ok(row)
 }
 
-/// Imports all orders into a second empty folder, while a server on it is kept busy with logins.
+/// Imports all orders into a second empty directory, while a server on it is kept busy with logins.
 ///
 /// # Errors
 /// When a command fails. A login that fails does not: it is counted, and misses the aim.

@@ -12,9 +12,9 @@ use crate::{dashboards, fleet, orders};
 /// Moves on when the generator makes other files from the same size.
 const GENERATION: u32 = 2;
 
-/// The input files of one size, and the folder where data made from them goes.
+/// The input files of one size, and the directory where data made from them goes.
 pub(crate) struct Input {
-    /// The folder of this size.
+    /// The directory of this size.
     pub(crate) dir: PathBuf,
     /// The fleet file.
     pub(crate) fleet: PathBuf,
@@ -30,7 +30,7 @@ impl Input {
     /// # Errors
     /// When they cannot be written.
     pub(crate) fn prepare(root: &Path, size: &Size, fresh: bool) -> anyhow::Result<Input> {
-        let dir = root.join(format!("v{GENERATION}-{}", size.folder()));
+        let dir = root.join(format!("v{GENERATION}-{}", size.directory()));
         fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
         let (fleet, orders) = (dir.join("fleet.json"), dir.join("orders.ndjson"));
         let rates = dir.join("rates.csv");

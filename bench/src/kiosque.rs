@@ -16,7 +16,7 @@ use crate::engine::Engine;
 /// How long a starting server may take before it counts as broken.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program `kiosque` with one data folder.
+/// The program `kiosque` with one data directory.
 pub(crate) struct Kiosque {
     program: PathBuf,
     data: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Kiosque {
 }
 
 impl Kiosque {
-    /// The program with the data folder `data`; its output goes into a log file next to it.
+    /// The program with the data directory `data`; its output goes into a log file next to it.
     pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
         let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
         Kiosque {
@@ -207,7 +207,7 @@ impl Server {
     }
 }
 
-/// The program to measure: the option, or the one in the folder of this program.
+/// The program to measure: the option, or the one in the directory of this program.
 ///
 /// # Errors
 /// When it is not there.

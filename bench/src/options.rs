@@ -62,10 +62,10 @@ pub(crate) struct Options {
     /// The storage engine
     #[arg(long, value_enum, default_value = "sqlite")]
     pub(crate) store: Store,
-    /// The program to measure [default: `kiosque` in the folder of this program]
+    /// The program to measure [default: `kiosque` in the directory of this program]
     #[arg(long, value_name = "PATH")]
     pub(crate) kiosque: Option<PathBuf>,
-    /// Folder for generated files and data [default: `bench` in the target folder]
+    /// Directory for generated files and data [default: `bench` in the target directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Write all figures to this file, too
@@ -147,8 +147,8 @@ impl Size {
         self.big_device_orders / 20
     }
 
-    /// A folder name that differs when the input files do.
-    pub(crate) fn folder(&self) -> String {
+    /// A directory name that differs when the input files do.
+    pub(crate) fn directory(&self) -> String {
         format!(
             "{}-orders-{}-devices-{}-groups-{}-big-{}-years-seed-{}",
             self.orders, self.devices, self.groups, self.big_device_orders, self.years, self.seed

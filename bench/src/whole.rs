@@ -40,14 +40,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Where generated files go: the option, or a folder next to that of this program's profile.
-fn folder(options: &Options) -> anyhow::Result<PathBuf> {
+/// Where generated files go: the option, or a directory next to that of this program's profile.
+fn directory(options: &Options) -> anyhow::Result<PathBuf> {
     match &options.dir {
         Some(dir) => Ok(dir.clone()),
         None => {
             let program = std::env::current_exe()?;
             let target = program.parent().and_then(|profile| profile.parent());
-            Ok(target.context("this program is in no target folder")?.join("bench"))
+            Ok(target.context("this program is in no target directory")?.join("bench"))
         }
     }
 }
@@ -55,7 +55,7 @@ fn folder(options: &Options) -> anyhow::Result<PathBuf> {
 /// The limit server with a page of made-up size.
 fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> {
     let page = format!("{{\"code\":200,\"data\":\"{}\"}}", "x".repeat(8_476));
-    let limit = Limit::start(&folder(options)?, page.as_bytes())?;
+    let limit = Limit::start(&directory(options)?, page.as_bytes())?;
     let call = Call::new("any?current=1&size=10", Some("a token"), "{}".to_owned())?;
     let workload = Workload::shared(options.effort.connections, vec![call]);
     let mut samples = Vec::new();
@@ -74,7 +74,7 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let engine = Engine::start(options.store)?;
-    let input = Input::prepare(&folder(options)?, size, options.part.fresh)?;
+    let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
     if options.part.ingest_only {
         return ingest::run(runtime, (&program, &engine), &input, (size, effort));
     }
@@ -137,7 +137,7 @@ fn reads(
     Ok((rows, memory))
 }
 
-/// Fills the data folder, unless the data of the last run is to be served again.
+/// Fills the data directory, unless the data of the last run is to be served again.
 fn imports(
     runtime: &Runtime,
     options: &Options,

@@ -2,15 +2,15 @@
 //! and followed by a standby ([`Server`]), and schemas in one server that a run shares
 //! ([`Schema`]).
 //!
-//! A server lives in a temporary folder of its own, on a port of its own, and ends with the process
-//! that started it, however that process ends.
+//! A server lives in a temporary directory of its own, on a port of its own, and ends with the
+//! process that started it, however that process ends.
 
 mod ports;
 mod processes;
 mod programs;
 mod schema;
 mod server;
-mod server_folder;
+mod server_directory;
 mod wait;
 
 pub use programs::is_installed;

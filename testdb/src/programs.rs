@@ -8,19 +8,19 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// Debian's folder of the programs, by version: only those of clients are on the PATH.
+/// Debian's directory of the programs, by version: only those of clients are on the PATH.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// Returns whether this machine has a PostgreSQL server.
 #[must_use]
 pub fn is_installed() -> bool {
-    folder().is_some()
+    directory().is_some()
 }
 
 /// Returns one of PostgreSQL's programs, without the caller's own settings for PostgreSQL and with
 /// English messages.
 pub(crate) fn program(name: &str) -> Result<Command> {
-    let mut command = Command::new(found(folder())?.join(name));
+    let mut command = Command::new(found(directory())?.join(name));
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
         command.env_remove(name);
     }
@@ -50,11 +50,11 @@ pub(crate) fn psql<'a>(url: &str, texts: impl IntoIterator<Item = &'a str>) -> R
     run(psql.args(texts.into_iter().flat_map(|text| ["-c", text])))
 }
 
-fn found(folder: Option<&Path>) -> Result<&Path> {
-    folder.context("PostgreSQL is not installed here; `cargo xtask test` installs it")
+fn found(directory: Option<&Path>) -> Result<&Path> {
+    directory.context("PostgreSQL is not installed here; `cargo xtask test` installs it")
 }
 
-fn folder() -> Option<&'static Path> {
+fn directory() -> Option<&'static Path> {
     // Only success is cached: `cargo xtask test` searches again once it has installed PostgreSQL.
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     if FOUND.get().is_none() {
@@ -67,22 +67,22 @@ fn folder() -> Option<&'static Path> {
 /// Clients come with `pg_config` too, so its answer alone does not mean that there is a server.
 fn from_pg_config() -> Option<PathBuf> {
     let said = run(Command::new("pg_config").arg("--bindir")).ok()?;
-    Some(PathBuf::from(said)).filter(|folder| has_server(folder))
+    Some(PathBuf::from(said)).filter(|directory| has_server(directory))
 }
 
 fn newest_of_debian() -> Option<PathBuf> {
     let versions = fs::read_dir(DEBIAN).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let number = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<u32>().ok();
+    let number = |directory: &PathBuf| directory.file_name()?.to_str()?.parse::<u32>().ok();
     let mut numbered: Vec<(u32, PathBuf)> = versions
-        .filter_map(|folder| Some((number(&folder)?, folder.join("bin"))))
-        .filter(|(_, folder)| has_server(folder))
+        .filter_map(|directory| Some((number(&directory)?, directory.join("bin"))))
+        .filter(|(_, directory)| has_server(directory))
         .collect();
     numbered.sort();
-    numbered.pop().map(|(_, folder)| folder)
+    numbered.pop().map(|(_, directory)| directory)
 }
 
-fn has_server(folder: &Path) -> bool {
-    ["postgres", "initdb", "psql"].iter().all(|name| folder.join(name).is_file())
+fn has_server(directory: &Path) -> bool {
+    ["postgres", "initdb", "psql"].iter().all(|name| directory.join(name).is_file())
 }
 
 #[cfg(test)]
@@ -93,11 +93,11 @@ mod tests {
     fn without_postgresql_the_error_names_the_command_that_installs_it() {
         let error = found(None).unwrap_err().to_string();
         assert!(error.contains("cargo xtask test"), "{error}");
-        assert!(found(folder()).is_ok());
+        assert!(found(directory()).is_ok());
     }
 
     #[test]
-    fn a_folder_without_a_server_is_not_taken() {
+    fn a_directory_without_a_server_is_not_taken() {
         assert!(!has_server(Path::new("/usr/bin")));
     }
 }

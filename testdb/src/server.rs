@@ -10,12 +10,12 @@ use anyhow::{Context, Result, bail};
 use crate::ports;
 use crate::processes::{self, signal, signal_children};
 use crate::programs::psql;
-use crate::server_folder::ServerFolder;
+use crate::server_directory::ServerDirectory;
 use crate::wait::wait_until;
 
 /// The name of the user, a superuser, and of the database.
 const NAME: &str = "kiosque";
-/// The folder of the server's data, in its folder.
+/// The directory of the server's data, in its directory.
 const DATA: &str = "data";
 const LOG: &str = "log";
 /// Lines of the log that an error shows.
@@ -63,11 +63,11 @@ pub enum Durability {
     Off,
 }
 
-/// One PostgreSQL server in a temporary folder of its own, killed and removed when dropped, or when
-/// the process ends that started it. Its user `kiosque` is a superuser and needs no password.
+/// One PostgreSQL server in a temporary directory of its own, killed and removed when dropped, or
+/// when the process ends that started it. Its user `kiosque` is a superuser and needs no password.
 pub struct Server {
     // Dropped first: its watchdog kills the postmaster, which is waited for after that.
-    folder: ServerFolder,
+    directory: ServerDirectory,
     postmaster: Option<Postmaster>,
     port: u16,
 }
@@ -93,9 +93,9 @@ impl Server {
     /// and refuses connections without TLS.
     pub fn start_with_tls(cert_pem: &str, key_pem: &str) -> Result<Server> {
         let server = Server::create(Durability::Off)?;
-        server.folder.write("data/server.crt", cert_pem)?;
-        server.folder.write("data/server.key", key_pem)?;
-        server.folder.write("data/pg_hba.conf", TLS_ALONE)?;
+        server.directory.write("data/server.crt", cert_pem)?;
+        server.directory.write("data/server.key", key_pem)?;
+        server.directory.write("data/pg_hba.conf", TLS_ALONE)?;
         server.set("ssl = on\n")?;
         server.open()
     }
@@ -121,11 +121,11 @@ impl Server {
     /// [`Durability::Full`], this server's commits are answered when the standby has them on disk
     /// too, and wait while it is away. Its durability is this server's.
     pub fn standby(&self) -> Result<Server> {
-        let mut standby = Server { folder: ServerFolder::create()?, postmaster: None, port: 0 };
+        let mut standby = Server { directory: ServerDirectory::create()?, postmaster: None, port: 0 };
         let from = ["--dbname", &self.url(), "--pgdata", DATA];
         let how =
             ["--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"];
-        standby.folder.run("pg_basebackup", &[from, how].concat())?;
+        standby.directory.run("pg_basebackup", &[from, how].concat())?;
         standby.start_on_a_free_port()?;
         let wait_for_any = "alter system set synchronous_standby_names = '*'";
         psql(&self.url(), [wait_for_any, RELOAD])?;
@@ -175,7 +175,7 @@ impl Server {
         Ok(())
     }
 
-    /// Starts a server that was stopped or killed, in the same folder and on the same port, and
+    /// Starts a server that was stopped or killed, in the same directory and on the same port, and
     /// returns when it answers.
     pub fn start_again(&mut self) -> Result<()> {
         if self.postmaster.is_some() {
@@ -207,12 +207,12 @@ impl Server {
 
     /// Creates the files of a new server, with its settings.
     fn create(durability: Durability) -> Result<Server> {
-        let server = Server { folder: ServerFolder::create()?, postmaster: None, port: 0 };
+        let server = Server { directory: ServerDirectory::create()?, postmaster: None, port: 0 };
         let data = ["--pgdata", DATA, "--username", NAME, "--auth", "trust"];
         let how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--no-instructions"];
         // A collation of a language, as most databases have: order by code point must be requested.
         let order = ["--locale-provider", "icu", "--icu-locale", "en-US"];
-        server.folder.run("initdb", &[&data[..], &how, &order].concat())?;
+        server.directory.run("initdb", &[&data[..], &how, &order].concat())?;
         server.set(SETTINGS)?;
         if durability == Durability::Off {
             server.set(NOT_DURABLE)?;
@@ -232,7 +232,7 @@ impl Server {
             self.port = ports::free()?;
             // A standby is known to its primary by the name of its cluster.
             let (port, name) = (self.port, name_at(self.port));
-            let sockets = self.folder.path("").display().to_string().replace('\'', "''");
+            let sockets = self.directory.path("").display().to_string().replace('\'', "''");
             self.set(&format!("port = {port}\ncluster_name = '{name}'\n"))?;
             self.set(&format!("unix_socket_directories = '{sockets}'\n"))?;
             match self.launch() {
@@ -246,18 +246,18 @@ impl Server {
 
     /// Adds settings; the last value of each applies.
     fn set(&self, settings: &str) -> Result<()> {
-        self.folder.append("data/postgresql.conf", settings)
+        self.directory.append("data/postgresql.conf", settings)
     }
 
     fn launch(&mut self) -> Result<()> {
-        let log = File::create(self.folder.path(LOG)).context("cannot write the server's log")?;
-        let mut postgres = self.folder.program("postgres")?;
+        let log = File::create(self.directory.path(LOG)).context("cannot write the server's log")?;
+        let mut postgres = self.directory.program("postgres")?;
         postgres.args(["-D", DATA]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         // A process group of its own keeps the signals of a terminal away from it.
         let postmaster = postgres.process_group(0).spawn().context("cannot start postgres")?;
         let pid = postmaster.id();
         self.postmaster = Some(Postmaster(postmaster));
-        self.folder.watch(Some(pid))?;
+        self.directory.watch(Some(pid))?;
         wait_until("the server answers", START_AT_MOST, || self.is_ready_or_failed())
             .with_context(|| self.log())?;
         Ok(())
@@ -269,7 +269,7 @@ impl Server {
         if self.has_ended()? {
             bail!("the server does not start");
         }
-        let lock = fs::read_to_string(self.folder.path("data/postmaster.pid")).unwrap_or_default();
+        let lock = fs::read_to_string(self.directory.path("data/postmaster.pid")).unwrap_or_default();
         let lines: Vec<&str> = lock.lines().map(str::trim).collect();
         let pid = self.pid()?.to_string();
         // The lock file of a killed server names another process.
@@ -287,7 +287,7 @@ impl Server {
             return Ok(false);
         }
         self.postmaster = None;
-        self.folder.watch(None)?;
+        self.directory.watch(None)?;
         Ok(true)
     }
 
@@ -302,7 +302,7 @@ impl Server {
 
     /// Returns the end of the log of the latest start.
     fn log(&self) -> String {
-        let log = fs::read(self.folder.path(LOG)).unwrap_or_default();
+        let log = fs::read(self.directory.path(LOG)).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         let from = lines.len().saturating_sub(LOG_LINES);

@@ -37,11 +37,11 @@ const LIKE_SQLITE: &str = "select (
 /// Tables whose rows depend on the run and the engine.
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
 
-/// A temporary folder or a schema of a PostgreSQL server. Clones share it.
+/// A temporary directory or a schema of a PostgreSQL server. Clones share it.
 #[derive(Clone)]
 pub enum TestData {
-    /// SQLite, in files of this folder.
-    Folder(Arc<TempDir>),
+    /// SQLite, in files of this directory.
+    Directory(Arc<TempDir>),
     /// PostgreSQL, in a schema that several nodes may share.
     Postgres(Arc<PostgresData>),
 }
@@ -82,13 +82,13 @@ impl TestData {
     /// Returns new data on SQLite whatever the run's engine, for tests of files.
     #[must_use]
     pub fn sqlite() -> TestData {
-        TestData::in_folder(TempDir::new().unwrap())
+        TestData::in_directory(TempDir::new().unwrap())
     }
 
-    /// Returns the data of a folder, which may have some already.
+    /// Returns the data of a directory, which may have some already.
     #[must_use]
-    pub fn in_folder(folder: TempDir) -> TestData {
-        TestData::Folder(Arc::new(folder))
+    pub fn in_directory(directory: TempDir) -> TestData {
+        TestData::Directory(Arc::new(directory))
     }
 
     /// Returns new data on PostgreSQL whatever the run's engine.
@@ -100,12 +100,12 @@ impl TestData {
         }))
     }
 
-    /// Returns the folder of the data's files, which a test that asked for [`TestData::sqlite`]
+    /// Returns the directory of the data's files, which a test that asked for [`TestData::sqlite`]
     /// reads.
     #[must_use]
     pub fn files(&self) -> &Path {
         match self {
-            TestData::Folder(folder) => folder.path(),
+            TestData::Directory(directory) => directory.path(),
             TestData::Postgres(_) => panic!("the data is in PostgreSQL, not in files"),
         }
     }
@@ -114,7 +114,7 @@ impl TestData {
     #[must_use]
     pub fn location(&self) -> StoreLocation<'_> {
         match self {
-            TestData::Folder(folder) => StoreLocation::Folder(folder.path()),
+            TestData::Directory(directory) => StoreLocation::Directory(directory.path()),
             TestData::Postgres(postgres) => StoreLocation::Postgres(postgres.schema.url()),
         }
     }
@@ -123,7 +123,7 @@ impl TestData {
     #[must_use]
     pub fn query(&self, sql: &str) -> Vec<String> {
         match self {
-            TestData::Folder(folder) => query(&connect(folder.path()), sql),
+            TestData::Directory(directory) => query(&connect(directory.path()), sql),
             TestData::Postgres(postgres) => lines(&postgres.schema.sql(&like_sqlite(sql))),
         }
     }
@@ -132,8 +132,8 @@ impl TestData {
     #[must_use]
     pub fn rows(&self) -> Vec<String> {
         let mut rows = match self {
-            TestData::Folder(folder) => {
-                let connection = connect(folder.path());
+            TestData::Directory(directory) => {
+                let connection = connect(directory.path());
                 let selects = self.tables().into_iter().map(|table| every_row(&table));
                 selects.flat_map(|sql| query(&connection, &sql)).collect()
             }
@@ -151,7 +151,7 @@ impl TestData {
     /// Runs statements, for tests of one engine.
     pub fn execute(&self, sql: &str) {
         match self {
-            TestData::Folder(folder) => connect(folder.path()).execute_batch(sql).unwrap(),
+            TestData::Directory(directory) => connect(directory.path()).execute_batch(sql).unwrap(),
             TestData::Postgres(postgres) => drop(postgres.schema.sql(sql)),
         }
     }
@@ -159,7 +159,7 @@ impl TestData {
     /// Changes rows by a statement, which must change at least one.
     pub fn tamper(&self, sql: &str) {
         let changed = match self {
-            TestData::Folder(folder) => connect(folder.path()).execute(sql, []).unwrap(),
+            TestData::Directory(directory) => connect(directory.path()).execute(sql, []).unwrap(),
             TestData::Postgres(postgres) => {
                 lines(&postgres.schema.sql(&format!("{sql} returning 1"))).len()
             }
@@ -171,8 +171,8 @@ impl TestData {
     /// Requests that only read do not change them, nor do transactions that are rolled back.
     pub async fn bytes(&self) -> Vec<Vec<u8>> {
         match self {
-            TestData::Folder(folder) => {
-                let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+            TestData::Directory(directory) => {
+                let read = |name| std::fs::read(directory.path().join(name)).unwrap();
                 [DATABASE, WAL].map(read).to_vec()
             }
             TestData::Postgres(postgres) => {
@@ -189,8 +189,8 @@ impl TestData {
     /// Returns an identifier of each transaction that wrote orders.
     pub async fn commits(&self) -> BTreeSet<String> {
         match self {
-            TestData::Folder(folder) => {
-                commits_in(&std::fs::read(folder.path().join(WAL)).unwrap())
+            TestData::Directory(directory) => {
+                commits_in(&std::fs::read(directory.path().join(WAL)).unwrap())
             }
             TestData::Postgres(postgres) => {
                 postgres.query(sql::WRITERS_OF_ORDERS).await.into_iter().collect()
@@ -202,8 +202,8 @@ impl TestData {
     /// dropped.
     pub async fn block_writes(&self) -> WriteLock {
         match self {
-            TestData::Folder(folder) => {
-                let connection = connect(folder.path());
+            TestData::Directory(directory) => {
+                let connection = connect(directory.path());
                 connection.execute_batch(sql::HOLD_WRITES_SQLITE).unwrap();
                 WriteLock(Holder::Sqlite(connection))
             }
@@ -219,14 +219,14 @@ impl TestData {
     pub fn destroy(&self) {
         match self {
             // Everything is still in the log.
-            TestData::Folder(folder) => std::fs::write(folder.path().join(WAL), "").unwrap(),
+            TestData::Directory(directory) => std::fs::write(directory.path().join(WAL), "").unwrap(),
             TestData::Postgres(_) => self.execute(sql::TEAR_DOWN),
         }
     }
 
     fn tables(&self) -> Vec<String> {
         let mut tables = self.query(match self {
-            TestData::Folder(_) => "select name from sqlite_schema where type = 'table'",
+            TestData::Directory(_) => "select name from sqlite_schema where type = 'table'",
             TestData::Postgres(_) => {
                 "select table_name from information_schema.tables
                 where table_schema = current_schema()"
@@ -260,8 +260,8 @@ impl WriteLock {
     }
 }
 
-fn connect(folder: &Path) -> Connection {
-    Connection::open(folder.join(DATABASE)).unwrap()
+fn connect(directory: &Path) -> Connection {
+    Connection::open(directory.join(DATABASE)).unwrap()
 }
 
 fn every_row(table: &str) -> String {

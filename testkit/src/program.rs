@@ -35,7 +35,7 @@ impl Program {
     /// Returns an empty sandbox.
     #[must_use]
     pub fn sandbox(self) -> Sandbox {
-        Sandbox { folder: TempDir::new().unwrap(), program: self }
+        Sandbox { directory: TempDir::new().unwrap(), program: self }
     }
 
     /// Returns a sandbox with data in a time zone, to which a fleet (TOML) was applied.
@@ -98,24 +98,24 @@ impl Ran {
     }
 }
 
-/// A folder of its own for one test: the data in `data`, other files next to it.
+/// A directory of its own for one test: the data in `data`, other files next to it.
 pub struct Sandbox {
-    /// The folder.
-    pub folder: TempDir,
+    /// The directory.
+    pub directory: TempDir,
     program: Program,
 }
 
 impl Sandbox {
-    /// Returns the folder of the data.
+    /// Returns the directory of the data.
     #[must_use]
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.directory.path().join("data")
     }
 
-    /// Returns the path of a file in the folder.
+    /// Returns the path of a file in the directory.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// Writes a file and returns its path.
@@ -131,11 +131,11 @@ impl Sandbox {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Returns the command with this folder's data, which is not started yet.
+    /// Returns the command with this directory's data, which is not started yet.
     #[must_use]
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.program.command();
-        command.args(args).arg("--data").arg(self.data()).current_dir(self.folder.path());
+        command.args(args).arg("--data").arg(self.data()).current_dir(self.directory.path());
         command
     }
 
@@ -169,16 +169,16 @@ impl Sandbox {
         Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
     }
 
-    /// Returns the path and the content of every file in the folder.
+    /// Returns the path and the content of every file in the directory.
     #[must_use]
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
-        let mut folders = vec![self.folder.path().to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
+        let mut directories = vec![self.directory.path().to_owned()];
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                 } else {
                     found.push((path.clone(), std::fs::read(path).unwrap()));
                 }

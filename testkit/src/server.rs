@@ -54,8 +54,8 @@ impl Default for ServerOptions {
 
 /// A server, which stops when it is dropped.
 pub struct TestServer {
-    /// The folder of the certificate, and of the data if it is in files.
-    pub folder: Arc<TempDir>,
+    /// The directory of the certificate, and of the data if it is in files.
+    pub directory: Arc<TempDir>,
     /// The location of the data.
     pub data: TestData,
     /// The store that the server uses.
@@ -122,14 +122,14 @@ impl TestServer {
     }
 
     async fn open_at(options: ServerOptions, clock: ManualClock) -> TestServer {
-        let folder = match &options.data {
-            TestData::Folder(folder) => Arc::clone(folder),
+        let directory = match &options.data {
+            TestData::Directory(directory) => Arc::clone(directory),
             TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
         };
-        let serving = serve(&folder, &options, &clock).await;
+        let serving = serve(&directory, &options, &clock).await;
         let ServerOptions { data, zone, settings } = options;
         TestServer {
-            folder,
+            directory,
             data,
             store: serving.store,
             address: serving.address,
@@ -152,7 +152,7 @@ impl TestServer {
             zone: self.zone.clone(),
             settings: self.settings.clone(),
         };
-        let again = serve(&self.folder, &options, &self.clock).await;
+        let again = serve(&self.directory, &options, &self.clock).await;
         self.store = again.store;
         self.app = again.app;
         self.address = again.address;
@@ -249,7 +249,7 @@ impl TestServer {
     /// Returns the file of the certificate that the server made for itself.
     #[must_use]
     pub fn certificate_file(&self) -> PathBuf {
-        self.folder.path().join("tls/cert.pem")
+        self.directory.path().join("tls/cert.pem")
     }
 
     /// Opens a connection of HTTP/1.1 to the integrators' listener.
@@ -347,7 +347,7 @@ struct Serving {
     task: JoinHandle<()>,
 }
 
-async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -> Serving {
+async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock) -> Serving {
     let opening = OpenOptions {
         place: options.data.location(),
         when_absent: WhenAbsent::Create,
@@ -357,7 +357,7 @@ async fn serve(folder: &TempDir, options: &ServerOptions, clock: &ManualClock) -
         now: clock.now(),
     };
     let store = Store::open(&opening).await.unwrap();
-    let identity = tls::self_signed(folder.path(), UnixMs(START_MS)).unwrap();
+    let identity = tls::self_signed(directory.path(), UnixMs(START_MS)).unwrap();
     let certificate = Certificate::open(identity).unwrap();
     let bind = |audience| Listener::bind(audience, "127.0.0.1:0", Arc::clone(&certificate));
     let gateway = bind(Audience::Gateway).await.unwrap();

@@ -67,9 +67,9 @@ impl Call {
 
 /// The names of the targets, in their order.
 fn targets() -> Result<Vec<String>> {
-    let folder = root()?.join("fuzz/fuzz_targets");
+    let directory = root()?.join("fuzz/fuzz_targets");
     let mut names = Vec::new();
-    for entry in fs::read_dir(&folder).context("there is no fuzz/fuzz_targets")? {
+    for entry in fs::read_dir(&directory).context("there is no fuzz/fuzz_targets")? {
         let file = entry?.file_name().to_string_lossy().into_owned();
         names.extend(file.strip_suffix(".rs").map(str::to_owned));
     }
@@ -84,7 +84,7 @@ struct Outcome {
 
 fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     let limit = format!("-max_total_time={seconds}");
-    // New inputs go into the first folder; the second is only read, and is committed.
+    // New inputs go into the first directory; the second is only read, and is committed.
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
     fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
     let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];

@@ -32,7 +32,7 @@ pub(crate) const FOR_SPELLING: &[Package] =
     &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
 
 const POSTGRESQL: &str = "postgresql";
-/// The folder of the settings that keep the package from creating a server when it is installed.
+/// The directory of the settings that keep the package from creating a server when it is installed.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.d";
 
 /// Installs the packages whose program is missing.
@@ -79,8 +79,8 @@ fn apt_get<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<()> {
 fn has_program(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     // The administrator's programs are not on every user's PATH.
-    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    folders.into_iter().any(|folder| Path::new(&folder).join(program).is_file())
+    let directories = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    directories.into_iter().any(|directory| Path::new(&directory).join(program).is_file())
 }
 
 fn has_pip() -> Result<bool> {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 /// Returns the root of the repository that this run belongs to. Cargo gives it at run time, because
-/// several checkouts may share one target folder.
+/// several checkouts may share one target directory.
 pub(crate) fn root() -> Result<PathBuf> {
     let own = env::var_os("CARGO_MANIFEST_DIR").context("start the tasks as `cargo xtask`")?;
     let root = Path::new(&own).parent().context("xtask lies in the root of the repository")?;

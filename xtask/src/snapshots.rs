@@ -51,10 +51,10 @@ fn unreferenced(root: &Path, all: &[PathBuf], referenced: &str) -> Result<Vec<St
     Ok(found)
 }
 
-/// Returns the snapshots in a folder and the folders in it.
-fn snapshots(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the snapshots in a directory and the directories in it.
+fn snapshots(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {

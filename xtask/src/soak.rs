@@ -81,9 +81,9 @@ mod tests {
     const DEFINITIONS: [&str; 2] = ["harness.rs", "chance.rs"];
 
     /// The tests of a file that have a size, as `cargo test` names them.
-    fn sized(folder: &Path, file: &Path) -> Vec<String> {
+    fn sized(directory: &Path, file: &Path) -> Vec<String> {
         let text = std::fs::read_to_string(file).expect("a test");
-        let module = file.strip_prefix(folder).expect("in it").with_extension("");
+        let module = file.strip_prefix(directory).expect("in it").with_extension("");
         let module = module.to_string_lossy().replace('/', "::");
         let mut test = "";
         let mut found = Vec::new();
@@ -98,8 +98,8 @@ mod tests {
         found
     }
 
-    fn files(folder: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).expect("a folder");
+    fn files(directory: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).expect("a directory");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         paths
             .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
@@ -113,8 +113,8 @@ mod tests {
         let crates = root().expect("the root").join("crates");
         let mut found = Vec::new();
         for name in ["kiosque", "server", "store"] {
-            let folder = crates.join(name).join("tests/it");
-            found.extend(files(&folder).iter().flat_map(|file| sized(&folder, file)));
+            let directory = crates.join(name).join("tests/it");
+            found.extend(files(&directory).iter().flat_map(|file| sized(&directory, file)));
         }
         assert!(found.len() > 10, "{found:?}");
         let missed = found.iter().filter(|test| !SIZED_TESTS.iter().any(|one| test.contains(one)));

@@ -10,13 +10,13 @@ const VERSION: &str = "1.52.0";
 
 /// Installs the program into `target/` and runs it.
 pub(crate) fn run() -> Result<()> {
-    let folder = root()?.join(format!("target/typos-{VERSION}"));
-    let typos = folder.join("bin/typos");
+    let directory = root()?.join(format!("target/typos-{VERSION}"));
+    let typos = directory.join("bin/typos");
     if !typos.exists() {
         packages::ensure(packages::FOR_SPELLING)?;
         let mut pip = program("python3")?;
         pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--root-user-action=ignore"]);
-        pip.arg("--target").arg(&folder).arg(format!("typos=={VERSION}"));
+        pip.arg("--target").arg(&directory).arg(format!("typos=={VERSION}"));
         run_command(&mut pip).context("typos is needed and could not be installed")?;
     }
     run_command(program(&typos.to_string_lossy())?.args(["--format", "brief"]))

@@ -77,8 +77,8 @@ fn names_a_package(arguments: &[String]) -> bool {
     names.next().is_some() || arguments.iter().any(|argument| argument.starts_with("--package"))
 }
 
-/// Returns the report's absolute path, since cargo runs each test in its crate's folder, or `None`
-/// where there is no report: the tests that use it then print that they did not run.
+/// Returns the report's absolute path, since cargo runs each test in its crate's directory, or
+/// `None` where there is no report: the tests that use it then print that they did not run.
 fn sales_report() -> Result<Option<PathBuf>> {
     let set = env::var_os(SALES_REPORT);
     let report = match &set {

@@ -81,7 +81,7 @@ fn sources(files: &[(String, String)]) -> Vec<Source<'_>> {
     rust.map(|(path, text)| Source::new(path, text)).collect()
 }
 
-/// Returns whether a file is in one of the folders with our code.
+/// Returns whether a file is in one of the directories with our code.
 fn is_ours(path: &str) -> bool {
     const TOP: [&str; 6] = ["crates/", "xtask/", "bench/", "fuzz/", "testdb/", "testkit/"];
     TOP.iter().any(|top| path.starts_with(top))
@@ -140,7 +140,7 @@ mod tests {
         assert!(text.contains("the_walk_sees_this_very_file"));
     }
 
-    /// Quoted text with `/src/` in it names a file or a folder of a crate.
+    /// Quoted text with `/src/` in it names a file or a directory of a crate.
     #[test]
     fn the_map_names_files_that_there_are() {
         let root = root().expect("the root");

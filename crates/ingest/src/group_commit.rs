@@ -23,8 +23,8 @@ use kiosque_clock::Clock;
 const TRANSACTION_TARGET: Duration = Duration::from_millis(10);
 /// The target duration where a database server writes the pages and each statement is a round trip.
 const TRANSACTION_TARGET_REMOTE: Duration = Duration::from_millis(40);
-/// Orders after which the writer empties its cache of device owners. The cache also has an entry for
-/// each unknown device code, and a stream may name any number of them.
+/// Orders after which the writer empties its cache of device owners. The cache also has an entry
+/// for each unknown device code, and a stream may name any number of them.
 const OWNERS_CACHE_ORDERS: usize = 100_000;
 
 /// The outcomes of the orders of a submission.

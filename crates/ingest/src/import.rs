@@ -1,6 +1,6 @@
-//! Imports an order file: reads and checks its orders, sorts them by trade start, and stores them in
-//! short transactions, so that a server on the same data continues. Invalid lines are reported and
-//! skipped; the other orders are stored.
+//! Imports an order file: reads and checks its orders, sorts them by trade start, and stores them
+//! in short transactions, so that a server on the same data continues. Invalid lines are reported
+//! and skipped; the other orders are stored.
 
 mod ndjson_chunk;
 mod report;

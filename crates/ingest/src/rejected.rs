@@ -83,7 +83,8 @@ impl Rejected {
         }
     }
 
-    /// Returns the line of the rejected file: the reason, and the order to correct and import again.
+    /// Returns the line of the rejected file: the reason, and the order to correct and import
+    /// again.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();

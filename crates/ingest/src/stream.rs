@@ -21,8 +21,8 @@ use crate::Error;
 pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
 /// The longest reason reported in full, in characters: a reason may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
-/// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a larger
-/// chunk.
+/// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a
+/// larger chunk.
 const CHUNK_BYTES_MIN: usize = 256 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The unknown keys that are logged, each once per run of the server.
@@ -212,7 +212,8 @@ impl OrderStream<'_> {
         Ok(settled)
     }
 
-    /// Returns the counts and the rejected lines of the stream. Call [`OrderStream::settle`] before.
+    /// Returns the counts and the rejected lines of the stream. Call [`OrderStream::settle`]
+    /// before.
     #[must_use]
     pub fn into_received(self) -> OrdersReceived {
         self.received

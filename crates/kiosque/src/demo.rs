@@ -38,23 +38,23 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
     }
-    let folder = settings.common.data.clone().map_or_else(default_folder, Ok)?;
-    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    let directory = settings.common.data.clone().map_or_else(default_directory, Ok)?;
+    std::fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
     let server = settings.server()?;
-    refuse_others(&folder, &settings).await?;
+    refuse_others(&directory, &settings).await?;
     // Binding comes first: it fails if a demo is being served there, and the data stays intact.
-    let entrance = serve::listen(&folder, &settings.serve).await?;
+    let entrance = serve::listen(&directory, &settings.serve).await?;
     if settings.gives("operator_listen") {
         eprintln!("warning: a demo has no operator listener; operator_listen is ignored");
     }
-    let store = filled(&folder, &settings, today).await?;
+    let store = filled(&directory, &settings, today).await?;
     print_calls(&format!("https://{}/v8", entrance.listener.address()?), &entrance.identity)?;
     serve::serve(vec![entrance.listener], store, server).await?;
     Ok(Outcome::Complete)
 }
 
 /// Returns a fixed directory of the user, so that the next demo finds the data of this one.
-fn default_folder() -> anyhow::Result<PathBuf> {
+fn default_directory() -> anyhow::Result<PathBuf> {
     let base =
         std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|base| base.is_absolute());
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
@@ -63,25 +63,25 @@ fn default_folder() -> anyhow::Result<PathBuf> {
 }
 
 /// Fails if the directory holds data that is not a demo's.
-async fn refuse_others(folder: &Path, settings: &Settings) -> anyhow::Result<()> {
-    let there = folder.join(DATA_FILES[0]).is_file();
-    if there && opened(folder, settings).await?.note(NOTE).await?.is_none() {
+async fn refuse_others(directory: &Path, settings: &Settings) -> anyhow::Result<()> {
+    let there = directory.join(DATA_FILES[0]).is_file();
+    if there && opened(directory, settings).await?.note(NOTE).await?.is_none() {
         bail!(
             "{} holds data that is not a demo's; choose another directory with --data DIR",
-            folder.display()
+            directory.display()
         );
     }
     Ok(())
 }
 
-async fn opened(folder: &Path, settings: &Settings) -> anyhow::Result<Store> {
+async fn opened(directory: &Path, settings: &Settings) -> anyhow::Result<Store> {
     let server = settings.server()?;
-    open::store_in(folder, settings, WhenAbsent::Create, server.limits.store_wait).await
+    open::store_in(directory, settings, WhenAbsent::Create, server.limits.store_wait).await
 }
 
 /// Opens the demo's data; generates it first, unless it is there and ends on the right day.
-async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
-    let store = opened(folder, settings).await?;
+async fn filled(directory: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
+    let store = opened(directory, settings).await?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
@@ -91,12 +91,12 @@ async fn filled(folder: &Path, settings: &Settings, today: Option<Date>) -> anyh
     }
     drop(store);
     for file in DATA_FILES {
-        let path = folder.join(file);
+        let path = directory.join(file);
         if path.exists() {
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
-    let store = opened(folder, settings).await?;
+    let store = opened(directory, settings).await?;
     store.set_note(NOTE, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == real_today { now } else { UnixMs::MAX };

@@ -11,10 +11,10 @@ use crate::{Outcome, open};
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
     let address = settings.common.store.as_ref();
     let address = address.context("--store URL is required: the database to move to")?;
-    let folder = open::folder(settings)?;
+    let directory = open::directory(settings)?;
     let from =
-        open::end_of_move(StoreLocation::Folder(&folder), settings, None, WhenAbsent::Refuse);
-    let from = from.await.with_context(|| folder.display().to_string())?;
+        open::end_of_move(StoreLocation::Directory(&directory), settings, None, WhenAbsent::Refuse);
+    let from = from.await.with_context(|| directory.display().to_string())?;
     let zone = Some(from.zone().clone());
     let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create).await;
     let to = to.context("--store")?;
@@ -28,7 +28,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
     );
     eprintln!(
         "serve the data with --store from now on; {} is unchanged and will not be opened again",
-        folder.display()
+        directory.display()
     );
     Ok(Outcome::Complete)
 }

@@ -19,7 +19,7 @@ const COMMAND_RETRIES_FOR: Duration = Duration::from_secs(3);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Returns the directory that `--data` names.
-pub(crate) fn folder(settings: &Settings) -> anyhow::Result<PathBuf> {
+pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
     settings
         .common
         .data
@@ -33,18 +33,18 @@ pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyho
         let retry = Retry::Until(Instant::now() + COMMAND_RETRIES_FOR);
         return database(settings, when_absent, COMMAND_WAIT, retry).await;
     }
-    store_in(&folder(settings)?, settings, when_absent, COMMAND_WAIT).await
+    store_in(&directory(settings)?, settings, when_absent, COMMAND_WAIT).await
 }
 
 /// Opens the data for a server, and waits for a database that cannot be reached yet.
 pub(crate) async fn store_to_serve(
-    folder: &Path,
+    directory: &Path,
     settings: &Settings,
     wait: Duration,
 ) -> anyhow::Result<Store> {
     match settings.common.store {
         Some(_) => database(settings, WhenAbsent::Create, wait, Retry::Forever).await,
-        None => store_in(folder, settings, WhenAbsent::Create, wait).await,
+        None => store_in(directory, settings, WhenAbsent::Create, wait).await,
     }
 }
 
@@ -63,16 +63,16 @@ pub(crate) async fn end_of_move(
 
 /// Opens the data of a directory, creating it if `when_absent` says so.
 pub(crate) async fn store_in(
-    folder: &Path,
+    directory: &Path,
     settings: &Settings,
     when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Store> {
     if when_absent == WhenAbsent::Create {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     }
-    let opened = open(StoreLocation::Folder(folder), settings, when_absent, wait).await?;
-    opened.with_context(|| folder.display().to_string())
+    let opened = open(StoreLocation::Directory(directory), settings, when_absent, wait).await?;
+    opened.with_context(|| directory.display().to_string())
 }
 
 /// How long to retry a database that cannot be reached.

@@ -31,10 +31,10 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const REFUSED_LOGINS_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<Outcome> {
-    let folder = open::folder(&settings)?;
+    let directory = open::directory(&settings)?;
     let server = settings.server()?;
-    let store = open::store_to_serve(&folder, &settings, server.limits.store_wait).await?;
-    let gateway = listen(&folder, &settings.serve).await?;
+    let store = open::store_to_serve(&directory, &settings, server.limits.store_wait).await?;
+    let gateway = listen(&directory, &settings.serve).await?;
     let operator = listen_to_operator(&gateway, &settings.serve).await?;
     eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
@@ -50,10 +50,10 @@ pub(crate) struct Gateway {
 }
 
 /// Opens or creates the certificate, and binds the integrators' address.
-pub(crate) async fn listen(folder: &Path, settings: &ServeSettings) -> anyhow::Result<Gateway> {
+pub(crate) async fn listen(directory: &Path, settings: &ServeSettings) -> anyhow::Result<Gateway> {
     let identity = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
-        (None, None) => tls::self_signed(folder, Clock::System.now())?,
+        (None, None) => tls::self_signed(directory, Clock::System.now())?,
         _ => bail!("--tls-cert and --tls-key must be given together"),
     };
     let certificate = Certificate::open(identity.clone())?;

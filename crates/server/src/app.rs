@@ -92,7 +92,8 @@ impl App {
         &self.refused_logins
     }
 
-    /// Returns the id of a request, which is unique in this run and, by a random prefix, among runs.
+    /// Returns the id of a request, which is unique in this run and, by a random prefix, among
+    /// runs.
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number:x}", self.request_prefix)

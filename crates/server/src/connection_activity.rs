@@ -49,7 +49,8 @@ impl ConnectionActivity {
         })
     }
 
-    /// Counts a request as under way until the guard is dropped. The phase has no deadline meanwhile.
+    /// Counts a request as under way until the guard is dropped. The phase has no deadline
+    /// meanwhile.
     pub(crate) fn request(self: &Arc<Self>) -> ActiveRequest {
         self.requests.fetch_add(1, Ordering::AcqRel);
         ActiveRequest(Arc::clone(self))

@@ -2,9 +2,9 @@
 //! and all unknown sources together. They are the same for names without an account; no account is
 //! ever locked, and no session ends.
 //!
-//! An attempt takes its tokens before the password is verified, and returns them unless the password
-//! was wrong, so that concurrent attempts are limited, too. Buckets are in memory, under keyed hashes
-//! of the login names.
+//! An attempt takes its tokens before the password is verified, and returns them unless the
+//! password was wrong, so that concurrent attempts are limited, too. Buckets are in memory, under
+//! keyed hashes of the login names.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};

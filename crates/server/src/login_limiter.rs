@@ -54,8 +54,9 @@ impl LoginLimiter {
         }
     }
 
-    /// Admits an attempt, or returns the time to wait. Many workers may log in for the first time at
-    /// once, with the right password: an attempt that only they limit waits for a returned token.
+    /// Admits an attempt, or returns the time to wait. Many workers may log in for the first time
+    /// at once, with the right password: an attempt that only they limit waits for a returned
+    /// token.
     pub(crate) async fn admit(
         &self,
         typed_name: &str,

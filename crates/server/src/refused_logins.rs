@@ -14,8 +14,8 @@ use kiosque_store::Store;
 const SINGLE_MAX: usize = 3;
 /// The period in which further ones are combined.
 const PERIOD_MS: i64 = 60_000;
-/// Pairs of an account and a source that are distinguished in a period; further sources are combined
-/// for each account.
+/// Pairs of an account and a source that are distinguished in a period; further sources are
+/// combined for each account.
 const SOURCES_MAX: usize = 256;
 /// All tallies; further accounts are combined.
 const TALLIES_MAX: usize = 2 * SOURCES_MAX;

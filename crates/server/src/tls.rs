@@ -41,12 +41,12 @@ pub enum TlsError {
 /// The validity of a self-signed certificate, in years.
 const VALIDITY_YEARS: i16 = 10;
 
-/// Returns the self-signed identity of a data folder, and generates it if there is none.
+/// Returns the self-signed identity of a data directory, and generates it if there is none.
 ///
 /// # Errors
-/// The folder cannot be written, or no certificate could be generated.
-pub fn self_signed(folder: &Path, now: UnixMs) -> Result<Identity, TlsError> {
-    let tls = folder.join("tls");
+/// The directory cannot be written, or no certificate could be generated.
+pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, TlsError> {
+    let tls = directory.join("tls");
     let identity = Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") };
     if identity.cert.is_file() && identity.key.is_file() {
         return Ok(identity);
@@ -61,8 +61,8 @@ pub fn self_signed(folder: &Path, now: UnixMs) -> Result<Identity, TlsError> {
     Ok(identity)
 }
 
-/// Returns the parameters of an end-entity certificate, which both `curl --cacert` and rustls accept
-/// as a trust anchor.
+/// Returns the parameters of an end-entity certificate, which both `curl --cacert` and rustls
+/// accept as a trust anchor.
 fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut params = CertificateParams::new(names)?;

@@ -51,8 +51,8 @@ pub struct BackedUp {
 
 impl Store {
     /// Copies the data as it is now to a new file, which must not exist yet. Renamed to
-    /// `kiosque.db` in a folder, it is that folder's data. `progress` is called with the pages
-    /// copied so far and may stop the backup. A failed backup leaves no file.
+    /// `kiosque.db` in a directory, it is that directory's data. `progress` is called with the
+    /// pages copied so far and may stop the backup. A failed backup leaves no file.
     ///
     /// # Errors
     /// The file exists or cannot be created, `progress` stopped the backup, or the store failed.
@@ -131,9 +131,9 @@ impl PartialFile {
         ensure_absent(file)?;
         fs::rename(&self.path, file).map_err(failed)?;
         self.is_finished = true;
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = File::open(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-        folder.sync_all().map_err(failed)?;
+        let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let directory = File::open(directory.unwrap_or(Path::new("."))).map_err(failed)?;
+        directory.sync_all().map_err(failed)?;
         Ok(bytes)
     }
 }

@@ -42,8 +42,8 @@ pub(crate) enum Deadline {
 impl Db {
     pub(crate) fn open(options: &OpenOptions<'_>) -> Result<Db, Error> {
         Ok(match options.place {
-            StoreLocation::Folder(folder) => {
-                let sqlite = Sqlite::open(folder, options.when_absent, options.wait)?;
+            StoreLocation::Directory(directory) => {
+                let sqlite = Sqlite::open(directory, options.when_absent, options.wait)?;
                 Db::Sqlite(Arc::new(sqlite))
             }
             StoreLocation::Postgres(address) => {

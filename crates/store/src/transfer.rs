@@ -1,6 +1,6 @@
-//! Moving the data of a folder to a database, sessions included. A move can be interrupted at any
-//! time and continues where it was. At the end, the row count and digest of every table and group
-//! are compared between both sides.
+//! Moving the data of a directory to a database, sessions included. A move can be interrupted at
+//! any time and continues where it was. At the end, the row count and digest of every table and
+//! group are compared between both sides.
 
 mod digest;
 mod tables;
@@ -16,7 +16,7 @@ use tables::{Cell, Table};
 
 /// Rows that are read, and written, in one step.
 const PAGE_ROWS: i64 = 2_000;
-/// Metadata of the folder: the id of its move, and the time at which the move was complete.
+/// Metadata of the directory: the id of its move, and the time at which the move was complete.
 const MOVE_ID: &str = "move_id";
 const MOVED_AT: &str = "moved_at";
 /// Metadata of the database: the id of the unfinished move into it.
@@ -65,17 +65,17 @@ pub enum MoveError {
     /// The database has data that no move brought.
     #[error("the database holds data already; a move goes into an empty one")]
     NotEmpty,
-    /// A move from another folder has begun there.
-    #[error("another folder's move into this database is not finished; give this one its own")]
+    /// A move from another directory has begun there.
+    #[error("another directory's move into this database is not finished; give this one its own")]
     Another,
-    /// The folder changed while the move was interrupted, or a copy failed.
+    /// The directory changed while the move was interrupted, or a copy failed.
     #[error(
-        "the folder and the database differ; move again, into an empty database:\n{}",
+        "the directory and the database differ; move again, into an empty database:\n{}",
         .0.join("\n")
     )]
     Differ(Vec<String>),
     /// The move is complete.
-    #[error("this data has been moved already; the folder stays as it was then")]
+    #[error("this data has been moved already; the directory stays as it was then")]
     HasMoved,
     /// A store failed; copied rows stay, and the next run continues after them.
     #[error(transparent)]
@@ -87,7 +87,7 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
     if let Some(at_ms) = metadata::note_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
-            "this data was moved to a database at {at} UTC; the folder stays as it was then"
+            "this data was moved to a database at {at} UTC; the directory stays as it was then"
         )));
     }
     if metadata::note_now(db, MOVE_INTO).await?.is_some() {
@@ -114,40 +114,40 @@ impl Store {
             .write(Deadline::OfRequest, async move |write| move_id(write, now).await)
             .await?;
         let target = to.clone();
-        // One transaction for the whole move: other writers of the folder time out.
+        // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {
             let id = id.clone();
             let moved_at = metadata::note(from, MOVED_AT).await?;
-            let folder = moved_at.map_or(FolderState::Open, |_| FolderState::Closed);
-            let begin = async move |write: &Write<'_>| begin(write, &id, folder).await;
+            let directory = moved_at.map_or(DirectoryState::Open, |_| DirectoryState::Closed);
+            let begin = async move |write: &Write<'_>| begin(write, &id, directory).await;
             target.db.write(Deadline::OfRequest, begin).await?;
-            let already = match folder {
-                FolderState::Open => Some(copy(from, &target, &progress).await?),
-                FolderState::Closed => None,
+            let already = match directory {
+                DirectoryState::Open => Some(copy(from, &target, &progress).await?),
+                DirectoryState::Closed => None,
             };
             let moved = compare(from, &target, &progress, already).await?;
-            if folder == FolderState::Open {
+            if directory == DirectoryState::Open {
                 metadata::set_note(from, MOVED_AT, &now.0.to_string()).await?;
             }
             Ok::<_, MoveError>(moved)
         };
         let moved = self.db.write(Deadline::OfRequest, moving).await?;
-        // Last, when the folder is closed, so that never both can be opened.
+        // Last, when the directory is closed, so that never both can be opened.
         let end = async |write: &Write<'_>| metadata::drop_notes(write, MOVE_INTO).await;
         to.db.write::<_, Error>(Deadline::OfRequest, end).await?;
         Ok(moved)
     }
 }
 
-/// Whether the folder can still be opened.
+/// Whether the directory can still be opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FolderState {
+enum DirectoryState {
     Open,
     /// An earlier run completed the move, but did not open the database.
     Closed,
 }
 
-/// Returns the id of the folder's move, which the first run sets.
+/// Returns the id of the directory's move, which the first run sets.
 async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
     if let Some(id) = metadata::note(write, MOVE_ID).await? {
         return Ok(id);
@@ -158,11 +158,11 @@ async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
 }
 
 /// Checks that the database is empty, or the unfinished target of this move.
-async fn begin(write: &Write<'_>, id: &str, folder: FolderState) -> Result<(), MoveError> {
+async fn begin(write: &Write<'_>, id: &str, directory: DirectoryState) -> Result<(), MoveError> {
     match metadata::note(write, MOVE_INTO).await? {
         Some(unfinished) if unfinished == id => Ok(()),
         Some(_) => Err(MoveError::Another),
-        None if folder == FolderState::Closed => Err(MoveError::HasMoved),
+        None if directory == DirectoryState::Closed => Err(MoveError::HasMoved),
         None => {
             for table in tables::all() {
                 if !table.has_initial_rows

@@ -13,9 +13,9 @@ use super::source::Source;
 const STATE: [(&str, &str); 1] = [("crates/server", "app")];
 
 /// Returns a fault for each import that closes a circle, at the import.
-pub(crate) fn check(folder: &str, sources: &[Source]) -> Vec<Fault> {
-    let mut imports = Modules::of(folder, sources).imports();
-    imports.retain(|import| !STATE.contains(&(folder, &import.to)));
+pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Fault> {
+    let mut imports = Modules::of(directory, sources).imports();
+    imports.retain(|import| !STATE.contains(&(directory, &import.to)));
     imports.retain(|import| !lies_in(&import.from, &import.to));
     circles(&imports)
         .into_iter()

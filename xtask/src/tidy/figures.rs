@@ -137,10 +137,10 @@ fn words(comment: &str) -> impl Iterator<Item = String> {
 }
 
 fn all_circles(sources: &[Source]) -> Vec<Fault> {
-    let folders = sources.iter().filter_map(|source| source.path.split_once("/src/"));
-    let mut folders: Vec<&str> = folders.map(|(folder, _)| folder).collect();
-    folders.dedup();
-    folders.into_iter().flat_map(|folder| circles::check(folder, sources)).collect()
+    let directories = sources.iter().filter_map(|source| source.path.split_once("/src/"));
+    let mut directories: Vec<&str> = directories.map(|(directory, _)| directory).collect();
+    directories.dedup();
+    directories.into_iter().flat_map(|directory| circles::check(directory, sources)).collect()
 }
 
 /// The lines of the server's crate without its tests.

@@ -73,12 +73,12 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
         });
         return missing(path, !forbids, "[workspace.lints.rust] lacks unsafe_code = \"forbid\"");
     }
-    let Some(folder) = path.strip_suffix("/Cargo.toml").filter(|folder| *folder != "fuzz") else {
+    let Some(directory) = path.strip_suffix("/Cargo.toml").filter(|directory| *directory != "fuzz") else {
         return Vec::new();
     };
     let takes = keys(text).any(|key| key.section == "lints" && key.is("workspace", "true"));
     let mut faults = missing(path, !takes, "[lints] lacks workspace = true");
-    match ALLOWED.iter().find(|(from, _)| *from == folder) {
+    match ALLOWED.iter().find(|(from, _)| *from == directory) {
         Some((_, to)) => faults.extend(not_allowed(path, text, to)),
         None => {
             faults.push(Fault::new(path, 1, "a new crate: add its dependencies to xtask's tidy"))

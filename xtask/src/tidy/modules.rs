@@ -37,9 +37,9 @@ pub(crate) struct Import {
 }
 
 impl<'a> Modules<'a> {
-    /// Reads the files of the crate in a folder, such as `crates/store`.
-    pub(crate) fn of(folder: &str, sources: &'a [Source<'a>]) -> Modules<'a> {
-        let src = format!("{folder}/src/");
+    /// Reads the files of the crate in a directory, such as `crates/store`.
+    pub(crate) fn of(directory: &str, sources: &'a [Source<'a>]) -> Modules<'a> {
+        let src = format!("{directory}/src/");
         let files = sources
             .iter()
             .filter_map(|source| Some((module_of(source.path.strip_prefix(&src)?)?, source)));

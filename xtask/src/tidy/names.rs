@@ -3,7 +3,7 @@
 use super::Fault;
 
 const FORBIDDEN: [(&str, &str); 5] = [
-    ("mod.rs", "put it beside its folder, under the folder's name"),
+    ("mod.rs", "put it beside its directory, under the directory's name"),
     ("utils.rs", "name it for what it does"),
     ("util.rs", "name it for what it does"),
     ("helpers.rs", "name it for what it does"),

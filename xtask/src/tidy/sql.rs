@@ -61,7 +61,7 @@ mod tests {
             assert!(is_sql(text), "{text}");
         }
         for text in
-            ["select", "select a group first", "update it later", "create a folder", "pragma"]
+            ["select", "select a group first", "update it later", "create a directory", "pragma"]
         {
             assert!(!is_sql(text), "{text}");
         }

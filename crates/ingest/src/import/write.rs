@@ -120,9 +120,9 @@ pub(crate) fn sort_for_storage(
     SortedOrders { firsts, repeats }
 }
 
-/// Sorts orders by group, and within a group in runs by time, each sorted by device. Orders that are
-/// read together are then adjacent, and a transaction touches few pages of each index. The order
-/// among devices is free; the orders of one device stay sorted by trade start.
+/// Sorts orders by group, and within a group in runs by time, each sorted by device. Orders that
+/// are read together are then adjacent, and a transaction touches few pages of each index. The
+/// order among devices is free; the orders of one device stay sorted by trade start.
 fn sort_by_locality(orders: &mut [CheckedOrder], groups: &HashMap<String, GroupNo>) {
     let group = |one: &CheckedOrder| group_of(one, groups);
     orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));

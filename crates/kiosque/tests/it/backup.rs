@@ -12,7 +12,7 @@ use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Sandbox, Served, WAIT_MAX, wait
 use crate::KIOSQUE;
 use crate::fleet::{fields, fleet};
 
-/// Makes the backup the data of another folder.
+/// Makes the backup the data of another directory.
 fn restored(backup: &Path) -> Sandbox {
     let sandbox = KIOSQUE.sandbox();
     std::fs::create_dir(sandbox.data()).unwrap();
@@ -94,9 +94,9 @@ fn a_copy_made_amid_writes_is_whole() {
     assert_eq!(total(&served, &token), i64::try_from(all).unwrap());
 }
 
-/// Files in the folder whose name begins as the copy's does.
+/// Files in the directory whose name begins as the copy's does.
 fn left_beside(sandbox: &Sandbox) -> Vec<String> {
-    let names = std::fs::read_dir(sandbox.folder.path()).unwrap();
+    let names = std::fs::read_dir(sandbox.directory.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("copy")).collect();
     names.sort();

@@ -178,18 +178,18 @@ fn commands_that_only_look_make_no_data() {
     let sandbox = KIOSQUE.sandbox();
     for args in [&["verify"][..], &["archive", "--before", "2026-01-01"]] {
         let ran = sandbox.run(args).failure();
-        let folder = sandbox.data();
+        let directory = sandbox.data();
         let said =
-            format!("kiosque: {}: has no data; `kiosque apply` creates it\n", folder.display());
+            format!("kiosque: {}: has no data; `kiosque apply` creates it\n", directory.display());
         assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
-        assert!(!folder.exists());
+        assert!(!directory.exists());
     }
     let ran = Ran::of(KIOSQUE.command().arg("verify")).failure();
     assert!(ran.stderr.contains("--data DIR is required"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_folder_that_holds_other_files_is_fine_and_they_stay() {
+fn a_directory_that_holds_other_files_is_fine_and_they_stay() {
     let sandbox = KIOSQUE.sandbox();
     std::fs::create_dir_all(sandbox.data().join("photos")).unwrap();
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {

@@ -1,5 +1,5 @@
 //! The program on PostgreSQL: the database is replaced, goes away, or takes over the data of a
-//! folder. Each test has servers of its own, with durable commits.
+//! directory. Each test has servers of its own, with durable commits.
 
 mod away_standby;
 mod encryption;
@@ -33,7 +33,8 @@ fn fleet() -> FleetToml {
 /// Limits that are not met on a busy machine.
 const UNHURRIED: [&str; 4] = ["--store-wait", "5m", "--session-lease", "5m"];
 
-/// One of several nodes on a database: a folder for its certificate, and the address of its data.
+/// One of several nodes on a database: a directory for its certificate, and the address of its
+/// data.
 struct Node {
     sandbox: Sandbox,
     store: String,

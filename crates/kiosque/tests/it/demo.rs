@@ -68,7 +68,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert!(first.len() > 10_000, "{}", first.len());
     check_dates(&first);
 
-    // Again in the same folder: nothing is created, and all is as before.
+    // Again in the same directory: nothing is created, and all is as before.
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0));
     let begun = Instant::now();
@@ -87,15 +87,15 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert_eq!(served.stderr(), warning);
     drop(served);
 
-    // In the default folder of demos, on the same day: the same pages.
+    // In the default directory of demos, on the same day: the same pages.
     let elsewhere = KIOSQUE.sandbox();
-    let folder = elsewhere.path("kiosque-demo");
+    let directory = elsewhere.path("kiosque-demo");
     let mut command = KIOSQUE.command();
     command.args(["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
-    command.env("XDG_DATA_HOME", elsewhere.folder.path());
-    let served = Served::start(&mut command, &folder.join("tls/cert.pem"));
+    command.env("XDG_DATA_HOME", elsewhere.directory.path());
+    let served = Served::start(&mut command, &directory.join("tls/cert.pem"));
     assert!(whole(&served) == first, "two demos of one day differ");
-    Ran::of(KIOSQUE.command().arg("verify").arg("--data").arg(&folder)).success();
+    Ran::of(KIOSQUE.command().arg("verify").arg("--data").arg(&directory)).success();
 }
 
 /// The month that the demo ends with has sales in every currency, and a rate for each.
@@ -142,12 +142,12 @@ fn another_day_is_made_anew_and_other_data_is_left_alone() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
     let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
-    let folder = sandbox.data();
+    let directory = sandbox.data();
     let said = format!(
         "kiosque: {} holds data that is not a demo's; choose another directory with --data DIR\n",
-        folder.display()
+        directory.display()
     );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
-    assert!(std::fs::read(folder.join("kiosque.db")).unwrap() == before);
-    assert!(!folder.join("tls").exists());
+    assert!(std::fs::read(directory.join("kiosque.db")).unwrap() == before);
+    assert!(!directory.join("tls").exists());
 }

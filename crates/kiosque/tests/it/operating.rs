@@ -1,5 +1,5 @@
-//! Runs the commands of docs/operating.md as written, in an empty folder, and compares their output
-//! with the page; its settings are those of the program.
+//! Runs the commands of docs/operating.md as written, in an empty directory, and compares their
+//! output with the page; its settings are those of the program.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -26,8 +26,8 @@ fn walk() -> Vec<(&'static str, Option<&'static str>)> {
     steps.collect()
 }
 
-/// Runs a script in a shell like the reader's: an empty folder, and `kiosque` on the path.
-fn shell(folder: &Path, script: &str) -> Ran {
+/// Runs a script in a shell like the reader's: an empty directory, and `kiosque` on the path.
+fn shell(directory: &Path, script: &str) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_kiosque"));
     let path = std::env::var("PATH").unwrap();
     let mut shell = Command::new("bash");
@@ -37,7 +37,7 @@ fn shell(folder: &Path, script: &str) -> Ran {
             None => shell.env_remove(name),
         };
     }
-    shell.args(["-c", script]).current_dir(folder).stdin(Stdio::null());
+    shell.args(["-c", script]).current_dir(directory).stdin(Stdio::null());
     shell.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
     Ran::of(&mut shell)
 }
@@ -61,7 +61,7 @@ fn the_walk_prints_what_the_page_shows() {
     for (pasted, _) in &walk {
         script.push_str(&format!("{pasted}echo '{NEXT}'\n"));
     }
-    let ran = shell(sandbox.folder.path(), &with_free_ports(&script));
+    let ran = shell(sandbox.directory.path(), &with_free_ports(&script));
     let printed: Vec<&str> = ran.stdout.split_inclusive(&format!("{NEXT}\n")).collect();
     assert_eq!(printed.len(), walk.len(), "{ran:?}");
     for ((pasted, shown), printed) in walk.into_iter().zip(printed) {
@@ -140,7 +140,7 @@ fn what_the_page_watches_is_counted() {
     let served = sandbox.serve();
     let (cert, operator) = ("data/tls/cert.pem", served.operator());
     let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
-    let counted = shell(sandbox.folder.path(), &ask).success().stdout;
+    let counted = shell(sandbox.directory.path(), &ask).success().stdout;
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
     assert!(watched.len() > 8, "{watched:?}");

@@ -37,15 +37,15 @@ fn the_pasted_calls_give_what_the_readme_shows() {
     assert_eq!(test, "cargo xtask test\n");
 
     let sandbox = KIOSQUE.sandbox();
-    let base = sandbox.folder.path().join("kiosque-demo");
+    let base = sandbox.directory.path().join("kiosque-demo");
     let mut demo = KIOSQUE.command();
-    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.folder.path());
+    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.directory.path());
     let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
 
     // The port is replaced here, so that tests can run side by side.
     let calls = calls.replace("https://127.0.0.1:8443/v8", &served.base);
     let mut shell = Command::new("bash");
-    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", sandbox.folder.path()).output();
+    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", sandbox.directory.path()).output();
     let output = output.unwrap();
     let answers = String::from_utf8(output.stdout).unwrap();
     let shown = blocks("json")[0];

@@ -312,7 +312,7 @@ fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
     let report = sandbox.file("report.csv", report);
     let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
     assert_eq!(ran.counts(), [2, 0, 0, 6]);
-    let said = ran.stderr.replace(sandbox.folder.path().to_str().unwrap(), "DIR");
+    let said = ran.stderr.replace(sandbox.directory.path().to_str().unwrap(), "DIR");
     let set_aside = sandbox.read("report.csv.rejected.ndjson");
     insta::assert_snapshot!(format!("{said}\n{set_aside}"));
     crate::bad_lines::check_nowhere(&sandbox, said.as_bytes(), "report.csv");

@@ -14,7 +14,7 @@ use crate::fleet::fleet;
 fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
     let data = sandbox.data();
     let opening = OpenOptions {
-        place: StoreLocation::Folder(&data),
+        place: StoreLocation::Directory(&data),
         when_absent: WhenAbsent::Refuse,
         zone: None,
         wait: WAIT_MAX,

@@ -48,10 +48,10 @@ mod tests {
     /// A server that is stopping answers 503.
     #[tokio::test]
     async fn a_server_that_stops_is_not_ready() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let now = Clock::System.now();
         let opening = OpenOptions {
-            place: StoreLocation::Folder(folder.path()),
+            place: StoreLocation::Directory(directory.path()),
             when_absent: WhenAbsent::Create,
             zone: None,
             wait: Duration::from_secs(5),
@@ -63,7 +63,7 @@ mod tests {
         let app = App::new(store, settings, Clock::System, Entropy::system()).expect("an app");
         let app = Arc::new(app);
         assert!(readyz(&app).await.is_ok());
-        let identity = tls::self_signed(folder.path(), now).expect("a certificate");
+        let identity = tls::self_signed(directory.path(), now).expect("a certificate");
         let certificate = Certificate::open(identity).expect("a certificate");
         let listener = Listener::bind(Audience::Gateway, "127.0.0.1:0", certificate).await;
         let stop = Stop::new();

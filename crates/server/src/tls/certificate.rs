@@ -64,9 +64,9 @@ impl Certificate {
         Arc::clone(&read_ignoring_poison(&self.config))
     }
 
-    /// Reloads the certificate when its files have changed, which is checked at each `interval`, and
-    /// at each `reload`. If the new files cannot be used, such as half written ones, the current
-    /// certificate stays in use until they change again.
+    /// Reloads the certificate when its files have changed, which is checked at each `interval`,
+    /// and at each `reload`. If the new files cannot be used, such as half written ones, the
+    /// current certificate stays in use until they change again.
     pub async fn follow(&self, interval: Duration, reload: &Notify) {
         loop {
             tokio::select! {

@@ -35,13 +35,13 @@ struct Pair {
 impl Pair {
     /// Makes another pair for the same names.
     fn new() -> Pair {
-        let folder = TempDir::new().unwrap();
-        tls::self_signed(folder.path(), UnixMs(START_MS)).unwrap();
-        Pair::of(folder.path())
+        let directory = TempDir::new().unwrap();
+        tls::self_signed(directory.path(), UnixMs(START_MS)).unwrap();
+        Pair::of(directory.path())
     }
 
-    fn of(folder: &Path) -> Pair {
-        let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    fn of(directory: &Path) -> Pair {
+        let read = |name: &str| std::fs::read(directory.join(name)).unwrap();
         Pair { cert: read("tls/cert.pem"), key: read("tls/key.pem") }
     }
 
@@ -57,9 +57,9 @@ impl Pair {
 }
 
 fn put(server: &TestServer, name: &str, bytes: &[u8]) {
-    let folder = server.folder.path();
-    std::fs::write(folder.join("moving"), bytes).unwrap();
-    std::fs::rename(folder.join("moving"), folder.join(name)).unwrap();
+    let directory = server.directory.path();
+    std::fs::write(directory.join("moving"), bytes).unwrap();
+    std::fs::rename(directory.join("moving"), directory.join(name)).unwrap();
 }
 
 /// Watches the server's certificate for as long as the test runs.
@@ -117,7 +117,7 @@ async fn turned(server: &TestServer, [old, new]: [&Pair; 2]) {
 async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
     let server = catalog::open().await;
     let token = server.log_in("ops").await.token;
-    let old = Pair::of(server.folder.path());
+    let old = Pair::of(server.directory.path());
     let mut open = server.connect().await;
     follow(&server, OFTEN);
     let mut last = old;
@@ -136,7 +136,7 @@ async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
 #[tokio::test]
 async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
     let server = catalog::open().await;
-    let (old, new) = (Pair::of(server.folder.path()), Pair::new());
+    let (old, new) = (Pair::of(server.directory.path()), Pair::new());
     let asked = follow(&server, NEVER);
     let half = &new.cert[..new.cert.len() / 2];
     for (cert, key) in [(&b"garbage"[..], &old.key), (half, &new.key), (&new.cert, &old.key)] {
@@ -145,7 +145,7 @@ async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
         read_again(&asked).await;
         assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
     }
-    std::fs::remove_file(server.folder.path().join("tls/key.pem")).unwrap();
+    std::fs::remove_file(server.directory.path().join("tls/key.pem")).unwrap();
     read_again(&asked).await;
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
     new.put(&server);
@@ -168,7 +168,7 @@ async fn read_again(asked: &Notify) {
 async fn a_session_is_resumed_only_under_the_certificate_that_began_it() {
     for version in [&TLS12, &TLS13] {
         let server = catalog::open().await;
-        let (old, new) = (Pair::of(server.folder.path()), Pair::new());
+        let (old, new) = (Pair::of(server.directory.path()), Pair::new());
         let asked = follow(&server, NEVER);
         let client = client(&[&old, &new], version);
         assert_eq!(greet(&server, &client).await, (HandshakeKind::Full, old.der()));

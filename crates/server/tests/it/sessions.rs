@@ -257,12 +257,12 @@ async fn no_token_is_kept() {
 async fn holds(server: &TestServer, text: &str) -> bool {
     let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     let mut kept = server.data.bytes().await;
-    kept.extend(files(server.folder.path()));
+    kept.extend(files(server.directory.path()));
     kept.iter().any(|bytes| is_in(bytes))
 }
 
-fn files(folder: &Path) -> Vec<Vec<u8>> {
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn files(directory: &Path) -> Vec<Vec<u8>> {
+    let paths = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let all = paths.flat_map(|path| match path.is_dir() {
         true => files(&path),
         false => vec![std::fs::read(&path).unwrap()],

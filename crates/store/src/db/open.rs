@@ -7,7 +7,7 @@ use kiosque_model::{UnixMs, Zone};
 
 use super::SessionLease;
 
-/// Whether a folder or database without data is filled or refused.
+/// Whether a directory or database without data is filled or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenAbsent {
     /// Create the data.
@@ -19,8 +19,8 @@ pub enum WhenAbsent {
 /// The location of the data.
 #[derive(Clone, Copy, Debug)]
 pub enum StoreLocation<'a> {
-    /// A file in this folder.
-    Folder(&'a Path),
+    /// A file in this directory.
+    Directory(&'a Path),
     /// A PostgreSQL database: `postgres://…`. Of several hosts, the one that accepts writes is
     /// used.
     Postgres(&'a str),
@@ -37,7 +37,7 @@ pub struct OpenOptions<'a> {
     pub zone: Option<&'a Zone>,
     /// How long a request waits for the store.
     pub wait: Duration,
-    /// The lease under which this node answers for sessions; unused for a folder.
+    /// The lease under which this node answers for sessions; unused for a directory.
     pub lease: SessionLease,
     /// The current time.
     pub now: UnixMs,

@@ -52,11 +52,11 @@ struct Readers {
 
 impl Sqlite {
     pub(super) fn open(
-        folder: &Path,
+        directory: &Path,
         when_absent: WhenAbsent,
         wait: Duration,
     ) -> Result<Sqlite, Error> {
-        let path = folder.join(FILE);
+        let path = directory.join(FILE);
         if when_absent == WhenAbsent::Refuse && !path.is_file() {
             return Err(Error::Data("has no data; `kiosque apply` creates it".to_owned()));
         }

@@ -64,7 +64,7 @@ impl Digests {
             if here != there {
                 let group = part.1.map(|group| format!(", group number {group}"));
                 differences.push(format!(
-                    "{}{}: {} rows in the folder and {} in the database, or different values",
+                    "{}{}: {} rows in the directory and {} in the database, or different values",
                     part.0,
                     group.unwrap_or_default(),
                     here.0,

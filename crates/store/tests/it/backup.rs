@@ -75,12 +75,12 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
 #[tokio::test]
 async fn postgresql_is_left_to_its_own_tools() {
     let fixture = TestStore::on(TestData::postgres()).await;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let refused =
-        fixture.store.backup(folder.path().join("copy"), |_| ControlFlow::Continue(())).await;
+        fixture.store.backup(directory.path().join("copy"), |_| ControlFlow::Continue(())).await;
     let Err(BackupError::Store(Error::Data(message))) = refused else { panic!("{refused:?}") };
     assert!(message.contains("pg_basebackup"), "{message}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]

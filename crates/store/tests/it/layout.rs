@@ -80,8 +80,8 @@ async fn absent_data_can_be_refused() {
         };
         assert!(message.contains("has no data"), "{message}");
         match &data {
-            TestData::Folder(folder) => {
-                assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+            TestData::Directory(directory) => {
+                assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
             }
             TestData::Postgres(_) => {
                 let tables = "select count(*) from pg_tables where schemaname = current_schema";

@@ -1,4 +1,4 @@
-//! `kiosque move`: the data of a folder is taken over, also after a move that was killed.
+//! `kiosque move`: the data of a directory is taken over, also after a move that was killed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     }
 }
 
-/// Folder and database are never both open: a move that stops after closing the folder leaves
+/// Directory and database are never both open: a move that stops after closing the directory leaves
 /// neither, and repeating it opens the database.
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
@@ -100,8 +100,8 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     let stopped = move_it().failure().stderr;
     assert!(stopped.contains("refused for a test"), "{stopped}");
     server.sql(sql::REFUSE_NO_MORE).unwrap();
-    let folder = sandbox.run(&["verify"]).failure().stderr;
-    assert!(folder.contains("this data was moved to a database"), "{folder}");
+    let directory = sandbox.run(&["verify"]).failure().stderr;
+    assert!(directory.contains("this data was moved to a database"), "{directory}");
     let database = node.run(&["verify"]).failure().stderr;
     assert!(database.contains("repeat `kiosque move`"), "{database}");
 

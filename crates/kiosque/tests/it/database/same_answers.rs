@@ -59,7 +59,7 @@ fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
 /// A server on one of the engines, and a client of it.
 struct One {
     served: Served,
-    /// Its folder, which must exist for as long as it runs.
+    /// Its directory, which must exist for as long as it runs.
     _house: Sandbox,
     caller: Client,
     token: String,

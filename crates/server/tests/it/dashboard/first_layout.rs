@@ -86,8 +86,8 @@ async fn told(server: &TestServer) -> Vec<String> {
 #[tokio::test]
 async fn data_without_sums_is_counted_when_it_is_opened() {
     let zone = kiosque_model::Zone::named("Europe/Paris").unwrap();
-    let options = |folder| {
-        let (data, zone) = (TestData::in_folder(folder), zone.clone());
+    let options = |directory| {
+        let (data, zone) = (TestData::in_directory(directory), zone.clone());
         ServerOptions { data, zone, ..ServerOptions::default() }
     };
     let server = TestServer::start_on(fleet(), options(TempDir::new().unwrap())).await;
@@ -99,9 +99,9 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     assert!(expected.contains(&"o7|1761438600000".to_owned()), "{expected:#?}");
     assert!(expected.contains(&"1|x|New name|1761476400000".to_owned()), "{expected:#?}");
 
-    let folder = TempDir::new().unwrap();
-    as_it_was(&server.folder.path().join("kiosque.db"), &folder.path().join("kiosque.db"));
-    let mut opened = TestServer::open(options(folder)).await;
+    let directory = TempDir::new().unwrap();
+    as_it_was(&server.directory.path().join("kiosque.db"), &directory.path().join("kiosque.db"));
+    let mut opened = TestServer::open(options(directory)).await;
     opened.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
     assert_eq!(told(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);

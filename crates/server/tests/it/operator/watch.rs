@@ -81,7 +81,7 @@ async fn every_counter_moves_with_what_it_counts() {
     let before = metrics(&server).await;
     let start = f64::from(i32::try_from(START_MS / 1_000).unwrap());
     assert_eq!(before["kiosque_start_time_seconds"], start);
-    let has_files = matches!(server.data, TestData::Folder(_));
+    let has_files = matches!(server.data, TestData::Directory(_));
     assert_eq!(before["kiosque_store_bytes{file=\"log\"}"] > 0.0, has_files);
 
     let mut caller = server.connect().await;

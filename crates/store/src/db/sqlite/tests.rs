@@ -7,8 +7,8 @@ use crate::db::{Bound, Step};
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
 /// A file with an empty table `notes`.
-async fn noted(folder: &TempDir, wait: Duration) -> Arc<Sqlite> {
-    let sqlite = Sqlite::open(folder.path(), WhenAbsent::Create, wait).expect("a new file");
+async fn noted(directory: &TempDir, wait: Duration) -> Arc<Sqlite> {
+    let sqlite = Sqlite::open(directory.path(), WhenAbsent::Create, wait).expect("a new file");
     let sqlite = Arc::new(sqlite);
     note(&sqlite, "create table notes (note text)").await.expect("a table");
     sqlite
@@ -21,10 +21,10 @@ async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
 /// A store with a write in progress until the sender is dropped, and a runtime with few blocking
 /// threads.
 fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().max_blocking_threads(2).build().expect("a runtime");
-    let sqlite = runtime.block_on(noted(&folder, wait));
+    let sqlite = runtime.block_on(noted(&directory, wait));
     let (hold, held) = std::sync::mpsc::channel::<()>();
     let (begin, begun) = tokio::sync::oneshot::channel();
     let holder = Arc::clone(&sqlite);
@@ -37,7 +37,7 @@ fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
         write.await
     });
     runtime.block_on(begun).expect("the write has begun");
-    (folder, runtime, sqlite, hold)
+    (directory, runtime, sqlite, hold)
 }
 
 type Hold = std::sync::mpsc::Sender<()>;
@@ -46,7 +46,7 @@ type Hold = std::sync::mpsc::Sender<()>;
 /// they arrived, and waiting ones occupy no thread that others need.
 #[test]
 fn writes_run_in_the_order_of_their_calls() {
-    let (_folder, runtime, sqlite, hold) = occupied(Duration::from_secs(300));
+    let (_directory, runtime, sqlite, hold) = occupied(Duration::from_secs(300));
     let order = Arc::new(Mutex::new(Vec::new()));
     let write = |number: usize| {
         let (sqlite, order) = (Arc::clone(&sqlite), Arc::clone(&order));
@@ -76,7 +76,7 @@ fn writes_run_in_the_order_of_their_calls() {
 #[test]
 fn a_write_waits_no_longer_than_a_request() {
     let wait = Duration::from_millis(300);
-    let (_folder, runtime, sqlite, hold) = occupied(wait);
+    let (_directory, runtime, sqlite, hold) = occupied(wait);
     let write = || sqlite.write(async |_| Ok::<_, Error>(()));
     let late = runtime.block_on(write());
     assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
@@ -86,8 +86,8 @@ fn a_write_waits_no_longer_than_a_request() {
 
 #[tokio::test]
 async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let sqlite = noted(&folder, Duration::from_millis(100)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let sqlite = noted(&directory, Duration::from_millis(100)).await;
     let panicked = sqlite.write::<(), Error>(async |write| {
         write.script("insert into notes (note) values ('half')").await?;
         panic!("in the middle");
@@ -142,11 +142,11 @@ impl Batch for Interrupted {
 /// All rows of an answer are read from the snapshot in which the session was proven.
 #[tokio::test]
 async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let sqlite = noted(&folder, Duration::from_secs(60)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let sqlite = noted(&directory, Duration::from_secs(60)).await;
     note(&sqlite, "insert into notes values ('first')").await.expect("a note");
     for (cost, want) in [(Cost::Inline, 1), (Cost::Unknown, 4), (Cost::Blocking, 7)] {
-        let batch = Interrupted(folder.path().join(FILE));
+        let batch = Interrupted(directory.path().join(FILE));
         let (_, (), counts) = sqlite.batch(batch, cost).await.expect("an answer");
         assert_eq!(counts, [want, want], "{cost:?}");
     }

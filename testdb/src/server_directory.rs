@@ -1,4 +1,4 @@
-//! The folder of one server, its owner, and the process that removes it.
+//! The directory of one server, its owner, and the process that removes it.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::programs::{program, run};
 const SYSTEM_USER: &str = "postgres";
 
 /// Waits until the process that starts servers ends or closes the pipe, then ends the last
-/// postmaster whose process id it has read, and removes the folder. It is a process of its own
+/// postmaster whose process id it has read, and removes the directory. It is a process of its own
 /// because a static is never dropped and a killed process drops nothing.
 ///
 /// A postmaster waits for its children in an immediate shutdown; those of a killed one are left to
@@ -45,9 +45,9 @@ until rm -rf -- "$1" || [ "$tries" -gt 50 ]; do
 done
 "#;
 
-/// The folder of one server. Dropping it kills the server and removes the folder.
-pub(crate) struct ServerFolder {
-    folder: PathBuf,
+/// The directory of one server. Dropping it kills the server and removes the directory.
+pub(crate) struct ServerDirectory {
+    directory: PathBuf,
     owner: Option<Owner>,
     watchdog: Child,
 }
@@ -59,15 +59,15 @@ struct Owner {
     gid: u32,
 }
 
-impl ServerFolder {
-    /// Creates a folder in the system's folder for temporary files.
-    pub(crate) fn create() -> Result<ServerFolder> {
-        let folder = tempfile::Builder::new().prefix("kiosque-testdb-").tempdir();
-        let folder = folder.context("a folder for a PostgreSQL server")?;
+impl ServerDirectory {
+    /// Creates a directory in the system's directory for temporary files.
+    pub(crate) fn create() -> Result<ServerDirectory> {
+        let directory = tempfile::Builder::new().prefix("kiosque-testdb-").tempdir();
+        let directory = directory.context("a directory for a PostgreSQL server")?;
         // A process group of its own keeps the signals of a terminal away from it.
         let watchdog = Command::new("sh")
             .args(["-c", WATCHDOG, "watchdog"])
-            .arg(folder.path())
+            .arg(directory.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -75,9 +75,9 @@ impl ServerFolder {
             .spawn()
             .context("cannot start sh")?;
         // From here on the watchdog removes it.
-        let mut created = ServerFolder { folder: folder.keep(), owner: None, watchdog };
-        // The owner of a new folder is the user of this process.
-        if created.folder.metadata()?.uid() == 0 {
+        let mut created = ServerDirectory { directory: directory.keep(), owner: None, watchdog };
+        // The owner of a new directory is the user of this process.
+        if created.directory.metadata()?.uid() == 0 {
             created.give_to(Owner::find()?)?;
         }
         Ok(created)
@@ -85,26 +85,29 @@ impl ServerFolder {
 
     fn give_to(&mut self, owner: Owner) -> Result<()> {
         self.owner = Some(owner);
-        self.own(&self.folder)?;
+        self.own(&self.directory)?;
         let mut test = Command::new("test");
-        let enters = self.as_owner(test.arg("-x").arg(&self.folder)).status();
+        let enters = self.as_owner(test.arg("-x").arg(&self.directory)).status();
         if !enters.is_ok_and(|status| status.success()) {
-            let folder = self.folder.display();
-            bail!("the user {SYSTEM_USER} cannot enter {folder}: set TMPDIR to a folder it can");
+            let directory = self.directory.display();
+            bail!(
+                "the user {SYSTEM_USER} cannot enter {directory}: set TMPDIR to a directory that \
+                 it can enter"
+            );
         }
         Ok(())
     }
 
-    /// Returns a path in the folder.
+    /// Returns a path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
-    /// Returns one of PostgreSQL's programs, to be run by the owner in the folder.
+    /// Returns one of PostgreSQL's programs, to be run by the owner in the directory.
     pub(crate) fn program(&self, name: &str) -> Result<Command> {
         let mut command = program(name)?;
         // A client library looks for keys and passwords in HOME; the caller's are not the owner's.
-        self.as_owner(command.env("HOME", &self.folder).current_dir(&self.folder));
+        self.as_owner(command.env("HOME", &self.directory).current_dir(&self.directory));
         Ok(command)
     }
 
@@ -131,11 +134,11 @@ impl ServerFolder {
         file.write_all(lines.as_bytes()).with_context(adding)
     }
 
-    /// Sends the watchdog the process id of the postmaster in the folder, or none.
+    /// Sends the watchdog the process id of the postmaster in the directory, or none.
     pub(crate) fn watch(&mut self, postmaster: Option<u32>) -> Result<()> {
         let pid = postmaster.map(|pid| pid.to_string()).unwrap_or_default();
         let pipe = self.watchdog.stdin.as_mut().context("the pipe to the watchdog is closed")?;
-        writeln!(pipe, "{pid}").context("the watchdog of the server's folder has ended")
+        writeln!(pipe, "{pid}").context("the watchdog of the server's directory has ended")
     }
 
     fn as_owner<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -151,7 +154,7 @@ impl ServerFolder {
     }
 }
 
-impl Drop for ServerFolder {
+impl Drop for ServerDirectory {
     fn drop(&mut self) {
         drop(self.watchdog.stdin.take());
         // An error cannot be returned from here.
