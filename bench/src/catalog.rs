@@ -39,7 +39,7 @@ pub(crate) const CURRENCIES: [&str; 4] = ["CNY", "CNY", "USD", "EUR"];
 pub(crate) const CHANNELS: [&str; 6] =
     ["微信支付", "支付宝", "银联云闪付", "Visa", "Mastercard", "Cash"];
 
-/// Where kiosks stand.
+/// Locations of kiosks.
 pub(crate) const PLACES: [&str; 12] = [
     "上海市浦东新区世纪大道100号",
     "北京市海淀区中关村大街27号",

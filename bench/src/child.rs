@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 
 /// How long a program may take to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(120);
+const EXIT_WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// A program that runs.
 pub(crate) struct Process {
@@ -56,7 +56,7 @@ impl Process {
         ensure!(asked.success(), "process {} cannot be asked to end", self.pid());
         let since = Instant::now();
         while self.ended()?.is_none() {
-            ensure!(since.elapsed() < PATIENCE, "process {} did not end in time", self.pid());
+            ensure!(since.elapsed() < EXIT_WAIT_MAX, "process {} did not end in time", self.pid());
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(())

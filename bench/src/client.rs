@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// Where to call, and whom to trust there.
+/// The address of a server, and the certificate that it must have.
 #[derive(Clone)]
 pub(crate) struct Client {
     connector: TlsConnector,

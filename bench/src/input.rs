@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_made_once_and_again_only_when_asked() {
+    fn files_are_generated_once_or_on_request() {
         let root = tempfile::tempdir().unwrap();
         let size = Size { orders: 50, big_device_orders: 20, ..Size::small() };
         let input = Input::prepare(root.path(), &size, false).unwrap();

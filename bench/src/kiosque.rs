@@ -14,7 +14,7 @@ use crate::client::{Call, Client};
 use crate::engine::Engine;
 
 /// How long a starting server may take before it counts as broken.
-const START_PATIENCE: Duration = Duration::from_secs(60);
+const START_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// The program `kiosque` with one data directory.
 pub(crate) struct Kiosque {
@@ -199,7 +199,7 @@ impl Server {
         if let Some(status) = self.process.ended()? {
             bail!("kiosque serve: {status}; before that: {fault:#}");
         }
-        if self.started.elapsed() > START_PATIENCE {
+        if self.started.elapsed() > START_WAIT_MAX {
             bail!("kiosque serve does not answer: {fault:#}");
         }
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_steady_load_asks_as_often_as_told_and_a_closed_one_as_often_as_it_can() {
+    async fn an_open_loop_keeps_its_rate_and_a_closed_loop_runs_at_full_speed() {
         let steady = loaded(GOOD, Pace::Steady(100.0)).await.all_good().unwrap();
         assert!((45..=51).contains(&steady.latencies.len()), "{}", steady.latencies.len());
         // However slow the machine is, it answers more calls in some time.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_is_no_answer_to_be_timed() {
+    async fn a_refusal_is_not_measured() {
         let refused = loaded(r#"{"code":-4,"data":null}"#, Pace::Steady(100.0)).await;
         assert_eq!(refused.latencies.len(), 0);
         assert!(refused.failed > 40);

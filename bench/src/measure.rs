@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_found_behind_any_name() {
+    fn ticks_are_parsed_after_any_process_name() {
         let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 7 9 20 0 4 0 1 2 3";
         assert_eq!(cpu_ticks(stat), Some(300));
         assert_eq!(cpu_ticks("42 (a) S 1"), None);

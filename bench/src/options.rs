@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_must_leave_something_to_ask() {
+    fn a_size_without_requests_is_refused() {
         let good = Size::small();
         assert!(good.check().is_ok());
         assert!(Size { devices: 5, ..good.clone() }.check().is_err());

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_file_and_another_seed_another() {
+    fn a_seed_determines_the_file() {
         let size = Size::small();
         assert_eq!(file(&size), file(&size));
         assert_ne!(file(&size), file(&Size { seed: 2, ..size.clone() }));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_what_an_import_takes() {
+    fn every_line_can_be_imported() {
         let required = ["orderId", "deviceCode", "currency", "totalAmount", "tradeStartTime"];
         let mut last = String::new();
         for order in parsed(&Size::small()) {

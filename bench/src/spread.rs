@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_lies_in_the_middle() {
+    fn the_median_is_the_middle_value() {
         assert_eq!(Spread::of([3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0 });
         assert_eq!(Spread::of([4.0, 1.0]), Spread { median: 2.5, min: 1.0, max: 4.0 });
         assert_eq!(Spread::of([]), Spread { median: 0.0, min: 0.0, max: 0.0 });

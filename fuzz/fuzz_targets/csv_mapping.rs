@@ -23,17 +23,17 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(mapping) else { return };
     let mapping = match Mapping::parse(text) {
         Ok(mapping) => mapping,
-        Err(faults) => return assert!(told(&faults)),
+        Err(faults) => return assert!(readable(&faults)),
     };
     let whole = outcome(report, &mapping);
     let in_drops = outcome(Drops(report), &mapping);
-    assert_eq!(whole, in_drops, "how the bytes come in means nothing");
+    assert_eq!(whole, in_drops, "the size of reads changes nothing");
     if let Ok(items) = whole {
         items.iter().for_each(|item| one(item, &mapping));
     }
 });
 
-fn told(faults: &[String]) -> bool {
+fn readable(faults: &[String]) -> bool {
     !faults.is_empty() && faults.iter().all(|fault| !fault.is_empty())
 }
 
@@ -44,21 +44,21 @@ fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String
     let mut reading = match csv::read(report, mapping, &zone) {
         Ok(reading) => reading,
         Err(faults) => {
-            assert!(told(&faults));
+            assert!(readable(&faults));
             return Err(faults);
         }
     };
     let items: Vec<Item> = reading.by_ref().collect();
-    assert!(reading.next().is_none(), "what has ended stays ended");
+    assert!(reading.next().is_none(), "an ended report stays ended");
     let lines = items.iter().flat_map(|item| match item {
         Ok(order) => &order.lines,
         Err(rejected) => &rejected.lines,
     });
     let lines: Vec<u64> = lines.copied().collect();
     let distinct: HashSet<u64> = lines.iter().copied().collect();
-    assert_eq!(distinct.len(), lines.len(), "a row is told once");
+    assert_eq!(distinct.len(), lines.len(), "a row is reported once");
     let left_out: u64 = reading.left_out().iter().map(|(_, count)| count).sum();
-    assert_eq!(lines.len() as u64 + left_out, reading.rows(), "every row is told of");
+    assert_eq!(lines.len() as u64 + left_out, reading.rows(), "every row is reported");
     Ok(items)
 }
 

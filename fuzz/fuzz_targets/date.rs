@@ -46,7 +46,7 @@ fn taken(zone: &Zone, text: &str, at: UnixMs) {
     let written = zone.text(at);
     match zone.parse(&written) {
         Ok(back) => assert_eq!(back.0, at.0 / 1_000 * 1_000, "{text} is written {written}"),
-        // Only an offset tells the two hours apart that a clock shows twice.
+        // Only an offset distinguishes the two hours that a clock shows twice.
         Err(TimeFault::Ambiguous(..)) => assert_ne!(text.len(), written.len(), "{text}"),
         // The last hours of 9999 in a zone behind UTC are within, and so are the first of 1970.
         Err(fault) => panic!("{text} is written {written}: {fault}"),

@@ -59,7 +59,7 @@ fn taken(order: Order) {
     assert!(read.head.total_amount >= 0 && read.head.pay_amount >= 0);
     assert!(!read.head.trade_no_in.is_empty());
 
-    // What is sent out can be taken in again, and is the same order.
+    // A rendered order can be imported again, and is the same order.
     let again = given_order::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
     assert_eq!(again.record, incoming.record);

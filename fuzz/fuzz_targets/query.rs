@@ -23,7 +23,7 @@ fuzz_target!(|query: &str| {
         Err(violations) => {
             assert!((1..=2).contains(&violations.len()));
             let fields: HashSet<_> = violations.iter().map(|one| one.field).collect();
-            assert_eq!(fields.len(), violations.len(), "each field is told once");
+            assert_eq!(fields.len(), violations.len(), "each field is reported once");
             assert!(fields.iter().all(|field| ["current", "size"].contains(field)));
         }
     }

@@ -39,7 +39,7 @@ files! {
     REFUSE_NO_MORE = "refuse_no_more.sql",
     /// PostgreSQL: makes the end of a move fail.
     REFUSE_TO_OPEN = "refuse_to_open.sql",
-    /// The time at which each order became a sale.
+    /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
     /// Replaces the stored lines of `ORDER` by the text `LINES`.
     SET_LINES = "set_lines.sql",

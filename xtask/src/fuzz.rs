@@ -89,7 +89,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
     let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];
     let mut command = cargo(call)?;
-    // The sanitizer's flags belong to nightly compilers; this lets the stable one take them.
+    // The sanitizer's flags belong to nightly compilers; the stable one accepts them with this.
     command.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
     eprintln!("$ {}", show(&command));
     let mut child = command.spawn().context("cannot start cargo fuzz")?;

@@ -44,7 +44,7 @@ pub(crate) fn ensure(packages: &[Package]) -> Result<()> {
     }
     let names = missing.join(" ");
     if !has_program("apt-get") {
-        bail!("missing: {names}. There is no apt-get here: install them by hand");
+        bail!("missing: {names}. There is no apt-get here: install them");
     }
     if !is_root()? {
         bail!("missing: {names}. Install them: sudo apt-get install {names}");

@@ -133,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_sees_this_very_file() {
+    fn the_walk_includes_this_file() {
         let files = files(&root().expect("root")).expect("files");
         let (_, text) =
             files.iter().find(|(path, _)| path == "xtask/src/tidy.rs").expect("this file");
-        assert!(text.contains("the_walk_sees_this_very_file"));
+        assert!(text.contains("the_walk_includes_this_file"));
     }
 
     /// Quoted text with `/src/` in it names a file or a directory of a crate.
@@ -155,7 +155,7 @@ mod tests {
 
     /// A scanner that mistakes one quote for another finds no faults from there on.
     #[test]
-    fn the_scan_keeps_its_footing_in_every_file() {
+    fn the_scan_parses_every_file() {
         for (path, text) in files(&root().expect("root")).expect("files") {
             if path.ends_with(".rs") {
                 let code = scan::scan(&text).code;

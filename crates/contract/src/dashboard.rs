@@ -81,17 +81,17 @@ pub struct ProductSales {
     pub goods_id: String,
     /// Its name.
     pub goods_name: String,
-    /// The lowest price that a device asks now, dollars; null when unknown.
+    /// The lowest present price of a device, dollars; null when unknown.
     pub price: Option<f64>,
     /// Its default price, dollars; null when unknown.
     pub default_price: Option<f64>,
-    /// What one was sold for on average, dollars; null when no sale has a rate.
+    /// Average amount paid for one, dollars; null when no sale has a rate.
     pub average_price: Option<f64>,
-    /// How many were sold.
+    /// Number of items sold.
     pub sales_count: i64,
-    /// What was paid for them, dollars.
+    /// Amount paid for them, dollars.
     pub sales_amount: f64,
-    /// How many devices sold it.
+    /// Number of devices that sold it.
     pub device_count: i64,
 }
 
@@ -103,11 +103,11 @@ pub struct DeviceSales {
     pub device_code: String,
     /// Its name.
     pub device_name: String,
-    /// How many sales.
+    /// Number of sales.
     pub order_count: i64,
-    /// How many items.
+    /// Number of items.
     pub sales_count: i64,
-    /// What was paid, dollars.
+    /// Amount paid, dollars.
     pub sales_amount: f64,
 }
 
@@ -117,9 +117,9 @@ pub struct DeviceSales {
 pub struct TrendDay {
     /// `yyyy-MM-dd`
     pub label: String,
-    /// What was paid, dollars.
+    /// Amount paid, dollars.
     pub amount: f64,
-    /// How many sales.
+    /// Number of sales.
     pub order_count: i64,
 }
 
@@ -161,15 +161,15 @@ pub struct Layer {
 pub struct Aisle {
     /// Identifies the aisle in its device.
     pub code: String,
-    /// What the aisle is called: its code.
+    /// The name of the aisle, which is its code.
     pub show_name: String,
-    /// What is asked, minor units.
+    /// The selling price, minor units.
     pub price: i64,
-    /// What is shown, minor units.
+    /// The displayed price, minor units.
     pub show_price: i64,
     /// The product's currency.
     pub currency: String,
-    /// How many it holds.
+    /// Its capacity in items.
     pub max_stock: i64,
     /// Items in it, as last reported.
     pub curr_stock: i64,

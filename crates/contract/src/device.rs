@@ -41,7 +41,7 @@ pub struct DeviceRecord<'a> {
     pub group_name: Cow<'a, str>,
     /// Its model; may be empty.
     pub device_model: Cow<'a, str>,
-    /// Where it stands; may be empty.
+    /// Its location; may be empty.
     pub address: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
     pub is_online: i64,

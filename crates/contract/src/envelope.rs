@@ -1,4 +1,4 @@
-//! The one envelope of every answer (ENV-1 and ENV-3 in `docs/interface.md`).
+//! The envelope of every answer (ENV-1 and ENV-3 in `docs/interface.md`).
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl Code {
         Code::System,
     ];
 
-    /// The number that travels.
+    /// The number in JSON.
     #[must_use]
     pub const fn number(self) -> i32 {
         match self {
@@ -51,7 +51,7 @@ impl Code {
     }
 }
 
-/// What every answer is wrapped in.
+/// The envelope of every answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<T> {

@@ -51,7 +51,7 @@ pub const TOKEN_HEADER: &str = "third-api-token";
 pub const LOCALE_HEADER: &str = "x-locale";
 /// The header of every answer that names its request, here and in the log.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
-/// The gateway's path prefix; it stands exactly once before every path.
+/// The gateway's path prefix; every path has it exactly once.
 pub const GATEWAY_PREFIX: &str = gateway_prefix!();
 /// The content type of every answer.
 pub const CONTENT_TYPE: &str = "application/json; charset=UTF-8";

@@ -38,7 +38,7 @@ pub struct OrderDetailRequest {
 
 impl Request for OrderDetailRequest {}
 
-/// What a list record and a detail have in common. Amounts are integers in minor units of
+/// The fields that a list record and a detail have in common. Amounts are integers in minor units of
 /// `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -53,11 +53,11 @@ pub struct OrderHead {
     pub device_code: String,
     /// ISO 4217 code of every amount of the order.
     pub currency: String,
-    /// What the order costs.
+    /// The price of the order.
     pub total_amount: i64,
-    /// What was paid.
+    /// The amount paid.
     pub pay_amount: i64,
-    /// What was given back.
+    /// The amount refunded.
     pub refund_amount: i64,
     /// 0 unpaid, 1 paid, 2 cancelled, 3 refunding, 4 refunded.
     pub pay_status: i64,
@@ -95,13 +95,13 @@ pub struct LineItem {
     pub goods_price: i64,
     /// Price of one as sold.
     pub sale_price: i64,
-    /// What was paid for the line.
+    /// The amount paid for the line.
     pub pay_amount: i64,
     /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
     pub shipment_status: i64,
     /// 0 when there was no fault.
     pub shipment_err_code: i64,
-    /// What went wrong; null when nothing did.
+    /// Description of the fault; null without one.
     pub shipment_fail_desc: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// `data` of device and order lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Page<T> {
-    /// How many match in all; true on a page past the end, too.
+    /// Number of all matching records, also on a page past the end.
     pub total: i64,
     /// The page that was asked for, from 1.
     pub current: i64,

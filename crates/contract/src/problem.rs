@@ -12,7 +12,7 @@ pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// `about:blank`: the status says what kind of problem it is.
+    /// `about:blank`: the status is the kind of problem.
     #[serde(rename = "type")]
     pub kind: Cow<'static, str>,
     /// The name of the status.
@@ -23,7 +23,7 @@ pub struct Problem {
     pub detail: Cow<'static, str>,
     /// The id of the request, as in the log.
     pub request_id: String,
-    /// Everything that is wrong with the request, where that can be more than one thing.
+    /// Every fault of the request, of a call that reports several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }

@@ -44,7 +44,7 @@ pub struct SessionData {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SwitchableGroup {
-    /// What Switch group takes.
+    /// The value that Switch group takes.
     pub group_id: String,
     /// The group's name, for people.
     pub group_name: String,

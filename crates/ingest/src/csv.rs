@@ -65,7 +65,7 @@ pub struct MappedOrder {
 pub struct RejectedRows {
     /// The lines that they begin on.
     pub lines: Vec<u64>,
-    /// The lines and columns that are wrong, and what was expected.
+    /// The invalid lines and columns, and the expected values.
     pub reason: String,
     /// The cells of each by column, with card and phone numbers masked; empty for a row too long.
     pub rows: Vec<Map<String, Value>>,
@@ -213,9 +213,9 @@ impl<R: Read> Report<'_, R> {
         self.groups = RowGroups::default();
         self.ready = Some(Vec::new().into_iter());
         let consequence = if self.mapping.key.is_empty() {
-            "no row from here on was taken; the rows before were"
+            "no row from here on is imported; the rows before are"
         } else {
-            "no row of the report was taken; split it, keeping the rows of each order together"
+            "no row of the report is imported; split it, keeping the rows of each order together"
         };
         RejectedRows {
             lines: vec![line],

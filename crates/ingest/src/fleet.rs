@@ -30,7 +30,7 @@ pub enum Format {
 /// Reads a fleet file.
 ///
 /// # Errors
-/// Every fault, each naming its entry; or where the file is no TOML or JSON of this form.
+/// Every fault with its entry, or the position at which the file is not TOML or JSON of this form.
 pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<String>> {
     let given: FleetFile = match format {
         Format::Toml => toml::from_str(text).map_err(|error| vec![error.to_string()])?,
@@ -56,7 +56,7 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
     if faults.0.is_empty() { Ok(fleet) } else { Err(faults.0) }
 }
 
-/// Faults with their entries. In a text that is not JSON, the position in the text is all there is.
+/// Returns the fault with its entry; in a text that is not JSON, with the position only.
 fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     if error.inner().is_data() { error.to_string() } else { no_json(error.inner()) }
 }
@@ -65,7 +65,7 @@ fn no_json(error: &serde_json::Error) -> String {
     format!("not JSON: {error}")
 }
 
-/// Applies a fleet, all or nothing. A password that is right already is not hashed again.
+/// Applies a fleet, all or nothing. A password that is unchanged is not hashed again.
 ///
 /// # Errors
 /// Every fault, or the store failed.
@@ -78,8 +78,8 @@ pub async fn apply(
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = &account.password else { continue };
-        let kept = store.credentials(&account.login_name).await?;
-        let new = new_hash(given, kept.as_ref(), entropy);
+        let stored = store.credentials(&account.login_name).await?;
+        let new = new_hash(given, stored.as_ref(), entropy);
         if let Some(hash) = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))? {
             new_hashes.insert(account.login_name.as_str().to_owned(), hash);
         }
@@ -87,26 +87,27 @@ pub async fn apply(
     store.apply(fleet, new_hashes, by).await
 }
 
-/// The hash of a password that is given, unless it is the one that is kept; takes tens of
-/// milliseconds.
+/// Returns the hash of a given password, unless it equals the stored one. Takes tens of milliseconds.
 ///
 /// # Errors
 /// The source of random bytes failed.
 pub fn new_hash(
     given: &Password,
-    kept: Option<&Credentials>,
+    stored: Option<&Credentials>,
     entropy: &Entropy,
 ) -> Result<Option<String>, NoEntropy> {
-    let kept = kept.map(|kept| kept.password_hash.as_str());
-    match (given, kept) {
-        (Password::Hash(hash), Some(kept)) if hash == kept => Ok(None),
+    let stored = stored.map(|stored| stored.password_hash.as_str());
+    match (given, stored) {
+        (Password::Hash(hash), Some(stored)) if hash == stored => Ok(None),
         (Password::Hash(hash), _) => Ok(Some(hash.clone())),
-        (Password::Clear(clear), Some(kept)) if kiosque_password::verify(kept, clear) => Ok(None),
+        (Password::Clear(clear), Some(stored)) if kiosque_password::verify(stored, clear) => {
+            Ok(None)
+        }
         (Password::Clear(clear), _) => kiosque_password::hash(clear, entropy).map(Some),
     }
 }
 
-/// Collects what is wrong with a fleet.
+/// The faults of a fleet.
 struct Faults(Vec<String>);
 
 impl Faults {
@@ -136,9 +137,9 @@ impl Faults {
     fn repeats<T: Hash + Eq + Display>(&mut self, kind: &str, ids: impl Iterator<Item = T>) {
         let mut seen = HashSet::new();
         for id in ids {
-            let said = format!("{kind} {id}: duplicate entry");
+            let fault = format!("{kind} {id}: duplicate entry");
             if !seen.insert(id) {
-                self.0.push(said);
+                self.0.push(fault);
             }
         }
     }

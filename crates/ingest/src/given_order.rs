@@ -1,5 +1,5 @@
-//! Orders as files and streams give them: the fields of a line of NDJSON, the checks that every
-//! order passes whatever format it came in, and the values that follow from fields left out.
+//! Reads an order from a line of NDJSON, checks orders of every format, and derives the values of
+//! absent fields.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::json_line::{describe_error, object_text};
 /// Reads an order from a line of NDJSON. Adds unknown keys to `unknown_keys`.
 ///
 /// # Errors
-/// Everything that is wrong, each beginning with its field.
+/// Every fault, each beginning with its field.
 pub fn parse(
     text: &[u8],
     zone: &Zone,
@@ -26,19 +26,19 @@ pub fn parse(
 ) -> Result<Order, String> {
     let text = object_text(text)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let note = |path: serde_ignored::Path<'_>| {
+    let add_unknown = |path: serde_ignored::Path<'_>| {
         // One warning for each key, without the positions of lines.
         let path = path.to_string();
         let generic: Vec<&str> =
             path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err()).collect();
         unknown_keys.insert(generic.join("."));
     };
-    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, note);
+    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, add_unknown);
     let given = given.and_then(|given| deserializer.end().map(|()| given));
     check(given.map_err(|_| describe_error::<OrderLine>(text))?, zone)
 }
 
-/// Collects everything that is wrong with an order.
+/// The faults of an order.
 struct OrderFaults(Vec<String>);
 
 impl OrderFaults {
@@ -106,7 +106,7 @@ impl OrderFaults {
 /// Checks the order, and fills in the values that follow from fields left out.
 ///
 /// # Errors
-/// Everything that is wrong, each beginning with its field.
+/// Every fault, each beginning with its field.
 pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let mut faults = OrderFaults(Vec::new());
     let order_id = faults.needed("orderId", given.order_id);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_noted_once() {
+    fn an_unknown_key_is_reported_once() {
         let mut unknown = BTreeSet::new();
         let line = GOOD.replace(
             "\"currency\"",

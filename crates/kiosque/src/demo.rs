@@ -43,13 +43,13 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     let server = settings.server()?;
     refuse_others(&directory, &settings).await?;
     // Binding comes first: it fails if a demo is being served there, and the data stays intact.
-    let entrance = serve::listen(&directory, &settings.serve).await?;
+    let gateway = serve::listen(&directory, &settings.serve).await?;
     if settings.gives("operator_listen") {
         eprintln!("warning: a demo has no operator listener; operator_listen is ignored");
     }
     let store = filled(&directory, &settings, today).await?;
-    print_calls(&format!("https://{}/v8", entrance.listener.address()?), &entrance.identity)?;
-    serve::serve(vec![entrance.listener], store, server).await?;
+    print_calls(&format!("https://{}/v8", gateway.listener.address()?), &gateway.identity)?;
+    serve::serve(vec![gateway.listener], store, server).await?;
     Ok(Outcome::Complete)
 }
 

@@ -24,7 +24,7 @@ use crate::{Outcome, open};
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
-const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3_600);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which refused logins are written to the audit trail, in one transaction.
@@ -201,7 +201,7 @@ async fn archive_regularly(store: Store, age: Duration) {
             Ok(_) => {}
             Err(error) => tracing::error!(cause = %error, "archiving failed"),
         }
-        tokio::time::sleep(HOUSEKEEPING_INTERVAL).await;
+        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
     }
 }
 
@@ -221,7 +221,7 @@ async fn purge_regularly(store: Store, retention: Duration) {
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
-        tokio::time::sleep(HOUSEKEEPING_INTERVAL).await;
+        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::money::{Currency, Minor, MoneyFault};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
 
-/// Returns the time at which an order became a sale; `None` if it is not one.
+/// Returns the time from which an order is a sale; `None` if it is not one.
 #[must_use]
 pub fn sale_at(pay_end: Option<UnixMs>, pay_status: PayStatus) -> Option<UnixMs> {
     match pay_status {

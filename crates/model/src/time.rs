@@ -122,7 +122,7 @@ impl Zone {
     /// Returns the first instant with this local date; the end of the gap if the zone skips it.
     pub(crate) fn first_instant(&self, date: Date) -> UnixMs {
         let midnight = self.zone.to_ambiguous_zoned(date.to_datetime(Time::midnight()));
-        // A skipped midnight becomes the time after the gap; of two midnights, the first is used.
+        // A skipped midnight is the time after the gap; of two midnights, the first is used.
         let first = midnight.compatible().map(|zoned| zoned.timestamp().as_millisecond());
         UnixMs(first.unwrap_or(UnixMs::MAX.0))
     }

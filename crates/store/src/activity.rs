@@ -28,8 +28,8 @@ statements! {
 
 /// Rows that one transaction updates. Other writers wait for it, about 20 ms at most.
 const ROWS_PER_TRANSACTION: usize = 250;
-/// Pause between two transactions, in which other writers get their turn. A waiting writer retries
-/// every millisecond.
+/// The pause between two transactions, in which other writers run. A waiting writer retries every
+/// millisecond.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A heartbeat of a device.
@@ -163,7 +163,7 @@ impl Store {
         Ok(unwritten.len())
     }
 
-    /// Returns how many devices have a heartbeat that is not written yet.
+    /// Returns the number of devices with a heartbeat that is not written yet.
     #[must_use]
     pub fn unwritten_activity(&self) -> usize {
         let latest = read_ignoring_poison(&self.activity.latest);

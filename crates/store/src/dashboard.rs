@@ -108,7 +108,7 @@ struct ProductSum<'a> {
 trait Report: Send + Sync + 'static {
     /// An accumulator for the rows.
     type Rows: Default + Send;
-    /// What one of its own statements is for.
+    /// The purpose of one of its own statements.
     type Step: Send + Sync;
     type Answer;
 
@@ -146,13 +146,13 @@ trait Report: Send + Sync + 'static {
     -> Result<Self::Answer, Refused>;
 }
 
-/// What [`Report::on_row`] may use besides the row.
+/// The context of [`Report::on_row`].
 struct RowContext<'a> {
     request: &'a Request,
     filtered: &'a FilteredDevices,
 }
 
-/// What [`Report::answer`] may use besides the rows.
+/// The context of [`Report::answer`].
 struct AnswerContext<'a> {
     request: &'a Request,
     group: GroupNo,

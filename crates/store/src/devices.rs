@@ -159,9 +159,9 @@ struct Page<A, V> {
 #[derive(Default)]
 struct PageRows<A> {
     group: Option<Owner>,
-    /// How many devices the group has.
+    /// The number of devices of the group.
     listed: i64,
-    /// How many of them match.
+    /// The number of those that match.
     matching: i64,
     is_code_in_scope: bool,
     devices: A,

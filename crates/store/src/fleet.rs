@@ -1,4 +1,4 @@
-//! FleetApplier a fleet: entries are created or changed, the rest of the data stays, and nothing is
+//! Applies a fleet: entries are created or changed, the rest of the data stays, and nothing is
 //! applied if any entry has a fault.
 
 mod accounts;
@@ -91,7 +91,7 @@ impl fmt::Display for ChangeCounts {
     }
 }
 
-/// The effect of applier one entry.
+/// The effect of applying one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryChange {
     Created,
@@ -115,7 +115,7 @@ impl ChangeCounts {
     }
 }
 
-/// The result of applier a fleet.
+/// The result of applying a fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Groups.

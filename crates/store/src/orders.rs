@@ -151,7 +151,7 @@ impl Store {
 /// A page of orders as the JSON of list records.
 #[derive(Debug)]
 pub struct OrderPage {
-    /// How many orders are in scope, on all pages together.
+    /// The number of orders in scope, on all pages together.
     pub total: i64,
     /// Oldest first. Rows that are stored one after the other are read without a search for each
     /// in that direction alone.

@@ -35,7 +35,7 @@ const NO_GROUP: GroupNo = GroupNo(-1);
 pub(crate) trait ScopedQuery: Send + Sync + 'static {
     /// An accumulator for the rows.
     type Rows: Default + Send;
-    /// What a statement of the query is for.
+    /// The purpose of a statement of the query.
     type Step: Send + Sync;
     type Answer;
 

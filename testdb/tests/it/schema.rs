@@ -19,7 +19,7 @@ fn two_schemas_see_nothing_of_each_other() {
 }
 
 #[test]
-fn a_statement_that_fails_says_why() {
+fn a_failed_statement_returns_its_error() {
     let schema = Schema::new();
     let said = catch_unwind(|| schema.sql("select code from vehicle")).unwrap_err();
     let said = said.downcast_ref::<String>().unwrap();
@@ -28,7 +28,7 @@ fn a_statement_that_fails_says_why() {
 }
 
 #[test]
-fn as_many_as_are_asked_for() {
+fn each_schema_has_an_address_of_its_own() {
     let mut urls: Vec<String> = (0..100).map(|_| Schema::new().url().to_owned()).collect();
     urls.sort();
     urls.dedup();

@@ -8,7 +8,7 @@ use kiosque_testdb::{Durability, Server};
 use crate::{family, lives};
 
 #[test]
-fn a_server_answers_as_it_says() {
+fn a_server_has_the_requested_settings() {
     let server = Server::start(Durability::Off).unwrap();
     assert_eq!(server.url(), format!("postgres://kiosque@127.0.0.1:{}/kiosque", server.port()));
     let query =

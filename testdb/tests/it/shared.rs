@@ -64,7 +64,7 @@ fn a_shared_server_ends_with_a_killed_process() {
 #[test]
 fn a_schema_that_cannot_be_created_is_a_failure() {
     let output = Command::new(env!("CARGO_BIN_EXE_kiosque-testdb"))
-        .env(SETTING, "postgres://nobody@127.0.0.1:1/nothing")
+        .env(SETTING, "postgres://absent@127.0.0.1:1/nothing")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -3,7 +3,7 @@
 use super::Fault;
 
 const FORBIDDEN: [(&str, &str); 5] = [
-    ("mod.rs", "put it beside its directory, under the directory's name"),
+    ("mod.rs", "move it next to its directory, with the name of the directory"),
     ("utils.rs", "name it for what it does"),
     ("util.rs", "name it for what it does"),
     ("helpers.rs", "name it for what it does"),

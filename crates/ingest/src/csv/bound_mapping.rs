@@ -21,7 +21,7 @@ pub(super) struct BoundMapping<'m> {
     pub(super) zone: &'m Zone,
 }
 
-/// A row with what is wrong with it as a whole, if anything.
+/// A row, with its fault if it is invalid as a whole.
 #[derive(Debug)]
 pub(super) struct CheckedRow {
     pub(super) row: Row,

@@ -12,7 +12,7 @@ use super::template::{ColumnNo, Template};
 use super::times::{TimeFormats, rfc3339};
 use kiosque_contract::{OrderLine, OrderLineItem};
 
-/// What the text of a field means.
+/// How the text of a field is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A value that is text in an order file.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Number(NumberKind),
 }
 
-/// What the text of a field means whose value is text.
+/// How the text of a field with a text value is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
     /// The text itself.
@@ -32,7 +32,7 @@ pub(super) enum TextKind {
     Time,
 }
 
-/// What the text of a field means whose value is a number.
+/// How the text of a field with a number value is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberKind {
     /// An amount in the order's currency.
@@ -128,7 +128,7 @@ specs! {
     ORDER: OrderLine {
         text Currency "currency" currency "currency = \"USD\", or \"{Column}\"";
         text Plain "orderId" order_id
-            "orderId = \"{Column}\": what tells each order from all others";
+            "orderId = \"{Column}\": a text that identifies the order";
         text Plain "deviceCode" device_code "deviceCode = \"{Column}\", or one machine's code";
         number Amount "totalAmount" total_amount
             "totalAmount = \"{Column}\", or \"{#sum}\" of the lines";
@@ -233,7 +233,7 @@ pub(super) struct ReadOptions<'a> {
 }
 
 impl Kind {
-    /// Returns what is wrong with a text, if anything.
+    /// Returns the fault of a text, if it has one.
     pub(super) fn fault(self, text: &str, options: &ReadOptions<'_>) -> Option<String> {
         match self {
             Kind::Text(kind) => kind.read(text, options).err(),
@@ -246,7 +246,7 @@ impl TextKind {
     /// Returns the value of a text.
     ///
     /// # Errors
-    /// What is wrong with the text, which is quoted.
+    /// The fault of the text, which is quoted.
     pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<String, String> {
         match self {
             TextKind::Plain => Ok(text.to_owned()),
@@ -263,7 +263,7 @@ impl NumberKind {
     /// Returns the value of a text; `None` for an amount of unknown currency.
     ///
     /// # Errors
-    /// What is wrong with the text, which is quoted.
+    /// The fault of the text, which is quoted.
     pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<Option<i64>, String> {
         let quoted = |fault: String| format!("{text:?} {fault}");
         let number = match self {

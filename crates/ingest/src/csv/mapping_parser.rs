@@ -18,7 +18,7 @@ impl Mapping {
     /// Reads a mapping.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its key and what was expected.
+    /// Every fault, with its key and the expected value.
     pub fn parse(text: &str) -> Result<Mapping, Vec<String>> {
         let table: Table =
             toml::from_str(text).map_err(|fault| vec![fault.to_string().trim_end().to_owned()])?;

@@ -72,7 +72,7 @@ impl SeenIds {
             first => {
                 let reason = format!(
                     "line {line}: line {first} gave its device an order with the same orderId \
-                     already; orderId must tell them apart, or order.key make them one"
+                     already; make orderId unique, or combine the rows by order.key"
                 );
                 Err(mapping.reject(rows, &reason))
             }

@@ -104,7 +104,7 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
             Err(rows) => rejected.push(rows),
         }
     }
-    assert!(reading.next().is_none(), "what has ended stays ended");
+    assert!(reading.next().is_none(), "an ended report stays ended");
     Outcome { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
 }
 

@@ -30,7 +30,7 @@ impl TimeFormats {
     /// date alone means its midnight.
     ///
     /// # Errors
-    /// What is wrong with the text, which is quoted.
+    /// The fault of the text, which is quoted.
     pub(super) fn read(&self, text: &str, platform: &Zone) -> Result<UnixMs, String> {
         let text = text.trim();
         let zone = self.zone.as_ref().unwrap_or(platform);
@@ -58,7 +58,7 @@ pub(super) fn rfc3339(at: UnixMs) -> String {
     format!("{at:.3}")
 }
 
-/// Returns what is wrong with a format, if anything. It must parse a date that it has formatted.
+/// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
 pub(super) fn format_fault(format: &str) -> Option<String> {
     if format.contains("%Q") || format.contains("%:Q") {
         return Some("names of zones in cells are not read; set time.zone, or use %z".to_owned());
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_none_is_refused_by_name() {
+    fn an_invalid_time_is_reported_with_its_text() {
         for (formats, text, want) in [
             (&["%m/%d/%Y"] as &[_], "2/30/2022", "\"2/30/2022\" does not exist in the calendar"),
             (&["%m/%d/%Y"], "1-2-2022", "\"1-2-2022\" is not a time of the format %m/%d/%Y"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mappings_zone_goes_before_the_platforms() {
+    fn the_mappings_zone_overrides_the_platforms() {
         let times = TimeFormats::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
         let at = times.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
         assert_eq!(rfc3339(at), "2022-01-01T00:00:00.000Z");

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_after_until_has_not_happened() {
+    fn nothing_after_until_has_happened() {
         let complete: HashMap<_, _> = all().into_iter().map(undated).collect();
         let mut open = 0;
         for minute in 0..8 {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_stand_where_something_did_not_come_out() {
+    fn faults_are_on_the_lines_that_were_not_shipped() {
         for order in &all() {
             let faults = order.lines.iter().filter(|line| line.shipment_err_code != 0).count();
             match order.shipment_status {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_goes_wrong_as_often_as_one_believes() {
+    fn faults_have_a_plausible_frequency() {
         let orders = all();
         let pay = |status| share(&orders, |order| order.pay_status == status);
         let shipment = |status| share(&orders, |order| order.shipment_status == status);

@@ -39,7 +39,7 @@ fn total(served: &Served, token: &str) -> i64 {
 /// All orders acknowledged before the backup began are in it. Writers continue, and so does the
 /// server, with the sessions from before.
 #[test]
-fn a_copy_made_amid_writes_is_whole() {
+fn a_backup_during_writes_is_consistent() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     sandbox
         .run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes())
@@ -155,7 +155,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
 }
 
 #[test]
-fn a_file_that_exists_is_left_alone() {
+fn an_existing_file_is_not_overwritten() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file = sandbox.file("copy.db", "mine");
     let ran = sandbox.run(&["backup", &file]).failure();
@@ -168,7 +168,7 @@ fn a_file_that_exists_is_left_alone() {
 }
 
 #[test]
-fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
+fn a_failed_backup_is_reported_and_leaves_no_file() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let ran = sandbox.run(&["backup", "no/such/copy.db"]).failure();
     assert_eq!(ran.stdout, "");

@@ -151,7 +151,7 @@ fn broken() -> Vec<Faulty> {
 }
 
 #[test]
-fn every_kind_of_bad_line_is_named_and_set_aside_and_the_good_ones_are_kept() {
+fn every_kind_of_invalid_line_is_reported_and_the_valid_ones_are_stored() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let faulty: Vec<Faulty> = changed().chain(broken()).collect();
     let mut file = Vec::new();

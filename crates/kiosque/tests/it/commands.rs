@@ -44,7 +44,7 @@ fn openapi_prints_the_document_of_the_operators_calls() {
 }
 
 #[test]
-fn apply_says_what_it_did_and_again_does_nothing() {
+fn apply_prints_its_changes_and_a_repetition_changes_nothing() {
     let sandbox = KIOSQUE.sandbox();
     let file = sandbox.file("fleet.toml", fleet());
     let ran = sandbox.run(&["apply", &file]).success();
@@ -189,7 +189,7 @@ fn commands_that_only_look_make_no_data() {
 }
 
 #[test]
-fn a_directory_that_holds_other_files_is_fine_and_they_stay() {
+fn a_directory_with_other_files_is_accepted_and_they_stay() {
     let sandbox = KIOSQUE.sandbox();
     std::fs::create_dir_all(sandbox.data().join("photos")).unwrap();
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
@@ -263,7 +263,7 @@ fn verify_names_a_difference_and_exits_with_1() {
 }
 
 #[test]
-fn a_stopping_server_answers_what_is_under_way_and_exits_with_0() {
+fn a_stopping_server_finishes_requests_and_exits_with_0() {
     for signal in ["TERM", "INT"] {
         let sandbox = sandbox();
         let mut served = sandbox.serve();

@@ -129,7 +129,7 @@ fn check_dates(all: &[Value]) {
 }
 
 #[test]
-fn another_day_is_made_anew_and_other_data_is_left_alone() {
+fn another_day_is_generated_again_and_other_data_is_refused() {
     let sandbox = KIOSQUE.sandbox();
     drop(demo(&sandbox, TODAY));
     let served = demo(&sandbox, "2026-04-02");

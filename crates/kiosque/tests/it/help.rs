@@ -41,7 +41,7 @@ fn help_explains_every_command() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let ran = Ran::of(KIOSQUE.command().arg("--version")).success();
     assert_eq!(ran.stdout, format!("kiosque {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -49,7 +49,7 @@ fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
 }
 
 #[test]
-fn a_dash_reads_standard_input_and_sets_aside_beside_it() {
+fn a_dash_reads_standard_input() {
     let sandbox = sandbox();
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
     let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).failure();
@@ -89,7 +89,7 @@ fn a_key_that_means_nothing_is_warned_of_once() {
 }
 
 #[test]
-fn what_is_rejected_a_thousand_times_is_told_in_part_and_set_aside_whole() {
+fn a_thousand_rejections_are_printed_in_part_and_written_in_full() {
     let sandbox = sandbox();
     let file = sandbox.file("orders.ndjson", "nonsense\n".repeat(1_000));
     let ran = sandbox.run(&["import", "orders", &file]).failure();
@@ -100,7 +100,7 @@ fn what_is_rejected_a_thousand_times_is_told_in_part_and_set_aside_whole() {
 }
 
 #[test]
-fn importing_again_changes_nothing_and_an_update_changes_what_it_says() {
+fn a_repetition_changes_nothing_and_an_update_changes_its_fields() {
     let sandbox = sandbox();
     let lines = "totalAmount\":250,\"tradeNo\":\"T1\",\"tradeNoIn\":\"I1\",\
                  \"detailVOList\":[{\"goodsId\":\"cola\",\"salePrice\":250},{\"goodsId\":\"tea\",\
@@ -180,9 +180,9 @@ fn check_nowhere_but(sandbox: &Sandbox, said: &str) {
 /// FMT-2: date strings are in the platform's zone. FMT-3: amounts are minor units. ORD-7, ORD-8,
 /// ORD-13, ORD-14: every field and status is the reported one. FMT-4: numbers are masked.
 #[test]
-fn an_order_shows_every_field_as_told_in_list_and_detail() {
+fn an_imported_order_shows_every_field_in_list_and_detail() {
     let sandbox = sandbox();
-    let told = json!({
+    let given = json!({
         "orderId": "O-1", "deviceCode": "D2", "currency": "JPY", "totalAmount": 480,
         "tradeStartTime": "2026-07-01T00:30:00Z", "tradeNo": "T-1", "tradeNoIn": "I-1",
         "payAmount": 450, "refundAmount": 30, "payEndTime": "2026-07-01 02:31:00",
@@ -192,7 +192,7 @@ fn an_order_shows_every_field_as_told_in_list_and_detail() {
             "goodsPrice": 250, "payAmount": 450, "shipmentStatus": 3, "shipmentErrCode": 17,
             "shipmentFailDesc": "jammed"}],
     });
-    let file = sandbox.file("orders.ndjson", told.to_string());
+    let file = sandbox.file("orders.ndjson", given.to_string());
     sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
     let mut caller = served.connect();
@@ -203,7 +203,7 @@ fn an_order_shows_every_field_as_told_in_list_and_detail() {
 }
 
 #[test]
-fn logins_and_pages_go_on_beside_an_import() {
+fn logins_and_pages_are_served_during_an_import() {
     let sandbox = sandbox();
     let served = sandbox.serve();
     let token = served.connect().log_in("walker", "secret");

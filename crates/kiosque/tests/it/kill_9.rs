@@ -79,11 +79,11 @@ fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
     let token = caller.log_in("walker", "secret");
     let range =
         json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_767_830_400_000_i64});
-    let told = [SUMMARY_PATH, BY_DEVICE_PATH]
+    let answers = [SUMMARY_PATH, BY_DEVICE_PATH]
         .map(|path| caller.call(path, Some(&token), &range.to_string()).success().clone());
-    let devices = told[1].as_array().unwrap().iter();
+    let devices = answers[1].as_array().unwrap().iter();
     let orders: u64 = devices.map(|device| device["orderCount"].as_u64().unwrap()).sum();
-    (usize::try_from(orders).unwrap(), told)
+    (usize::try_from(orders).unwrap(), answers)
 }
 
 /// Checks that every order is stored once, each device's newest first, each as in the file.
@@ -253,7 +253,7 @@ fn a_session_survives_kill_9_of_the_server() {
 }
 
 #[test]
-fn kill_9_of_the_server_costs_the_import_beside_it_nothing() {
+fn kill_9_of_the_server_does_not_affect_a_concurrent_import() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file = file();
     let mut served = sandbox.serve();

@@ -54,7 +54,7 @@ fn with_free_ports(script: &str) -> String {
 }
 
 #[test]
-fn the_walk_prints_what_the_page_shows() {
+fn the_walkthrough_prints_the_output_of_the_page() {
     let sandbox = KIOSQUE.sandbox();
     let walk = walk();
     let mut script = "trap 'kill $SERVER 2> /dev/null' EXIT\n".to_owned();

@@ -26,7 +26,7 @@ fn status(served: &Served, path: &str, key: &str, body: &str) -> u16 {
 }
 
 #[test]
-fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
+fn a_key_is_created_and_revoked_while_the_server_runs() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let (till, all) = (create(&sandbox, &["till", "--may", "orders"]), create(&sandbox, &["all"]));
@@ -46,7 +46,7 @@ fn a_key_is_made_for_a_running_server_and_revoked_under_it() {
 }
 
 #[test]
-fn what_cannot_be_done_with_a_key_is_told() {
+fn impossible_commands_on_keys_are_reported() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     create(&sandbox, &["till"]);
     let complaint = |args: &[&str]| {
@@ -95,7 +95,7 @@ fn keys_are_listed_for_people_and_for_programs() {
 /// Only the digest is stored: no file of the data and no log contains a key, at any log level and
 /// however it was sent.
 #[test]
-fn no_key_stands_in_the_data_or_in_the_log() {
+fn no_key_is_in_the_data_or_in_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve_with(&["--log", "trace"]);
     let key = create(&sandbox, &["till", "--may", "orders"]);
@@ -117,9 +117,9 @@ fn no_key_stands_in_the_data_or_in_the_log() {
     let random = &key["kqo_".len()..];
     let log = served.stderr();
     assert!(log.contains("answered"), "nothing was logged");
-    assert!(!log.contains(random), "the key stands in the log");
+    assert!(!log.contains(random), "the key is in the log");
     for (path, content) in sandbox.files() {
         let found = content.windows(random.len()).any(|part| part == random.as_bytes());
-        assert!(!found, "the key stands in {}", path.display());
+        assert!(!found, "the key is in {}", path.display());
     }
 }

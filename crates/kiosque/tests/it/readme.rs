@@ -31,7 +31,7 @@ pub(crate) fn is_shown(answer: &str, shown: &str) -> bool {
 }
 
 #[test]
-fn the_pasted_calls_give_what_the_readme_shows() {
+fn the_readme_shows_the_output_of_its_calls() {
     let [demo, test, calls, ..] = blocks("sh")[..] else { panic!("the README's commands") };
     assert_eq!(demo, "cargo run --release -- demo\n");
     assert_eq!(test, "cargo xtask test\n");
@@ -56,7 +56,7 @@ fn the_pasted_calls_give_what_the_readme_shows() {
 }
 
 #[test]
-fn dots_stand_for_anything_and_nothing_else_does() {
+fn only_dots_match_anything() {
     assert!(is_shown("a1b2c", "a…b…c"));
     assert!(is_shown("abc", "a…bc"));
     assert!(is_shown("abc", "a…"));

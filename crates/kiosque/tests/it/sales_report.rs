@@ -154,9 +154,9 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
         midnight.unwrap().timestamp().as_millisecond()
     });
     let range = json!({"startTimestamp": start, "endTimestamp": end}).to_string();
-    let mut told = |path| caller.call(path, Some(&token), &range).success().clone();
+    let mut dashboard = |path| caller.call(path, Some(&token), &range).success().clone();
 
-    let summary = told(SUMMARY_PATH);
+    let summary = dashboard(SUMMARY_PATH);
     let kpi = |at: usize| summary["kpiList"][at]["value"].as_str().unwrap().replace(',', "");
     let sum: i64 = sold.days.values().map(|day| day.1).sum();
     assert_eq!(kpi(0), format!("{}.{:02}", sum / 100, sum % 100));
@@ -166,9 +166,9 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     let days = sold.days.iter().map(
         |(date, (count, sum))| json!({"label": date, "amount": dollars(*sum), "orderCount": count}),
     );
-    assert_eq!(told(TREND_PATH), days.collect::<Value>());
+    assert_eq!(dashboard(TREND_PATH), days.collect::<Value>());
 
-    let by_device = told(BY_DEVICE_PATH);
+    let by_device = dashboard(BY_DEVICE_PATH);
     assert_eq!(by_device.as_array().unwrap().len(), sold.devices.len());
     for of in by_device.as_array().unwrap() {
         let (count, sum) = sold.devices[of["deviceCode"].as_str().unwrap()];
@@ -180,10 +180,10 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
     ranked.truncate(10);
     let ranked = ranked.into_iter().map(|(name, (count, sum))| json!([name, count, dollars(*sum)]));
     let ranked: Vec<Value> = ranked.collect();
-    let best = told(BEST_PATH);
-    let told = best["rankList"].as_array().unwrap().iter();
-    let told = told.map(|of| json!([of["goodsId"], of["salesCount"], of["salesAmount"]]));
-    assert_eq!(told.collect::<Vec<_>>(), ranked);
+    let best = dashboard(BEST_PATH);
+    let shown = best["rankList"].as_array().unwrap().iter();
+    let shown = shown.map(|of| json!([of["goodsId"], of["salesCount"], of["salesAmount"]]));
+    assert_eq!(shown.collect::<Vec<_>>(), ranked);
     assert_eq!(json!([best["goodsId"], best["salesCount"], best["salesAmount"]]), ranked[0]);
     println!("{} items, {sum} cents, best: {}", sold.items, ranked[0]);
 }
@@ -197,8 +197,8 @@ fn compare(report: &str) -> [usize; 5] {
     let mut expected = expected(&rows);
     let (mut lines, mut names) = (0, BTreeSet::new());
     for order in &orders {
-        let told = expected.remove(order["orderId"].as_str().unwrap());
-        assert_eq!(Some(order), told.as_ref());
+        let want = expected.remove(order["orderId"].as_str().unwrap());
+        assert_eq!(Some(order), want.as_ref());
         for line in order["detailVOList"].as_array().unwrap() {
             names.insert(line["goodsName"].as_str().unwrap().to_owned());
             lines += 1;
@@ -219,7 +219,7 @@ fn compare(report: &str) -> [usize; 5] {
 }
 
 #[test]
-fn each_order_of_the_sales_report_is_served_as_the_report_says() {
+fn each_order_of_the_sales_report_is_served() {
     let Some(report) = std::env::var_os(SETTING) else {
         let said = format!("the sales report is absent: {SETTING} says where it is");
         assert!(std::env::var_os("CI").is_none(), "{said}, and CI skips no test");
@@ -232,7 +232,7 @@ fn each_order_of_the_sales_report_is_served_as_the_report_says() {
 }
 
 #[test]
-fn each_order_of_the_sample_is_served_as_the_sample_says() {
+fn each_order_of_the_sample_is_served() {
     let compared = compare(&example("sales-report/sample.csv"));
     assert_eq!(compared[..2], [22, 29]);
     assert_eq!(compared[4], 2);
@@ -269,7 +269,7 @@ fn cup(row: &csv::StringRecord) -> Value {
 }
 
 #[test]
-fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
+fn each_order_of_the_coffee_machine_is_served() {
     let report = example("coffee-machine/sample.csv");
     let sandbox = brought_in("coffee-machine", &["--timezone", "Europe/Vienna"], &report);
     let (devices, orders) = served(&sandbox, "coffee-machine", "read-the-coffee");
@@ -285,15 +285,15 @@ fn each_cup_of_the_coffee_machine_is_served_as_its_export_says() {
     assert_eq!((orders.len(), expected.len()), (38, 38));
     let mut total = 0;
     for order in &orders {
-        let told = expected.remove(order["orderId"].as_str().unwrap());
-        assert_eq!(Some(order), told.as_ref());
+        let want = expected.remove(order["orderId"].as_str().unwrap());
+        assert_eq!(Some(order), want.as_ref());
         total += order["totalAmount"].as_i64().unwrap();
     }
     assert_eq!(total, 6_350);
 }
 
 #[test]
-fn a_report_with_bad_rows_names_them_and_keeps_the_rest() {
+fn invalid_rows_of_a_report_are_reported_and_the_rest_is_stored() {
     let sandbox = KIOSQUE.sandbox();
     let fleet = example("coffee-machine/fleet.toml");
     let mapping = example("coffee-machine/mapping.toml");

@@ -17,7 +17,7 @@ fn largest_page(served: &Served) -> String {
 }
 
 #[test]
-fn a_flag_goes_before_a_variable_and_that_before_the_file() {
+fn a_flag_overrides_a_variable_and_a_variable_the_file() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
     let file = sandbox.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
@@ -50,7 +50,7 @@ fn a_file_and_the_environment_can_say_where_the_data_is() {
 }
 
 #[test]
-fn common_flags_may_stand_before_or_after_the_arguments() {
+fn common_flags_are_accepted_before_and_after_the_arguments() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     let data = sandbox.data().to_str().unwrap().to_owned();
     let orders = sandbox.file("orders.ndjson", "");

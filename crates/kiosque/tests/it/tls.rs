@@ -12,7 +12,7 @@ use crate::KIOSQUE;
 use crate::fleet::fleet;
 
 #[test]
-fn a_certificate_is_made_once_and_curl_takes_it() {
+fn a_certificate_is_generated_once_and_curl_accepts_it() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let cert = sandbox.data().join("tls/cert.pem");

@@ -44,7 +44,7 @@ fn guess(served: &Served, name: &str, password: &str) -> i64 {
 
 /// Commands record their changes in the trail, also when there were none.
 #[test]
-fn commands_tell_what_they_did() {
+fn commands_are_recorded() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
@@ -54,7 +54,7 @@ fn commands_tell_what_they_did() {
     sandbox.run(&["import", "rates", &rates]).success();
     sandbox.run(&["archive", "--before", "2026-02-01"]).success();
     sandbox.run(&["archive", "--before", "2026-02-01"]).success();
-    let told: Vec<String> = trail(&sandbox)
+    let recorded: Vec<String> = trail(&sandbox)
         .iter()
         .map(|one| {
             format!(
@@ -66,7 +66,7 @@ fn commands_tell_what_they_did() {
         })
         .collect();
     assert_eq!(
-        told,
+        recorded,
         [
             "command fleetApplied: groups: 2 created, 0 changed, 0 unchanged; accounts: 2 created, \
              0 changed, 0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: \
@@ -81,7 +81,7 @@ fn commands_tell_what_they_did() {
 
 /// Refused logins are written together, about once a second and at shutdown.
 #[test]
-fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
+fn refused_logins_are_recorded_while_serving_and_on_stop() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut served = sandbox.serve();
     assert_eq!(guess(&served, "walker", "wrong"), -2);
@@ -92,10 +92,10 @@ fn refused_logins_are_told_while_it_serves_and_when_it_stops() {
     served.signal("TERM");
     assert!(served.wait().success());
     let refused = trail(&sandbox).split_off(1);
-    let told = refused.iter().map(|one| (one.event, one.account.as_deref(), one.count));
-    let told: Vec<_> = told.collect();
+    let recorded = refused.iter().map(|one| (one.event, one.account.as_deref(), one.count));
+    let recorded: Vec<_> = recorded.collect();
     let one = (AuditEvent::LoginRefused, Some("walker"), 1);
-    assert_eq!(told, [one, one, one, (AuditEvent::LoginRefused, Some("walker"), 3)]);
+    assert_eq!(recorded, [one, one, one, (AuditEvent::LoginRefused, Some("walker"), 3)]);
 }
 
 /// `trusted_proxies` can be given as a flag, a variable, a text or a list in a file (LIM-7: the
@@ -153,42 +153,42 @@ const NAME: &str = "canary-typed-as-a-name";
 /// Passwords, tokens and unknown login names (people type passwords there) are stored nowhere: not
 /// in the data, not in the log at debug level, not in the trail.
 #[test]
-fn no_secret_stands_anywhere() {
+fn no_secret_is_stored_or_logged() {
     let sandbox = KIOSQUE.sandbox();
     let fleet = sandbox
         .file("fleet.toml", fleet().to_string().replace("\"secret\"", &format!("{RIGHT:?}")));
     let applied = sandbox.run(&["apply", &fleet, "--log", "debug"]).success();
     let mut served = sandbox.serve_with(&["--log", "debug"]);
-    let secrets = tell_secrets(&served);
+    let secrets = send_secrets(&served);
     trail_until(&sandbox, |trail| trail.iter().any(|one| one.account.is_none()));
     let while_it_serves = data_files(&sandbox);
     served.signal("TERM");
     assert!(served.wait().success());
 
-    let said = [applied.stdout, applied.stderr, served.stdout(), served.stderr()].concat();
-    let mut places = vec![("what was said".to_owned(), said.into_bytes())];
+    let output = [applied.stdout, applied.stderr, served.stdout(), served.stderr()].concat();
+    let mut places = vec![("the output".to_owned(), output.into_bytes())];
     places.extend(while_it_serves);
     places.extend(data_files(&sandbox));
-    places.push(("the trail".to_owned(), format!("{:?}", trail(&sandbox)).into_bytes()));
+    places.push(("the audit trail".to_owned(), format!("{:?}", trail(&sandbox)).into_bytes()));
     for (place, bytes) in &places {
         for secret in &secrets {
-            assert!(!holds(bytes, secret), "{secret} stands in {place}");
+            assert!(!holds(bytes, secret), "{secret} is in {place}");
         }
     }
     // The search finds text that is there.
     for (what, place) in [
         ("walker", "kiosque.db"),
         ("loginRefused", "kiosque.db"),
-        (" answered ", "what was said"),
-        ("limited", "the trail"),
+        (" answered ", "the output"),
+        ("limited", "the audit trail"),
     ] {
         let found = places.iter().any(|(name, bytes)| name.contains(place) && holds(bytes, what));
-        assert!(found, "{what} does not stand in {place}");
+        assert!(found, "{what} is not in {place}");
     }
 }
 
 /// Sends secrets wherever one can be sent, and returns them.
-fn tell_secrets(served: &Served) -> Vec<String> {
+fn send_secrets(served: &Served) -> Vec<String> {
     let mut caller = served.connect();
     let mut secrets = vec![RIGHT.to_owned(), WRONG.to_owned(), NAME.to_owned()];
     for _ in 0..2 {

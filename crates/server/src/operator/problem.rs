@@ -15,11 +15,11 @@ use crate::locale::{self, Locale, Message};
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// Everything that is wrong with the request, where that can be more than one thing.
+    /// Every fault of the request, of a call that reports several.
     faults: Vec<String>,
     /// The header that the status asks for.
     header: Option<(&'static str, &'static str)>,
-    /// For the log alone.
+    /// For the log only.
     cause: Option<String>,
     /// The kind of a failure of the server.
     fault: Option<FaultKind>,

@@ -44,7 +44,7 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
             tokio::spawn(guess(source, pause, Arc::clone(&server), Arc::clone(&guesses)))
         })
         .collect();
-    let (begun, mut told) = (Instant::now(), Duration::ZERO);
+    let (begun, mut advanced) = (Instant::now(), Duration::ZERO);
     let mut logins = Vec::new();
     let mut caller = server.connect().await;
     let time = Duration::from_secs(u64::try_from(seconds).unwrap());
@@ -58,8 +58,8 @@ async fn guessers_from_everywhere_neither_keep_the_integrator_out_nor_end_its_se
         token = LoggedIn::of(&reply).token;
         // The server's clock follows, and the audit trail is written.
         let elapsed = begun.elapsed();
-        server.advance(elapsed - told);
-        told = elapsed;
+        server.advance(elapsed - advanced);
+        advanced = elapsed;
         server.flush_refused_logins().await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -89,7 +89,7 @@ fn report(
     );
     let allowed = free + usize::try_from(elapsed.as_secs()).unwrap() / 2 + 1;
     assert!(looked_at <= allowed, "{looked_at} guesses were looked at, {allowed} may be");
-    assert!(limited > 0, "nobody was limited");
+    assert!(limited > 0, "no guess was limited");
 }
 
 async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guesses: Arc<Guesses>) {

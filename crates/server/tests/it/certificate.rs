@@ -114,7 +114,7 @@ async fn turned(server: &TestServer, [old, new]: [&Pair; 2]) {
 }
 
 #[tokio::test]
-async fn an_open_connection_goes_on_and_a_new_one_sees_the_new_certificate() {
+async fn only_new_connections_use_the_new_certificate() {
     let server = catalog::open().await;
     let token = server.log_in("ops").await.token;
     let old = Pair::of(server.directory.path());
@@ -149,7 +149,7 @@ async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
     read_again(&asked).await;
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
     new.put(&server);
-    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der(), "nobody looked");
+    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der(), "the files were not checked yet");
     read_again(&asked).await;
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, new.der());
 }

@@ -77,7 +77,7 @@ async fn a_device_outside_the_scope_is_refused_and_not_an_empty_page() {
 /// REQ-9: null and `""` count as absent. REQ-10: unknown fields and query keys are ignored. PAGE-1:
 /// `current` and `size` mean nothing in a body. PAGE-2: percent-encoding is allowed.
 #[tokio::test]
-async fn what_says_nothing_changes_nothing() {
+async fn empty_fields_change_nothing() {
     let (server, token) = catalog::open_to_ops().await;
     let plain = ask(&server, &token, DEVICES_PATH, "", "{}").await.json;
     for (query, body) in [
@@ -112,7 +112,7 @@ async fn a_device_is_online_for_ten_minutes() {
 /// DEV-1: a page shows the enabled devices that the group owns now. SCOPE-7: a device that is not
 /// enabled leaves the page, and returns to it.
 #[tokio::test]
-async fn a_page_shows_present_owners_and_what_is_enabled() {
+async fn a_page_lists_enabled_devices_of_the_present_owner() {
     let (server, token) = catalog::open_to_ops().await;
     let moved = "[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n\
                  [[device]]\ncode = \"H-2\"\nenabled = false\n\

@@ -31,7 +31,7 @@ const HIT_BY: [(&str, fn()); 27] = [
         slow_clients::slow_clients_that_fall_silent_after_the_handshake_are_closed,
     ),
     ("header_deadline", slow_clients::slow_clients_that_dribble_headers_are_closed),
-    ("body_deadline", slow_clients::slow_clients_that_dribble_a_body_are_told_and_closed),
+    ("body_deadline", slow_clients::slow_clients_that_dribble_a_body_are_answered_and_closed),
     ("idle_deadline", slow_clients::slow_clients_that_rest_too_long_are_closed),
     ("hash_slots", logins::as_many_hashes_at_a_time_as_there_are_slots),
     ("hash_queue", logins::a_login_beyond_the_queue_is_refused_at_once),
@@ -40,7 +40,7 @@ const HIT_BY: [(&str, fn()); 27] = [
     ("login_failure_refill", failures::a_source_may_fail_so_often_and_then_waits),
     ("login_failures_unknown_free", failures::all_strangers_together_may_fail_so_often),
     ("login_failure_unknown_refill", failures::all_strangers_together_may_fail_so_often),
-    ("login_failures_kept", failures::more_names_than_are_kept_free_no_name),
+    ("login_failures_kept", failures::more_names_than_the_maximum_free_no_name),
     ("store_wait", logins::a_login_waits_for_the_store_up_to_its_limit),
     ("shutdown_deadline", shutdown::a_stop_waits_up_to_its_limit),
     ("fleet_body_max_bytes", overload::a_fleet_is_taken_up_to_its_limit),
@@ -57,7 +57,7 @@ fn every_limit_is_hit_by_a_test() {
 
 /// The default of every limit, as the reference states it (LIM-1 to LIM-13).
 #[test]
-fn the_limits_are_what_the_design_says() {
+fn the_limits_have_the_documented_defaults() {
     let seconds = Duration::from_secs;
     for (cores, hash_slots) in [(0, 1), (1, 1), (2, 1), (8, 7)] {
         let expected = Limits {

@@ -11,7 +11,7 @@ const GOOD: &str = r#"{"username":"ops","password":"secret"}"#;
 /// AUTH-2: the answer of a login. AUTH-3: the token's characters. AUTH-4: the default group is the
 /// first active one. AUTH-5: the groups that can be selected, without inactive ones.
 #[tokio::test]
-async fn a_login_answers_a_token_the_default_group_and_what_can_be_selected() {
+async fn a_login_answers_with_token_default_group_and_switchable_groups() {
     let server = catalog::open().await;
     let english = TestRequest::to(TOKEN_PATH).body(GOOD).send(&server).await;
     insta::assert_snapshot!("a_login", snapshot(&english));
@@ -109,7 +109,7 @@ async fn a_session_lasts_until_the_millisecond_that_it_names() {
     assert_eq!(server.code_of(&again.token).await, 200);
 }
 
-/// AUTH-8, AUTH-9, AUTH-10: a login is judged by what the operator last applied.
+/// AUTH-8, AUTH-9, AUTH-10: a login follows the fleet applied last.
 #[tokio::test]
 async fn a_login_follows_the_fleet() {
     let server = catalog::open().await;

@@ -26,7 +26,7 @@ pub(crate) fn fleet() -> FleetToml {
         .account("ops", &["g1", "g2"])
         .product("cola", "Cola", "EUR")
         .device("D1", "Lobby", "g1")
-        .device("D2", "Gate", "g2")
+        .device("D2", "Platform", "g2")
 }
 
 /// Returns a valid order of device `D1` as a line.

@@ -35,7 +35,7 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
 /// ORD-15: the detail of a record is found by its numbers. ORD-11: every record has one. ORD-16:
 /// the detail has the values of the record.
 #[tokio::test]
-async fn the_detail_of_each_list_record_can_be_read_and_says_the_same() {
+async fn each_list_record_has_an_equal_detail() {
     let (server, token) = catalog::open_to_ops().await;
     let mut seen = Vec::new();
     for device in ["H-1", "H-3"] {
@@ -74,7 +74,7 @@ async fn a_detail_is_of_the_selected_group() {
 async fn names_are_as_of_the_sale() {
     let (server, token) = catalog::open_to_ops().await;
     let renamed = "[[product]]\nid = \"P-1\"\nname = \"Cola light\"\n\
-                   [[product]]\nid = \"P-9\"\nname = \"Told later\"\ncurrency = \"EUR\"\n";
+                   [[product]]\nid = \"P-9\"\nname = \"Named later\"\ncurrency = \"EUR\"\n";
     server.apply(renamed).await.unwrap();
     let order = |lines: &str| {
         format!(
@@ -92,11 +92,11 @@ async fn names_are_as_of_the_sale() {
     let (cola, new) = ("Cola \"0.5\"", "A \"new\" one");
     let (one, nine) = (r#"{"goodsId":"P-1"}"#, r#"{"goodsId":"P-9"}"#);
     assert_eq!(names(&format!("{one},{nine}")).await, [cola, new]);
-    assert_eq!(names(&format!("{nine},{one}")).await, [new, cola], "wherever the line stands");
+    assert_eq!(names(&format!("{nine},{one}")).await, [new, cola], "at any position");
     assert_eq!(names(&format!(r#"{one},{{"goodsId":"P-2"}}"#)).await, [cola, "Eau 水"]);
-    let told = r#"{"goodsId":"P-1","goodsName":"Told now"}"#;
-    assert_eq!(names(told).await, ["Told now"]);
-    assert_eq!(names(one).await, ["Told now"]);
+    let named = r#"{"goodsId":"P-1","goodsName":"Given now"}"#;
+    assert_eq!(names(named).await, ["Given now"]);
+    assert_eq!(names(one).await, ["Given now"]);
     let list = ask(&server, &token, ORDERS_PATH, "", r#"{"deviceCode":"H-1"}"#).await;
     assert_eq!(column(&list, "orderId"), ["O-3", "O-2", "O-1"], "an update keeps its place");
 }

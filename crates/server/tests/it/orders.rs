@@ -38,7 +38,7 @@ async fn a_device_that_sold_nothing_has_an_empty_page() {
 /// ORD-4: archived orders are listed and counted with `includeHistory`. ORD-5: archived is a
 /// beginning of the list in the order of arrival.
 #[tokio::test]
-async fn history_is_listed_when_it_is_asked_for() {
+async fn history_is_listed_on_request() {
     let (server, token) = catalog::open_to_ops().await;
     server.store.archive(UnixMs(START_MS - DAY_MS)).await.unwrap();
     for (body, ids) in [

@@ -169,7 +169,7 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
 /// ENV-4, ENV-5: `X-Locale` selects the language of `msg`; without a supported one the default
 /// language applies.
 #[tokio::test]
-async fn the_message_is_in_the_language_that_the_caller_asks_for() {
+async fn the_message_is_in_the_requested_language() {
     const CASES: &[(Option<&[u8]>, Option<&str>)] = &[
         (Some(b"en"), Some("en")),
         (Some(b"zh-CN"), Some("zh")),

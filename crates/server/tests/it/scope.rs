@@ -106,7 +106,7 @@ impl Worker {
 /// SCOPE-1, SCOPE-4: every answer equals that of a server that has no other group. So no byte of an
 /// answer depends on another group, and its devices and orders look as if they did not exist.
 #[tokio::test]
-async fn every_answer_is_that_of_a_house_without_the_other_group() {
+async fn every_answer_equals_that_of_a_platform_without_the_other_group() {
     let (seed, requests) = (seed(), size(600, 20_000));
     println!("{requests} requests of each group from seed {seed}");
     let shared = server_of(&[NORTH, SOUTH]).await;
@@ -133,7 +133,7 @@ async fn every_answer_is_that_of_a_house_without_the_other_group() {
 /// SCOPE-1, SCOPE-2: an account with two groups sees the selected one alone; with a `groupId`
 /// filter it sees the devices of the other group alone.
 #[tokio::test]
-async fn an_account_of_two_groups_sees_the_selected_one_alone() {
+async fn an_account_of_two_groups_sees_only_the_selected_one() {
     let (seed, requests) = (seed(), size(400, 10_000));
     println!("{requests} requests from seed {seed}");
     let server = server_of(&[NORTH, SOUTH]).await;

@@ -50,12 +50,12 @@ async fn all_at_once(
     token: Option<&str>,
     body: impl Fn(usize) -> String,
 ) -> Vec<Reply> {
-    let gate = Arc::new(Barrier::new(callers.len()));
+    let barrier = Arc::new(Barrier::new(callers.len()));
     let mut calls = JoinSet::new();
     for (number, mut caller) in callers.drain(..).enumerate() {
-        let (gate, token, body) = (Arc::clone(&gate), token.map(str::to_owned), body(number));
+        let (barrier, token, body) = (Arc::clone(&barrier), token.map(str::to_owned), body(number));
         calls.spawn(async move {
-            gate.wait().await;
+            barrier.wait().await;
             let reply = caller.call(path, token.as_deref(), &body).await;
             (number, caller, reply)
         });
@@ -209,7 +209,7 @@ async fn try_ended_tokens(
 /// AUTH-23: a restart changes neither the session nor its end. AUTH-6: the end is that of
 /// `expiresIn`.
 #[tokio::test]
-async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
+async fn a_session_survives_a_restart_and_keeps_its_expiry() {
     let mut server = server().await;
     let first = server.log_in("ops").await;
     server.advance(Duration::from_secs(60));
@@ -233,7 +233,7 @@ async fn a_session_survives_a_restart_and_still_ends_when_it_said() {
 
 /// Only digests are stored: the data contains no token that could be used.
 #[tokio::test]
-async fn no_token_is_kept() {
+async fn no_token_is_stored() {
     let mut server = server().await;
     let mut tokens = Vec::new();
     for _ in 0..3 {

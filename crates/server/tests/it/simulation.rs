@@ -23,7 +23,7 @@ use stale_token::StaleToken;
 const LANES: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn histories_of_workers_who_share_accounts_go_as_the_model_says() {
+async fn histories_of_shared_accounts_agree_with_the_model() {
     let (first_seed, histories) = (seed(), u64::try_from(size(500, 10_000)).unwrap());
     println!("simulation: {histories} histories from seed {first_seed}");
     let begun = Instant::now();
@@ -59,7 +59,7 @@ async fn play_on(
 }
 
 #[tokio::test]
-async fn the_simulation_finds_an_old_token_that_is_let_in_for_a_moment_after_a_switch() {
+async fn the_simulation_detects_an_old_token_accepted_shortly_after_a_switch() {
     const WITHIN: u64 = 50;
     let mut lane = Lane::new().await;
     for seed in 1..=WITHIN {

@@ -92,7 +92,7 @@ async fn get(server: &TestServer, query: &str, key: Option<&str>) -> Reply {
 
 /// The entries of an account's day, all of them.
 #[tokio::test]
-async fn the_trail_tells_who_did_what_from_where() {
+async fn the_audit_trail_has_actor_event_and_source() {
     let mut watched = Watched::open().await;
     let first = LoggedIn::of(&watched.log_in("login", NEAR, ("ops", "secret")).await).token;
     for (named, password) in
@@ -135,14 +135,14 @@ async fn the_trail_tells_who_did_what_from_where() {
 
 /// Refused logins, including limited ones, are combined in few entries.
 #[tokio::test]
-async fn an_attack_is_told_in_few_entries() {
+async fn an_attack_has_few_entries() {
     let mut watched = Watched::open().await;
     for _ in 0..14 {
         watched.log_in("guess", GUESSER, ("ops", "wrong")).await;
     }
     watched.server.app.refused_logins().flush_all(&watched.server.store).await;
     let trail = watched.trail("account=ops").await;
-    let told: Vec<String> = trail["entries"]
+    let counts: Vec<String> = trail["entries"]
         .as_array()
         .unwrap()
         .iter()
@@ -153,7 +153,7 @@ async fn an_attack_is_told_in_few_entries() {
     let one = r#""loginRefused" "credentials" 1 "203.0.113.9""#;
     let rest = r#""loginRefused" "credentials" 7 "203.0.113.9""#;
     let limited = r#""loginRefused" "limited" 4 "203.0.113.9""#;
-    assert_eq!(told, [limited, rest, one, one, one]);
+    assert_eq!(counts, [limited, rest, one, one, one]);
 }
 
 /// Following the cursor returns every entry once.
@@ -180,7 +180,7 @@ async fn pages_lead_to_the_end() {
 /// Invalid query values are answered with 400 and a problem document that lists all of them;
 /// without the right to read the trail the answer is 401 or 403.
 #[tokio::test]
-async fn who_may_not_read_it_or_asks_badly_is_told() {
+async fn unauthorized_and_invalid_requests_are_refused() {
     let watched = Watched::open().await;
     let reply = watched.get("limit=0&sinceTimestamp=yesterday&cursor=1").await;
     assert_eq!(
@@ -204,7 +204,7 @@ async fn who_may_not_read_it_or_asks_badly_is_told() {
 /// LIM-7: unless the operator trusts a proxy, its header is ignored, and the peer of the connection
 /// is the source.
 #[tokio::test]
-async fn nobody_is_trusted_unless_the_operator_says_so() {
+async fn only_configured_proxies_are_trusted() {
     let server = TestServer::start(fleet()).await;
     let body = r#"{"username":"ops","password":"secret"}"#;
     TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;

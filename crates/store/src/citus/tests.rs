@@ -82,7 +82,7 @@ fn every_statement_of_a_request_touches_one_shard() {
 }
 
 #[test]
-fn a_statement_that_takes_its_group_from_a_row_is_found() {
+fn a_statement_with_the_group_of_a_row_is_detected() {
     let wrong = Sql::declared(
         "WRONG",
         "select o.head from sessions s join orders o on o.group_no = s.group_no
@@ -106,7 +106,7 @@ fn layout() -> String {
 }
 
 #[test]
-fn every_table_has_its_place() {
+fn every_table_is_assigned_once() {
     let layout = layout();
     let made: BTreeSet<&str> = layout
         .split("create table ")
@@ -122,7 +122,7 @@ fn every_table_has_its_place() {
 }
 
 #[test]
-fn unique_keys_begin_with_what_says_where_a_row_lies() {
+fn unique_keys_begin_with_the_distribution_column() {
     let layout = layout();
     let mut keys = 0;
     for table in layout.split("create table ").skip(1) {
@@ -148,7 +148,7 @@ fn unique_keys_begin_with_what_says_where_a_row_lies() {
 
 /// No triggers, no foreign keys across colocations, no volatile function in `do update`.
 #[test]
-fn nothing_is_used_that_shards_cannot_have() {
+fn nothing_that_citus_does_not_support_is_used() {
     let layout = layout();
     for word in ["trigger", "references", "foreign key"] {
         assert!(!layout.contains(word), "{word}");

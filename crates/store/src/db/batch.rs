@@ -49,7 +49,7 @@ pub(crate) trait Batch: Send + Sync + 'static {
     type Proof: Send;
     /// An accumulator for the rows.
     type Rows: Send;
-    /// What a statement of the batch is for.
+    /// The purpose of a statement of the batch.
     type Step: Send + Sync;
 
     /// The authorization check. It returns at most one row.

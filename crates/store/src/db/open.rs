@@ -31,7 +31,7 @@ pub enum StoreLocation<'a> {
 pub struct OpenOptions<'a> {
     /// The location of the data.
     pub place: StoreLocation<'a>,
-    /// What to do without data.
+    /// The behaviour without data.
     pub when_absent: WhenAbsent,
     /// The platform's time zone. `None`: the recorded one, or UTC for new data.
     pub zone: Option<&'a Zone>,

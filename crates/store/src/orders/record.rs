@@ -1,6 +1,6 @@
 //! The stored text of an order. It is rendered once, when the order is written, as JSON fragments
 //! that [`render`] joins into the records of the interface without parsing them. [`sale`] reads
-//! back from the fragments what the sums need.
+//! back the values that sums need.
 //!
 //! The fragments are: the *head*, the fields that list and detail share, without braces and without
 //! the order's numbers, which have columns of their own; the *lines*, an array; and the *errors*,

@@ -74,7 +74,7 @@ async fn a_heartbeat_is_seen_by_the_next_read() {
 
 /// Written once, in a few transactions, and visible to every process that opens the data later.
 #[tokio::test]
-async fn what_was_heard_is_written_once() {
+async fn a_heartbeat_is_written_once() {
     let fixture = TestStore::with_fleet().await;
     let codes: Vec<String> = (0..1_201).map(|number| format!("k{number:04}")).collect();
     let entries = codes.iter().map(|code| device(code, "a")).collect();
@@ -133,7 +133,7 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
 /// Unknown devices are rejected by name; the rest of the batch is stored, and a device that is
 /// applied afterwards is known.
 #[tokio::test]
-async fn devices_that_nobody_knows_are_named() {
+async fn unknown_devices_are_reported() {
     let fixture = TestStore::with_fleet().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
     let refused = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();

@@ -73,7 +73,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
 
 /// PostgreSQL has tools of its own: the command refuses and names them before it creates a file.
 #[tokio::test]
-async fn postgresql_is_left_to_its_own_tools() {
+async fn postgresql_has_no_backup_command() {
     let fixture = TestStore::on(TestData::postgres()).await;
     let directory = tempfile::tempdir().unwrap();
     let refused =

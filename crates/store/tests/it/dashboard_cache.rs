@@ -139,7 +139,7 @@ async fn the_fleet_is_seen() {
 }
 
 #[tokio::test]
-async fn signs_of_life_are_seen() {
+async fn heartbeats_invalidate_the_cache() {
     let mut watched = Watched::new().await;
     let own = watched.fixture.store.clone();
     watched.beats(&own, NOW.0 - 5).await;
@@ -158,7 +158,7 @@ async fn signs_of_life_are_seen() {
 
 /// Days that a cached range has in common are counted from the cache, and others are read.
 #[tokio::test]
-async fn other_ranges_are_not_answered_from_what_is_known_of_this_one() {
+async fn other_ranges_are_not_answered_from_this_cache_entry() {
     let watched = Watched::new().await;
     let days = [3 * DAY_MS + 5_000, 2 * DAY_MS + 5_000, 2 * DAY_MS + 9_000, 9 * DAY_MS + 5_000];
     let orders = days.iter().zip(["USD", "EUR", "USD", "USD"]).enumerate();

@@ -40,7 +40,7 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
 
 /// The data contains only the digest of a key.
 #[tokio::test]
-async fn no_key_stands_in_the_data() {
+async fn no_key_is_in_the_data() {
     let fixture = TestStore::new().await;
     let key = OperatorKey::mint([251; 32]);
     fixture.store.create_key(holder("till", "orders"), key.digest(), NOW).await.unwrap();

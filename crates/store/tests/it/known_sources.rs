@@ -52,7 +52,7 @@ async fn a_login_makes_its_source_known_to_its_account() {
 
 /// LIM-9: the latest 32 are known, for 90 days.
 #[tokio::test]
-async fn the_newest_are_kept_for_ninety_days() {
+async fn the_newest_are_known_for_ninety_days() {
     let fixture = TestStore::with_fleet().await;
     log_in(&fixture, "192.0.2.1", NOW).await;
     for ago in 1..40 {

@@ -114,7 +114,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
 
 /// A number that an order gave up is free at once, for a new order as for a known one.
 #[tokio::test]
-async fn inner_numbers_change_hands_within_a_batch() {
+async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     let fixture = TestStore::with_fleet().await;
     let numbered =
         |id: &str, text: &str| Incoming { trade_no_in: trade_no(text), ..order(id, "d1", 10) };

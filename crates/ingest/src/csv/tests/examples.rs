@@ -24,7 +24,7 @@ struct Totals {
 }
 
 /// Reads the report with nothing of the code under test: no mapping, no money, no times.
-fn totals_by_hand(report: &[u8]) -> Totals {
+fn totals_of_simple_code(report: &[u8]) -> Totals {
     let mut totals = Totals::default();
     let mut transactions = BTreeMap::new();
     for row in ::csv::Reader::from_reader(report).deserialize::<BTreeMap<String, String>>() {
@@ -59,12 +59,12 @@ fn sales_report(report: &[u8]) -> Outcome {
     let zone = Zone::named("America/New_York").expect("a known zone");
     let got = outcome_in(&zone, &mapping(&text("sales-report/mapping.toml")), report);
     assert_eq!(got.reasons(), Vec::<&str>::new());
-    assert_eq!(totals(&got.orders), totals_by_hand(report));
+    assert_eq!(totals(&got.orders), totals_of_simple_code(report));
     got
 }
 
 #[test]
-fn the_sales_reports_sample_is_read_as_simple_code_reads_it() {
+fn the_sales_reports_sample_equals_totals_of_simple_code() {
     let report = std::fs::read(example("sales-report/sample.csv")).expect("a file");
     let got = sales_report(&report);
     assert_eq!((got.orders.len(), totals(&got.orders).lines), (22, 29));

@@ -20,7 +20,7 @@ fn reason(row: &[u8]) -> String {
 }
 
 #[test]
-fn a_bad_row_is_named_and_its_neighbours_are_kept() {
+fn an_invalid_row_is_reported_and_its_neighbours_are_read() {
     for (row, want) in [
         (
             b"1,m1,1.255,2022-01-01".as_slice(),
@@ -59,12 +59,12 @@ fn a_bad_row_is_named_and_its_neighbours_are_kept() {
 }
 
 #[test]
-fn a_character_split_by_a_delimiter_is_no_text_though_its_bytes_join() {
+fn a_character_split_by_a_delimiter_is_not_text() {
     assert!(reason(b"1,m\xc3,\xa9,2022-01-01").contains("column Machine: has bytes"));
 }
 
 #[test]
-fn a_row_of_ten_megabytes_is_passed_over_in_bounded_memory() {
+fn a_row_of_ten_megabytes_is_rejected_in_bounded_memory() {
     let long = "x".repeat(10 << 20);
     let commas = ",".repeat(3 << 20);
     for row in [format!("1,{long},1,2022-01-01"), commas, format!("1,\"{long}\",1,2022-01-01")] {
@@ -83,7 +83,7 @@ fn a_row_may_have_as_many_bytes_as_the_limit_and_no_more() {
 }
 
 #[test]
-fn a_quote_left_open_is_told_and_never_swallows_rows_silently() {
+fn an_open_quote_is_reported_and_drops_no_rows_silently() {
     // To the end of the file; and to a quote of another row, where the cells would add up.
     for (tail, want) in [
         ("2,\"m2,1,2022-01-01\n3,m3,1,2022-01-01\n", "has a quoted cell that is never closed"),
@@ -144,7 +144,7 @@ fn rows_of_one_order_must_not_contradict_each_other() {
 }
 
 #[test]
-fn card_and_phone_numbers_are_masked_in_all_that_is_told_of_a_row() {
+fn card_and_phone_numbers_are_masked_in_every_report_of_a_row() {
     let text = KEYED.replace("[line]", "cardNumber = \"{Card}\"\nphone = \"{Tel}\"\n[line]");
     let report = "No,Time,Goods,Price,Card,Tel\n\
         1,2022-01-01,a,1,4111222233334444,+43 660 1234567\n\
@@ -158,8 +158,8 @@ fn card_and_phone_numbers_are_masked_in_all_that_is_told_of_a_row() {
     assert_eq!(got.rejected[0].rows[0]["Card"], "************4444");
     assert_eq!(got.rejected[0].rows[0]["Tel"], "+** *** ***4567");
     for rejected in &got.rejected[..3] {
-        let told = format!("{rejected:?}");
-        assert!(!told.contains("22223333") && !told.contains("660"), "{told}");
+        let reported = format!("{rejected:?}");
+        assert!(!reported.contains("22223333") && !reported.contains("660"), "{reported}");
     }
 }
 
@@ -170,7 +170,7 @@ fn two_machines_may_give_the_same_id() {
 }
 
 #[test]
-fn all_missing_columns_are_told_at_once_and_near_misses_are_guessed() {
+fn all_missing_columns_are_reported_with_suggestions() {
     assert_eq!(
         refused(SIMPLE, "id,Total,Total\n1,1,1\n"),
         [
@@ -186,7 +186,7 @@ fn all_missing_columns_are_told_at_once_and_near_misses_are_guessed() {
 }
 
 #[test]
-fn a_header_that_is_no_text_is_told() {
+fn a_header_that_is_not_text_is_reported() {
     assert_eq!(refused(SIMPLE, b"\xff\xfeI\0d\0"), ["the report is UTF-16; save it as UTF-8"]);
     assert!(
         refused(SIMPLE, b"I\xe9d,x\n")[0].starts_with("line 1: the header has bytes that are not")
@@ -196,7 +196,7 @@ fn a_header_that_is_no_text_is_told() {
 }
 
 #[test]
-fn a_constant_that_is_a_columns_name_is_asked_about() {
+fn a_constant_that_is_a_columns_name_is_refused_with_a_hint() {
     let report = "Id,Total,Time,Kind\n1,1,2022-01-01,x\n";
     let text = SIMPLE.replace("\"{Machine}\"", "\"Kind\"");
     assert_eq!(
@@ -209,7 +209,7 @@ fn a_constant_that_is_a_columns_name_is_asked_about() {
 }
 
 #[test]
-fn past_a_limit_nothing_is_half_taken() {
+fn past_a_limit_no_order_is_incomplete() {
     let within = |text: &str, report: &str, limits: Limits| {
         let (mapping, zone) = (mapping(text), Zone::utc());
         let mut reading = read(report.as_bytes(), &mapping, &zone).expect("a header");
@@ -224,13 +224,14 @@ fn past_a_limit_nothing_is_half_taken() {
         [
             Ok(()),
             Ok(()),
-            Err("line 4: is more than the 2 rows of one report: no row from here on was taken; \
-                 the rows before were"
+            Err("line 4: is more than the 2 rows of one report: no row from here on is imported; \
+                 the rows before are"
                 .to_owned())
         ]
     );
     let keyed = "No,Time,Goods,Price\n1,2022-01-01,a,1\n1,2022-01-01,a,1\n1,2022-01-01,a,1\n";
-    let split = "no row of the report was taken; split it, keeping the rows of each order together";
+    let split =
+        "no row of the report is imported; split it, keeping the rows of each order together";
     assert_eq!(
         within(KEYED, keyed, rows),
         [Err(format!("line 4: is more than the 2 rows of one report: {split}"))]
@@ -257,15 +258,15 @@ fn an_input_that_breaks_off_ends_the_report_with_a_reason() {
     assert_eq!(got.ids(), ["1"]);
     assert_eq!(
         got.reasons(),
-        ["line 3: cannot be read: the disk is gone: no row from here on was taken; \
-             the rows before were"]
+        ["line 3: cannot be read: the disk is gone: no row from here on is imported; \
+             the rows before are"]
     );
     assert!(read(Broken, &mapping(SIMPLE), &Zone::utc()).is_err());
 }
 
 proptest! {
     #[test]
-    fn no_bytes_make_reading_panic_and_each_row_is_told_once(
+    fn no_bytes_make_reading_panic_and_each_row_is_reported_once(
         report in proptest::collection::vec(
             prop_oneof![Just(b','), Just(b'"'), Just(b'\n'), Just(b'\r'), Just(b'1'), any::<u8>()],
             0..300,
@@ -275,9 +276,9 @@ proptest! {
         let (text, header) =
             if keyed { (KEYED, "No,Time,Goods,Price\n") } else { (SIMPLE, HEADER) };
         let got = outcome(text, [header.as_bytes(), &report].concat());
-        let told = got.orders.iter().map(|order| &order.lines);
+        let reported = got.orders.iter().map(|order| &order.lines);
         let mut lines: Vec<u64> =
-            told.chain(got.rejected.iter().map(|rows| &rows.lines)).flatten().copied().collect();
+            reported.chain(got.rejected.iter().map(|rows| &rows.lines)).flatten().copied().collect();
         let all = lines.len();
         lines.sort_unstable();
         lines.dedup();
@@ -289,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_as_csv_is_read_back(
+    fn written_csv_is_read_back(
         ids in proptest::collection::vec("[ -~é\r\n]{1,12}", 1..8),
     ) {
         let mut report = ::csv::Writer::from_writer(Vec::new());

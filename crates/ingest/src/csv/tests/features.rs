@@ -96,7 +96,7 @@ fn every_field_of_an_order_file_can_be_filled() {
 }
 
 #[test]
-fn rows_of_one_key_are_one_order_wherever_they_stand() {
+fn rows_of_one_key_are_one_order_at_any_position() {
     let report = "No,Time,Goods,Price\n\
         7,2022-01-01,a,1\n\
         8,2022-01-01,b,2\n\
@@ -162,12 +162,12 @@ fn filters_leave_rows_out_and_count_them() {
             ("Kind is none of \"sale\", \"\"".to_owned(), 1),
         ]
     );
-    // A row that is not whole is left out only by what it says, never by what it lacks.
+    // An incomplete row is skipped only by the value of a cell, never by the lack of one.
     assert_eq!(got.reasons(), ["line 9: the row has 3 cells under 5 columns"]);
 }
 
 #[test]
-fn the_row_number_counts_rows_whatever_becomes_of_them() {
+fn the_row_number_counts_skipped_and_rejected_rows() {
     let text = SIMPLE.replace("\"{Id}\"", "\"r{#row}\"")
         + "[[skip]]\ncolumn = \"Machine\"\nequals = \"x\"\n";
     let report = "Machine,Total,Time\nm,1,2022-01-01\n\nx,1,2022-01-01\nm,?,?\nm,1,2022-01-01\n";
@@ -175,7 +175,7 @@ fn the_row_number_counts_rows_whatever_becomes_of_them() {
 }
 
 #[test]
-fn the_shape_of_the_file_is_the_mappings_to_say() {
+fn the_mapping_decides_the_file_format() {
     let text = "[report]\ndelimiter = \"\\t\"\nquote = \"'\"\nlines_above_header = 2\ntrim = true\n"
         .to_owned() + SIMPLE;
     let report = "\u{feff}Sales\r\n\"of January\r\nId\tMachine\tTotal\tTime\r\n\r\n\
@@ -227,7 +227,7 @@ fn a_report_that_trickles_in_reads_the_same() {
 }
 
 #[test]
-fn unknown_devices_and_products_come_with_what_they_are_created_from() {
+fn unknown_devices_and_products_have_the_values_to_create_them() {
     let text = KEYED.to_owned()
         + r#"
         goodsName = "{Name}"
@@ -252,7 +252,7 @@ fn unknown_devices_and_products_come_with_what_they_are_created_from() {
     assert_eq!(device.group.as_ref().map(|group| group.as_str()), Some("north"));
     assert_eq!(device.address.as_deref(), Some("High St, Ely"));
     assert_eq!(device.model.as_deref(), Some("V1"));
-    let told: Vec<_> = order
+    let products: Vec<_> = order
         .products
         .iter()
         .map(|product| {
@@ -261,7 +261,7 @@ fn unknown_devices_and_products_come_with_what_they_are_created_from() {
             (product.id.as_str(), product.name.as_deref(), product.category.as_deref(), price)
         })
         .collect();
-    assert_eq!(told, [("a", Some("Ay"), Some("food"), Some(150)), ("b", Some("b"), None, None)]);
+    assert_eq!(products, [("a", Some("Ay"), Some("food"), Some(150)), ("b", Some("b"), None, None)]);
 }
 
 #[test]

@@ -31,15 +31,15 @@ fn check(section: &str, line: &str, want: &str) {
 }
 
 #[test]
-fn an_empty_mapping_is_told_all_that_it_needs() {
+fn an_empty_mapping_lists_every_required_key() {
     assert_eq!(
         faults(""),
         [
             "amount.unit: needed: \"major\" when 3.50 is three dollars fifty, \
              \"minor\" when 350 is",
             "order.currency: needed, such as currency = \"USD\", or \"{Column}\"",
-            "order.orderId: needed, such as orderId = \"{Column}\": what tells each order from all \
-             others",
+            "order.orderId: needed, such as orderId = \"{Column}\": a text that identifies \
+             the order",
             "order.deviceCode: needed, such as deviceCode = \"{Column}\", or one machine's code",
             "order.totalAmount: needed, such as totalAmount = \"{Column}\", or \"{#sum}\" of the \
              lines",
@@ -193,7 +193,7 @@ fn keys_groups_sums_and_filters_are_checked_too() {
 }
 
 #[test]
-fn a_text_that_is_no_toml_is_shown_where_it_breaks() {
+fn invalid_toml_is_reported_with_its_line() {
     let faults = faults("[order]\norderId = {Id}\n");
     assert_eq!(faults.len(), 1);
     assert!(faults[0].contains("line 2"), "{faults:?}");

@@ -12,7 +12,7 @@ use super::{Node, UNHURRIED, fleet, is_soak, log_in, order, order_id};
 use crate::KIOSQUE;
 use crate::pages;
 
-fn told(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
+fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.connect();
     let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
     let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
@@ -38,7 +38,7 @@ fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
 /// A move that is killed is resumed by the next one, and its result is verified. Sessions continue
 /// (AUTH-23).
 #[test]
-fn a_move_that_is_killed_goes_on_where_it_was() {
+fn a_killed_move_is_resumed() {
     let orders = if is_soak() { 1_000_000 } else { 20_000 };
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut file = String::new();
@@ -49,7 +49,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
     let token = log_in(&mut served.connect(), "guest");
-    let before = (orders <= 20_000).then(|| told(&served, &token));
+    let before = (orders <= 20_000).then(|| answers(&served, &token));
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
@@ -76,7 +76,7 @@ fn a_move_that_is_killed_goes_on_where_it_was() {
     // The session continues, and all answers are as before.
     let served = node.serve(&UNHURRIED);
     if let Some(before) = before {
-        assert!(told(&served, &token) == before);
+        assert!(answers(&served, &token) == before);
     }
 }
 
@@ -90,7 +90,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     sandbox.run(&["import", "orders", &file]).success();
     let served = sandbox.serve();
     let token = log_in(&mut served.connect(), "guest");
-    let before = told(&served, &token);
+    let before = answers(&served, &token);
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
@@ -109,7 +109,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
     let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
-    assert!(told(&node.serve(&UNHURRIED), &token) == before);
+    assert!(answers(&node.serve(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;
     assert!(again.contains("this data has been moved already"), "{again}");
     node.run(&["verify"]).success();
@@ -117,7 +117,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 
 /// A database that contains other data is left alone.
 #[test]
-fn a_move_goes_into_an_empty_database_only() {
+fn a_move_requires_an_empty_database() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);

@@ -66,7 +66,7 @@ fn a_node_on_an_old_primary_accepts_no_token_that_was_replaced_on_the_new() {
 
 /// A lease that outlives the promotion, and a node that waits for a shorter one: the test notices.
 #[test]
-fn a_lease_that_nobody_waits_for_is_found() {
+fn a_lease_longer_than_the_wait_is_detected() {
     let quick = ["--session-lease", "300ms", "--clock-skew", "100ms"];
     let (accepted, replaced) = accepted_and_replaced(&["--session-lease", "1h"], &quick);
     let stale = accepted.iter().filter(|begun| **begun > replaced).count();

@@ -107,20 +107,20 @@ fn goes_away(away: Away) {
         wait_for_more("every caller is served again", &all, Answers::good);
         stop.store(true, Ordering::Relaxed);
         println!("{away:?}: {all:?}, back after {back:?}, {before} KiB before, {after} KiB after");
-        assert!(after < before + GROWS_BY_MAX_KIB, "{before} KiB became {after} KiB");
+        assert!(after < before + GROWS_BY_MAX_KIB, "{before} KiB grew to {after} KiB");
     });
 }
 
 /// LIM-12, ENV-11: PostgreSQL is stopped for 30 s under load. Every other answer is `code` 500, no
 /// request takes longer than the timeout, memory does not grow, and the service is back within 2 s.
 #[test]
-fn a_database_that_is_stopped_is_told_as_500_and_is_back_by_itself() {
+fn a_stopped_database_is_answered_with_500_until_it_is_back() {
     goes_away(Away::Stopped);
 }
 
 /// The same for a database that accepts connections and does not answer.
 #[test]
-fn a_database_that_hangs_is_told_as_500_in_time() {
+fn a_hanging_database_is_answered_with_500_in_time() {
     goes_away(Away::Frozen);
 }
 

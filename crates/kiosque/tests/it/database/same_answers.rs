@@ -60,7 +60,7 @@ fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
 struct One {
     served: Served,
     /// Its directory, which must exist for as long as it runs.
-    _house: Sandbox,
+    _sandbox: Sandbox,
     caller: Client,
     token: String,
     key: String,
@@ -70,7 +70,7 @@ impl One {
     fn of(served: Served, sandbox: Sandbox, key: String) -> One {
         let mut caller = served.connect();
         let token = caller.log_in("sales-report", "read-the-report");
-        One { served, _house: sandbox, caller, token, key }
+        One { served, _sandbox: sandbox, caller, token, key }
     }
 
     fn operate(&self, call: &str, body: &Value) {
@@ -118,8 +118,8 @@ impl Both {
 }
 
 /// The creation time of a device is the one thing that differs.
-fn take_out_creation(told: &mut Value) {
-    match told {
+fn take_out_creation(answer: &mut Value) {
+    match answer {
         Value::Object(fields) => {
             if let Some(created) = fields.get_mut("createTimestamp") {
                 assert!(created.take().is_i64());
@@ -219,7 +219,7 @@ fn compare_dashboards(both: &mut Both, devices: &[&str], orders: &[Value]) {
 }
 
 #[test]
-fn whatever_is_asked_of_the_sales_report_both_engines_answer_the_same() {
+fn both_engines_answer_alike_on_the_sales_report() {
     let server = Server::start(Durability::Off).unwrap();
     let mut both = both(&server);
     let one = &mut both.each[0];

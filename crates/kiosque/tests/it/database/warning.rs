@@ -9,7 +9,7 @@ use super::{Node, log_in};
 
 /// A commit that returns a warning is not reported as done.
 #[test]
-fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
+fn a_commit_with_a_cancelled_wait_for_the_standby_is_not_reported_as_done() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let node = Node::on(&[&primary, &standby]);
@@ -31,6 +31,6 @@ fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_told_as_done() {
     });
     standby.thaw().unwrap();
     assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
-    let told = reply.json["data"].as_str().unwrap();
-    assert!(told.contains("not known whether this was done"), "{told}");
+    let message = reply.json["data"].as_str().unwrap();
+    assert!(message.contains("not known whether this was done"), "{message}");
 }

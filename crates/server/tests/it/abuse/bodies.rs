@@ -108,7 +108,7 @@ async fn hostile_json_gets_an_envelope() {
 
 /// REQ-4: bytes that are not UTF-8 are reported with their position; other encodings are not JSON.
 #[tokio::test]
-async fn other_encodings_are_told() {
+async fn other_encodings_are_reported() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let text = r#"{"deviceCode":"D1"}"#;
@@ -143,7 +143,7 @@ async fn a_hostile_body_without_a_session_is_a_refused_token() {
 
 /// REQ-6: a body where none is expected is ignored, and the connection continues after it.
 #[tokio::test]
-async fn a_body_that_nobody_asked_for_is_ignored() {
+async fn an_unexpected_body_is_ignored() {
     let server = TestServer::start(fleet()).await;
     for body in ["[[[".to_owned(), "x".repeat(2 << 20), "{\"a\":1,\"a\":2}".to_owned()] {
         let token = server.log_in("ops").await.token;

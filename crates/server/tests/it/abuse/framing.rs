@@ -76,8 +76,8 @@ async fn expect_100_continue_is_answered() {
             "POST /v8/{path} HTTP/1.1\r\nHost: localhost\r\nthird-api-token: {token}\r\n\
              Content-Length: 2\r\nExpect: 100-continue\r\n\r\n"
         );
-        let told = wire.ask(head).await;
-        assert_eq!(told.status, 100, "{told:?}");
+        let interim = wire.ask(head).await;
+        assert_eq!(interim.status, 100, "{interim:?}");
         assert_eq!(wire.ask("{}").await.code(), code);
     }
 }
@@ -85,7 +85,7 @@ async fn expect_100_continue_is_answered() {
 /// REQ-13: the answer is sent after the body has arrived, whatever it is. A connection that ended
 /// before would lose the answer, and the next request would need another handshake.
 #[tokio::test]
-async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
+async fn a_body_may_arrive_later_than_its_headers() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
@@ -119,7 +119,7 @@ async fn a_body_that_comes_later_than_its_headers_is_waited_for() {
 /// A caller that disconnects in the middle of a request harms no other, and its request is not
 /// executed.
 #[tokio::test]
-async fn a_caller_that_hangs_up_in_the_middle_harms_nobody() {
+async fn a_disconnect_in_the_middle_affects_no_other_caller() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let request = post(TOKEN_PATH, &[], r#"{"username":"ops","password":"secret"}"#);

@@ -78,7 +78,7 @@ async fn languages_that_make_no_sense_are_the_default() {
 /// ADDR-8: a message that is not valid HTTP is refused before it is a request, and the connection
 /// closes.
 #[tokio::test]
-async fn what_is_no_http_is_refused_by_http() {
+async fn bytes_that_are_not_http_are_refused() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let start = format!("POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\n");

@@ -199,10 +199,10 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
     wire.say(whole(3)).await;
     assert!(await_frame(&mut wire, DATA, 3).await.starts_with(b"{\"code\":200,"));
 
-    let told = await_frame(&mut wire, DATA, 1).await;
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("the body did not arrive within 500ms"), "{told}");
-    assert!(start.elapsed() >= deadline, "told after {:?}", start.elapsed());
+    let data = await_frame(&mut wire, DATA, 1).await;
+    let data = String::from_utf8(data).unwrap();
+    assert!(data.contains("the body did not arrive within 500ms"), "{data}");
+    assert!(start.elapsed() >= deadline, "data after {:?}", start.elapsed());
     wire.say(whole(5)).await;
     await_frame(&mut wire, DATA, 5).await;
 }

@@ -15,9 +15,9 @@ use super::{assert_envelope, assert_serves, fleet, http2};
 
 fn byte(rng: &mut Rng) -> u8 {
     // Half of the bytes have a meaning in HTTP or JSON.
-    const TELLING: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
+    const SPECIAL: &[u8] = b"\r\n\0 :;,{}[]\"\\/?&=%0129-eE\xff\xc3";
     if rng.below(2) == 0 {
-        TELLING[rng.below(TELLING.len())]
+        SPECIAL[rng.below(SPECIAL.len())]
     } else {
         u8::try_from(rng.below(256)).unwrap()
     }
@@ -71,7 +71,7 @@ fn check(mut received: &[u8], seed: u64) -> usize {
         match reply.status {
             100 => {}
             400 | 414 | 431 | 501 | 505 => assert_eq!(reply.text, "", "seed {seed}"),
-            // A corrupted method may have become HEAD, whose answers have no body.
+            // A corrupted method may be HEAD, whose answers have no body.
             404 if received.len() == length - reply.text.len() => {}
             _ => assert_envelope(&reply),
         }

@@ -111,7 +111,7 @@ async fn other_forms_of_the_same_request_are_answered_alike() {
 
 /// ADDR-7: `Connection: close` closes after the answer.
 #[tokio::test]
-async fn a_caller_may_ask_for_the_end() {
+async fn a_caller_may_close_the_connection() {
     let server = TestServer::start(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let reply = wire.ask(post(TOKEN_PATH, &[("Connection", "close")], "{}")).await;

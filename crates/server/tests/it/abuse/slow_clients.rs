@@ -206,7 +206,7 @@ pub(crate) async fn slow_clients_that_dribble_later_headers_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-pub(crate) async fn slow_clients_that_dribble_a_body_are_told_and_closed() {
+pub(crate) async fn slow_clients_that_dribble_a_body_are_answered_and_closed() {
     let server = server(|limits| limits.body_deadline = DEADLINE).await;
     suffer(&server, |target, token| {
         let head = format!(
@@ -243,7 +243,7 @@ pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-pub(crate) async fn slow_clients_of_http2_that_ask_nothing_are_closed() {
+pub(crate) async fn slow_clients_of_http2_without_requests_are_closed() {
     let server = server(|limits| limits.header_deadline = DEADLINE).await;
     let versions = [&rustls::version::TLS13];
     let http2_target = Target::with(&server, &versions, b"h2");

@@ -73,7 +73,7 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
     assert_eq!(reply.data()["records"].as_array().unwrap().len(), 300);
 }
 
-/// HTTP/2 lets a caller forbid the server to send; that does not keep a connection open.
+/// On HTTP/2 a caller can forbid the server to send; that does not keep a connection open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     let server = server(DEADLINE).await;

@@ -108,7 +108,7 @@ impl Wire {
         matches!(reading.await.expect("neither an answer nor an end"), Ok(length) if length > 0)
     }
 
-    /// Reads until the connection ends, and returns what has not been used.
+    /// Reads until the connection ends, and returns the bytes that were not used.
     pub(crate) async fn rest(mut self) -> Vec<u8> {
         while self.more().await {}
         self.seen

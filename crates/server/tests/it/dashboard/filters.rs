@@ -96,7 +96,7 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
 /// SCOPE-6: a device that moved counts for each group with the sales of that group. DEV-1: device
 /// lists show the present owner's.
 #[tokio::test]
-async fn a_device_that_moved_counts_for_each_group_what_it_sold_for_it() {
+async fn sales_of_a_moved_device_count_for_the_group_of_their_time() {
     let (server, token) = catalog::open_to_ops().await;
     server.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
     server.advance(std::time::Duration::from_secs(60));
@@ -221,7 +221,7 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
 /// REQ-9: null, `""` and an empty list count as absent. REQ-10: unknown fields and query keys are
 /// ignored.
 #[tokio::test]
-async fn what_says_nothing_changes_nothing() {
+async fn empty_fields_change_nothing() {
     let (server, token) = catalog::open_to_ops().await;
     for path in DASHBOARD_PATHS {
         let plain = catalog::ask(&server, &token, path, "", "{}").await.text;

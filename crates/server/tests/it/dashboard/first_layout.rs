@@ -63,24 +63,24 @@ fn as_it_was(new: &Path, old: &Path) {
 }
 
 /// Returns the answers, and the stored rows.
-async fn told(server: &TestServer) -> Vec<String> {
+async fn answers(server: &TestServer) -> Vec<String> {
     let mut token = server.log_in("ops").await.token;
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for group in ["g", "h"] {
         let device = if group == "g" { "K" } else { "L" };
         let owner = server.switch(&token, group).await.token;
         let orders = json!({ "deviceCode": device });
-        told.push(ask(server, &owner, ORDERS_PATH, &orders).await.text);
+        answers.push(ask(server, &owner, ORDERS_PATH, &orders).await.text);
         token = owner;
         let range = json!({"groupId": group, "startTimestamp": 1_761_300_000_000_i64});
         for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
-            told.push(ask(server, &token, path, &range).await.text);
+            answers.push(ask(server, &token, path, &range).await.text);
         }
     }
     for sql in [sql::SUMS, sql::NAMES, sql::SALE_TIMES] {
-        told.extend(server.query(sql));
+        answers.extend(server.query(sql));
     }
-    told
+    answers
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     server.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
     // Of two instants that a clock showed alike, only the text was stored: the first counts.
     let first = |line: &str| line.replace("o7|1761442200000", "o7|1761438600000");
-    let expected: Vec<String> = told(&server).await.iter().map(|line| first(line)).collect();
+    let expected: Vec<String> = answers(&server).await.iter().map(|line| first(line)).collect();
     assert!(expected.contains(&"o7|1761438600000".to_owned()), "{expected:#?}");
     assert!(expected.contains(&"1|x|New name|1761476400000".to_owned()), "{expected:#?}");
 
@@ -103,12 +103,12 @@ async fn data_without_sums_is_counted_when_it_is_opened() {
     as_it_was(&server.directory.path().join("kiosque.db"), &directory.path().join("kiosque.db"));
     let mut opened = TestServer::open(options(directory)).await;
     opened.set_rates(&[("EUR", "2025-01-01", "1.1")]).await;
-    assert_eq!(told(&opened).await, expected);
+    assert_eq!(answers(&opened).await, expected);
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
 
     // They are counted once; later changes move them from there.
     opened.restart().await;
-    assert_eq!(told(&opened).await, expected);
+    assert_eq!(answers(&opened).await, expected);
     opened.import_valid(orders().replace("\"totalAmount\":300", "\"totalAmount\":301")).await;
     assert_eq!(opened.store.verify().await.unwrap().differences, [""; 0]);
     assert_ne!(opened.query(sql::SUMS), server.query(sql::SUMS));

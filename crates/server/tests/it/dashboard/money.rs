@@ -76,8 +76,8 @@ const WORTH: &[Worth] = &[
 ];
 
 #[tokio::test]
-async fn amounts_of_each_currency_come_to_dollars() {
-    for &(currency, amounts, rate, dollars, told, average) in WORTH {
+async fn amounts_of_each_currency_are_converted_to_dollars() {
+    for &(currency, amounts, rate, dollars, shown, average) in WORTH {
         let (server, token) = open().await;
         if currency != "USD" {
             server.set_rates(&[(currency, "2026-01-01", rate)]).await;
@@ -91,10 +91,10 @@ async fn amounts_of_each_currency_come_to_dollars() {
         sell(&server, &sales.collect::<Vec<_>>()).await;
         let what = format!("{amounts:?} {currency} at {rate}");
         let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
-        assert_eq!(kpi(&summary, "salesAmount"), told, "{what}");
+        assert_eq!(kpi(&summary, "salesAmount"), shown, "{what}");
         assert_eq!(
             kpi(&summary, "averageOrderAmount"),
-            format!("{average:.2}").replace("3250000000.00", told),
+            format!("{average:.2}").replace("3250000000.00", shown),
             "{what}"
         );
         assert_eq!(summary.data()["unconvertedOrders"], 0, "{what}");
@@ -117,7 +117,7 @@ async fn amounts_of_each_currency_come_to_dollars() {
         }
         let to_noon = json!({"endTimestamp": server.now().0 - 20 * 3_600_000});
         let cut = ask(&server, &token, SUMMARY_PATH, &to_noon).await;
-        assert_eq!(kpi(&cut, "salesAmount"), told, "{what}");
+        assert_eq!(kpi(&cut, "salesAmount"), shown, "{what}");
     }
 }
 
@@ -213,7 +213,7 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         ],
     )
     .await;
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for rates in [
         vec![],
         // Of a later day, so of no use yet.
@@ -223,10 +223,10 @@ async fn sales_without_a_rate_are_in_no_sum_of_dollars() {
         vec![("EUR", "2025-12-31", "1.1")],
     ] {
         server.set_rates(&rates).await;
-        told.push(sold(&server, &token).await);
+        shown.push(sold(&server, &token).await);
     }
     assert_eq!(
-        told,
+        shown,
         [
             "1.50 1.50 3; USD 1 1.5, EUR 1 0.0, JPY 2 0.0",
             "1.50 1.50 3; USD 1 1.5, EUR 1 0.0, JPY 2 0.0",
@@ -289,7 +289,7 @@ async fn prices_of_products_are_dollars_and_those_of_aisles_are_not() {
 /// DASH-17, DASH-20: amounts that are equal in cents rank alike, whatever they were before
 /// rounding.
 #[tokio::test]
-async fn amounts_that_are_told_alike_rank_alike() {
+async fn amounts_that_round_alike_rank_alike() {
     let (server, token) = open().await;
     // 1.40 cents and 1.49 cents.
     server.set_rates(&[("EUR", "2026-01-01", "1.4"), ("JPY", "2026-01-01", "0.0149")]).await;

@@ -55,7 +55,7 @@ struct Trade {
     begins: i64,
     /// Trades start before it.
     until: i64,
-    told: usize,
+    order_count: usize,
 }
 
 impl Trade {
@@ -69,7 +69,7 @@ impl Trade {
         let books = Books { zone, orders: BTreeMap::new(), rates: BTreeMap::new() };
         let owners = std::array::from_fn(|device| vec![(device % GROUPS, 0)]);
         let begins = first.as_millisecond();
-        Trade { server, token, books, owners, begins, until: begins, told: 0 }
+        Trade { server, token, books, owners, begins, until: begins, order_count: 0 }
     }
 
     async fn round(&mut self, rng: &mut Rng) {
@@ -105,10 +105,10 @@ impl Trade {
     }
 
     fn new_order(&mut self, rng: &mut Rng) -> Order {
-        self.told += 1;
+        self.order_count += 1;
         let start = rng.range(self.begins..self.until) / 1_000 * 1_000;
         let order = Order {
-            id: format!("o{}", self.told),
+            id: format!("o{}", self.order_count),
             device: rng.below(DEVICES),
             currency: CURRENCIES[rng.below(4)],
             amount: rng.range(0..5_000),
@@ -209,11 +209,11 @@ impl Trade {
         let get = async |path| ask(&self.server, &self.token, path, &body).await;
         let summary = get(SUMMARY_PATH).await;
         for (code, want) in self.books.summary(asked) {
-            let told = match code {
+            let shown = match code {
                 "unconvertedOrders" => summary.data()[code].to_string(),
                 _ => kpi(&summary, code).to_owned(),
             };
-            assert_eq!(told, want, "{code} of {body}");
+            assert_eq!(shown, want, "{code} of {body}");
         }
         let now = |owners: &Vec<(usize, i64)>| owners.last().unwrap().0 == asked.group;
         let owned = (0..DEVICES).filter(|device| now(&self.owners[*device]));
@@ -256,9 +256,9 @@ impl Trade {
                     !order["payEndTime"].is_null() && [1, 3, 4].contains(&status)
                 });
                 let mut sums = by_device.data().as_array().unwrap().iter();
-                let told = sums.find(|of| of["deviceCode"] == code);
-                let told = told.map_or(0, |of| of["orderCount"].as_u64().unwrap());
-                assert_eq!(u64::try_from(sales.count()).unwrap(), told, "{code} of {group}");
+                let shown = sums.find(|of| of["deviceCode"] == code);
+                let shown = told.map_or(0, |of| of["orderCount"].as_u64().unwrap());
+                assert_eq!(u64::try_from(sales.count()).unwrap(), shown, "{code} of {group}");
             }
         }
     }
@@ -291,7 +291,7 @@ fn changed(order: Order, rng: &mut Rng) -> Order {
 }
 
 #[tokio::test]
-async fn sums_tell_what_histories_of_orders_come_to() {
+async fn sums_equal_a_recount_of_random_histories() {
     let (seed, histories) = (seed(), size(6, 600));
     println!("{histories} histories of orders from KIOSQUE_SEED={seed}");
     for history in 0..u64::try_from(histories).unwrap() {
@@ -338,7 +338,7 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
             order.to_string()
         })
         .collect();
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for parts in [1, 60, 7] {
         let server = TestServer::start(&fleet()).await;
         server.set_rates(&[("EUR", "2026-01-01", "1.1"), ("JPY", "2026-03-01", "0.007")]).await;
@@ -353,8 +353,8 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
         let token = server.log_in("ops").await.token;
         let range = json!({"startTimestamp": start});
         let best = ask(&server, &token, BEST_PATH, &range).await.text;
-        told.push((kept, best));
+        results.push((kept, best));
     }
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0], told[2]);
+    assert_eq!(results[0], told[1]);
+    assert_eq!(results[0], told[2]);
 }

@@ -24,15 +24,15 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     let mut asking = target.open().await;
     assert_eq!(asking.ask(&ask).await.code(), 200);
 
-    let patient = {
+    let queued = {
         let (target, ask) = (target.clone(), ask.clone());
         tokio::spawn(async move { target.open().await.ask(ask).await.code() })
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(!patient.is_finished(), "a fourth connection was let in");
+    assert!(!queued.is_finished(), "a fourth connection was accepted");
     assert_eq!(asking.ask(&ask).await.code(), 200, "the third goes on meanwhile");
     drop(silent);
-    assert_eq!(timeout(WAIT_MAX, patient).await.unwrap().unwrap(), 200);
+    assert_eq!(timeout(WAIT_MAX, queued).await.unwrap().unwrap(), 200);
     // Its permit is free again, and so is that of each connection that is closed.
     for _ in 0..10 {
         assert_eq!(target.open().await.ask(&ask).await.code(), 200);

@@ -50,7 +50,7 @@ fn assert_limited(reply: &Reply, retry_after: &str) {
 }
 
 #[tokio::test]
-async fn the_refusal_is_said_in_both_languages() {
+async fn the_refusal_has_a_text_in_each_language() {
     let server = server(|limits| limits.login_failures_free = 1).await;
     failures(&server, &source(1), "ops").await;
     let ask = TestRequest::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
@@ -72,7 +72,7 @@ pub(super) async fn a_source_may_fail_so_often_and_then_waits() {
         limits.login_failure_refill = Duration::from_millis(30_001);
     })
     .await;
-    for name in ["ops", "nobody", "no \\u0000 name"] {
+    for name in ["ops", "absent", "no \\u0000 name"] {
         let (count, limited) = failures(&server, &source(1), name).await;
         assert_eq!(count, 12, "{name}");
         assert_limited(&limited, "31");
@@ -100,7 +100,7 @@ pub(super) async fn all_strangers_together_may_fail_so_often() {
     .await;
     let session = log_in(&server, &source(0), "ops", "secret").await;
     let token = session.data()["accessToken"].as_str().unwrap().to_owned();
-    for name in ["ops", "nobody"] {
+    for name in ["ops", "absent"] {
         let mut counts = Vec::new();
         for number in 1..5 {
             let (count, limited) = failures(&server, &source(number), name).await;
@@ -118,11 +118,11 @@ pub(super) async fn all_strangers_together_may_fail_so_often() {
 }
 
 #[tokio::test]
-pub(super) async fn more_names_than_are_kept_free_no_name() {
+pub(super) async fn more_names_than_the_maximum_free_no_name() {
     let server = server(|limits| limits.login_failures_kept = 4).await;
     assert_eq!(failures(&server, &source(1), "ops").await.0, 10);
     for number in 0..40 {
-        log_in(&server, &source(1), &format!("nobody {number}"), "wrong").await;
+        log_in(&server, &source(1), &format!("absent {number}"), "wrong").await;
     }
     assert_limited(&log_in(&server, &source(1), "ops", "secret").await, "60");
 }

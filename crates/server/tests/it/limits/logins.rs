@@ -97,7 +97,7 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
         let token = server.log_in("ops").await.token;
         let first = begin(&server, "costly").await;
         // There is a second slot, and no third.
-        let code = answer(&server, "nobody").await.code();
+        let code = answer(&server, "absent").await.code();
         still_hash(&[&first])?;
         assert_eq!(code, -2);
         let second = begin(&server, "costly").await;
@@ -119,7 +119,7 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
 /// LIM-11: sources that are known to the account have hash slots and a queue of their own, which
 /// guessers cannot occupy.
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_take_no_slot_of_those_who_logged_in_before() {
+async fn unknown_sources_take_no_slot_of_known_ones() {
     while_it_hashes(async || {
         let server = server(1, 0, FAR).await;
         server.log_in("ops").await;
@@ -155,8 +155,8 @@ pub(super) async fn a_login_beyond_the_queue_is_refused_at_once() {
     while_it_hashes(async || {
         let server = server(1, 2, FAR).await;
         let costly = begin(&server, "costly").await;
-        let waiting = [begin(&server, "ops").await, begin(&server, "nobody").await];
-        for name in ["ops", "nobody"] {
+        let waiting = [begin(&server, "ops").await, begin(&server, "absent").await];
+        for name in ["ops", "absent"] {
             let refused = answer(&server, name).await;
             // Refused at once: while the others wait.
             still_hash(&[&costly])?;

@@ -51,7 +51,7 @@ fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
 }
 
 #[tokio::test]
-async fn a_stop_answers_what_is_under_way() {
+async fn a_stop_finishes_requests_under_way() {
     let server = server(FAR).await;
     let token = server.log_in("ops").await.token;
     let target = Target::of(&server);
@@ -65,7 +65,7 @@ async fn a_stop_answers_what_is_under_way() {
     crowd.say(http2::preface(&[])).await;
     let path = format!("/v8/{DEVICES_PATH}");
     crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
-    // What comes before a ping has been read when the ping is answered.
+    // When a ping is answered, all earlier bytes have been read.
     crowd.say(http2::frame(http2::PING, 0, 0, &[0; 8])).await;
     http2::await_frame(&mut crowd, http2::PING, 0).await;
 

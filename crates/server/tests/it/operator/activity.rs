@@ -12,12 +12,12 @@ const ACTIVITY: &str = "/operator/v1/activity";
 async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
     let reply = server.call(DEVICES_PATH, Some(token), r#"{"isOnline":1}"#).await;
     let records = reply.data()["records"].as_array().unwrap();
-    let told = records.iter().map(|record| {
+    let devices = records.iter().map(|record| {
         assert_eq!(record["isOnline"], 1);
         let code = record["deviceCode"].as_str().unwrap().to_owned();
         (code, record["lastActiveTimestamp"].as_i64().unwrap())
     });
-    (reply.data()["total"].as_i64().unwrap(), told.collect())
+    (reply.data()["total"].as_i64().unwrap(), devices.collect())
 }
 
 /// DEV-7: a heartbeat is visible to the next request on the same node. Invalid lines are rejected

@@ -15,19 +15,19 @@ async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &s
 }
 
 #[tokio::test]
-async fn what_is_not_done_is_told_as_a_problem() {
+async fn failures_are_answered_as_problems() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let bearer = format!("Bearer {key}");
-    let told =
+    let failure =
         async |method, path, headers: &[_]| whole(&ask(&server, method, path, headers).await);
-    insta::assert_snapshot!("an_unknown_call", told("GET", "/operator/v1/nothing", &[]).await);
-    insta::assert_snapshot!("a_wrong_method", told("GET", ORDERS, &[]).await);
-    insta::assert_snapshot!("a_wrong_method_of_livez", told("POST", "/livez", &[]).await);
-    insta::assert_snapshot!("no_key", told("POST", ORDERS, &[]).await);
+    insta::assert_snapshot!("an_unknown_call", failure("GET", "/operator/v1/nothing", &[]).await);
+    insta::assert_snapshot!("a_wrong_method", failure("GET", ORDERS, &[]).await);
+    insta::assert_snapshot!("a_wrong_method_of_livez", failure("POST", "/livez", &[]).await);
+    insta::assert_snapshot!("no_key", failure("POST", ORDERS, &[]).await);
     insta::assert_snapshot!(
         "a_key_without_the_right",
-        told("POST", ORDERS, &[("authorization", &bearer)]).await
+        failure("POST", ORDERS, &[("authorization", &bearer)]).await
     );
     // The path and the method are checked before the key.
     assert_eq!(ask(&server, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
@@ -48,7 +48,7 @@ async fn each_listener_has_its_own_calls() {
 
 /// A refused caller that is still sending receives its answer, unless it sends without end.
 #[tokio::test]
-async fn a_refused_caller_is_heard_out() {
+async fn the_body_of_a_refused_request_is_read() {
     let server = TestServer::start(fleet()).await;
     for size in [1 << 10, 4 << 20] {
         let reply = server.call_operator(ORDERS, None, vec![b'x'; size]).await;
@@ -59,7 +59,7 @@ async fn a_refused_caller_is_heard_out() {
 
 /// A caller with `Expect: 100-continue` is asked for its body only if its key is valid.
 #[tokio::test]
-async fn a_caller_that_asks_first_need_not_send_in_vain() {
+async fn a_refused_caller_that_expects_100_continue_sends_no_body() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let body = super::lines("o", 3);

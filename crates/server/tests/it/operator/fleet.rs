@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{FLEET_CALL, fleet, whole};
 
 #[tokio::test]
-async fn a_fleet_is_applied_and_what_it_did_is_told() {
+async fn a_fleet_is_applied_and_the_changes_are_returned() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     server.log_in("ops").await;
@@ -30,7 +30,7 @@ async fn a_fleet_is_applied_and_what_it_did_is_told() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_and_nothing_is_applied() {
+async fn every_fault_is_returned_and_nothing_is_applied() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let before = server.fingerprint().await;
@@ -59,7 +59,7 @@ async fn every_fault_is_told_and_nothing_is_applied() {
 
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.
 #[tokio::test]
-async fn a_fleet_of_many_passwords_keeps_nobody_waiting() {
+async fn a_fleet_of_many_passwords_delays_no_login() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     let token = server.log_in("ops").await.token;

@@ -31,7 +31,7 @@ fn mixed() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn an_answer_says_what_became_of_each_line() {
+async fn the_response_counts_every_outcome() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let before = [line("old", 100), line("changed", 100)].concat();
@@ -47,8 +47,8 @@ async fn an_answer_says_what_became_of_each_line() {
     let (imported, rejected) = other.import(mixed()).await;
     let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
         .map(|n| i64::try_from(n).unwrap());
-    let told = i64::try_from(rejected.len()).unwrap();
-    assert_eq!(counts(&reply), [accepted, updated, unchanged, told]);
+    let listed = i64::try_from(rejected.len()).unwrap();
+    assert_eq!(counts(&reply), [accepted, updated, unchanged, listed]);
     let reasons = rejected.iter().map(|one| {
         json!({
             "line": one.line, "orderId": one.order_id, "reason": one.reason,
@@ -98,7 +98,7 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
 /// A line without `goodsName` gets the product's name, of a product that was created a moment ago,
 /// too.
 #[tokio::test]
-async fn an_order_knows_the_products_of_this_moment() {
+async fn an_order_has_the_product_names_of_its_arrival() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let token = server.log_in("ops").await.token;
@@ -122,7 +122,7 @@ async fn an_order_knows_the_products_of_this_moment() {
 
 /// Any content type is accepted, and HTTP/2 as well.
 #[tokio::test]
-async fn orders_come_over_http2_and_as_whatever_they_are_called() {
+async fn orders_are_accepted_over_http2_and_with_any_content_type() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders").await;
     let mut sender = server.connect_operator_http2().await;

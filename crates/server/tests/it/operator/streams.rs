@@ -45,7 +45,7 @@ pub(super) async fn begin(
 
 /// The answer is sent after the durable commit: not before it, and every accepted order is visible.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_comes_after_the_commit() {
+async fn the_response_follows_the_commit() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let held = server.block_writes().await;
@@ -112,7 +112,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 /// A busy store is answered with 503 and `Retry-After`. All waiting requests are answered together,
 /// and sending them again does no harm.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_store_is_told_and_the_same_may_be_sent_again() {
+async fn a_busy_store_is_reported_and_a_retry_succeeds() {
     let wait = Duration::from_millis(1_000);
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;

@@ -75,7 +75,7 @@ fn moved(before: &Series, after: &Series) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_counter_moves_with_what_it_counts() {
+async fn every_counter_counts_its_events() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("orders,activity").await;
     let before = metrics(&server).await;
@@ -92,7 +92,7 @@ async fn every_counter_moves_with_what_it_counts() {
     let token = log_in("canary7-ops", "secret").await;
     let token = token.data()["accessToken"].as_str().unwrap().to_owned();
     log_in("canary7-ops", "wrong").await;
-    log_in("canary7-nobody", "wrong").await;
+    log_in("canary7-absent", "wrong").await;
     log_in("canary7-guest", "secret").await;
     log_in("", "").await;
     caller.call(DEVICES_PATH, Some(&token), "{}").await;
@@ -112,7 +112,7 @@ async fn every_counter_moves_with_what_it_counts() {
     insta::assert_snapshot!("what_moved", settled(&server, &before).await);
 }
 
-/// Returns what has changed, once the end of closed connections has been counted.
+/// Returns the changes, once the end of closed connections has been counted.
 async fn settled(server: &TestServer, before: &Series) -> String {
     let gone = r#"kiosque_tls_handshakes_failed_total{listener="operator"} +1"#;
     let begun = std::time::Instant::now();
@@ -120,7 +120,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
     loop {
         let after = metrics(server).await;
         looks += 1.0;
-        let mut told = moved(before, &after);
+        let mut changed = moved(before, &after);
         // Each scrape is a request and a connection itself.
         let ours = [
             r#"kiosque_connections_total{listener="operator"}"#,
@@ -129,18 +129,18 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         ];
         let rest = |line: &String| !ours.iter().any(|name| line.starts_with(name));
         assert_eq!(after[ours[1]] - before[ours[1]], looks);
-        told.retain(rest);
+        changed.retain(rest);
         let is_open = |line: &String| line.contains("connections_open{listener=\"operator\"}");
-        if told.iter().any(|line| line == gone) && !told.iter().any(is_open) {
-            return told.join("\n");
+        if changed.iter().any(|line| line == gone) && !changed.iter().any(is_open) {
+            return changed.join("\n");
         }
-        assert!(begun.elapsed() < WAIT_MAX, "{told:#?}");
+        assert!(begun.elapsed() < WAIT_MAX, "{changed:#?}");
     }
 }
 
 /// The histogram of durations by path: each request is in one bucket and in the count.
 #[tokio::test]
-async fn durations_are_kept_by_path() {
+async fn durations_are_recorded_by_path() {
     let server = TestServer::start(fleet()).await;
     for _ in 0..3 {
         server.call("nowhere", None, "{}").await;

@@ -130,7 +130,7 @@ async fn check(
 
 /// REQ-12: text with a NUL matches nothing, next to the most unusual texts that exist.
 #[tokio::test]
-async fn a_filter_with_a_nul_finds_nothing() {
+async fn a_filter_with_a_nul_matches_nothing() {
     let server = server().await;
     let odd = "\u{10FFFF}".repeat(4);
     server

@@ -26,7 +26,7 @@ const TOO_MANY_FAILURES: Said = Said {
 };
 
 const CASES: &[(&str, &str, &str, Said)] = &[
-    ("AUTH-8: unknown login name", "nobody", "secret", CREDENTIALS),
+    ("AUTH-8: unknown login name", "absent", "secret", CREDENTIALS),
     ("AUTH-8: wrong password", "ops", "Secret", CREDENTIALS),
     ("AUTH-7: a password with a space before", "ops", " secret", CREDENTIALS),
     ("AUTH-7: a password with a space behind", "ops", "secret ", CREDENTIALS),
@@ -55,7 +55,7 @@ const CASES: &[(&str, &str, &str, Said)] = &[
     ("AUTH-10: no active group, wrong password", "only-shut", "wrong", CREDENTIALS),
     ("LIM-7: too many failed logins, wrong password", "guessed", "wrong", TOO_MANY_FAILURES),
     ("LIM-7: too many failed logins, right password", "guessed", "secret", TOO_MANY_FAILURES),
-    ("LIM-10: too many failed logins, no such account", "guessed nobody", "x", TOO_MANY_FAILURES),
+    ("LIM-10: too many failed logins, no such account", "guessed absent", "x", TOO_MANY_FAILURES),
 ];
 
 pub(super) fn rows() -> Vec<Row> {

@@ -111,7 +111,7 @@ impl Setup {
         known.push((Token::GroupRevoked, server.log_in("revoked").await.token));
         server.apply(LATER).await.unwrap();
         server.advance(Duration::from_secs(3_600));
-        for name in ["guessed", "guessed nobody"] {
+        for name in ["guessed", "guessed absent"] {
             let body = format!(r#"{{"username":"{name}","password":"a guess"}}"#);
             for _ in 0..server.settings.limits.login_failures_free {
                 assert_eq!(server.call(TOKEN_PATH, None, &body).await.code(), -2);

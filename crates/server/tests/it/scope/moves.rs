@@ -99,7 +99,7 @@ async fn check_detail(id: &str, owner: &mut Worker, other: &mut Worker) {
 
 /// DEV-7: the new owner sees no activity of the time before it.
 #[tokio::test]
-async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
+async fn the_new_owner_sees_no_earlier_activity_of_the_device() {
     let server = server().await;
     let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
     server.import_valid(order("o1", "2026-03-02 09:59:00")).await;
@@ -123,7 +123,7 @@ async fn the_new_owner_learns_nothing_of_what_the_device_did_before() {
 }
 
 #[tokio::test]
-async fn a_move_that_is_to_come_changes_nothing_until_then() {
+async fn a_future_move_changes_nothing_before_its_time() {
     let server = server().await;
     let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
     server.import_valid(order("o1", "2026-03-02 09:59:00")).await;

@@ -154,7 +154,7 @@ impl Walk {
 }
 
 #[tokio::test]
-async fn each_group_sees_what_was_traded_while_it_owned_the_kiosk() {
+async fn each_group_sees_the_trades_of_its_ownership() {
     let (seed, kiosks) = (seed(), size(30, 600));
     println!("{kiosks} kiosks wander from seed {seed}");
     let mut fleet = FleetToml::new();

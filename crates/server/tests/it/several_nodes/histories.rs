@@ -198,7 +198,7 @@ async fn histories_of_three_nodes_are_those_of_one_session() {
 
 /// A planted bug: a cache of the answers of a node, used for five lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn histories_of_a_node_that_answers_from_a_copy_are_found_out() {
+async fn histories_of_a_node_with_a_stale_copy_are_detected() {
     let mut run = Run::start(Some(Copy::lasting(5))).await;
     for number in 0..size(200, 2_000) {
         if let Err(violation) = run.history().await {

@@ -104,7 +104,7 @@ pub(crate) struct Recorder {
 
 /// A call without an answer so far.
 #[derive(Debug)]
-#[must_use = "a call whose answer is not told counts as unknown"]
+#[must_use = "a call without a recorded answer counts as unknown"]
 pub(crate) struct UnderWay(usize);
 
 impl Recorder {
@@ -175,7 +175,7 @@ struct End {
     op: usize,
 }
 
-/// What the beginning of a history contains of a call.
+/// The part of a call that the beginning of a history contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timing {
     Answered { at_ns: u64 },

@@ -69,8 +69,8 @@ impl Model {
 
     /// Returns the account whose one live session has the token.
     fn proven(&self, token: TokenNo) -> Option<usize> {
-        let stands = |session: &Session| session.token == token && self.now < session.expires;
-        self.accounts.iter().position(|account| account.session.as_ref().is_some_and(stands))
+        let is_live = |session: &Session| session.token == token && self.now < session.expires;
+        self.accounts.iter().position(|account| account.session.as_ref().is_some_and(is_live))
     }
 
     fn open(&mut self, account: usize, group: usize) -> Answer {

@@ -156,7 +156,7 @@ fn incoming(rng: &mut Rng, (orders, numbers): (usize, i64), now: i64) -> Incomin
     let id = format!("o{place}");
     // Mostly the device of the same order before.
     let device = match rng.range(0..30) {
-        0 => "nobody",
+        0 => "absent",
         1 | 2 => rng.choose(&DEVICES),
         _ => DEVICES[place % DEVICES.len()],
     };

@@ -102,7 +102,7 @@ async fn each_figure_is_recounted() {
 #[tokio::test]
 async fn each_part_of_a_key_is_recounted() {
     let six = listed(&SIX);
-    for (table, was, change, becomes) in [
+    for (table, before, change, after) in [
         ("sales_by_day", "1970-01-01: EUR", "currency = 'JPY'", "1970-01-01: JPY"),
         ("sales_by_day", "1970-01-01: EUR", "day = 2", "1970-01-03: EUR"),
         ("sales_by_device", "1970-01-01: d1, EUR", "currency = 'USD'", "1970-01-01: d1, USD"),
@@ -117,10 +117,10 @@ async fn each_part_of_a_key_is_recounted() {
     ] {
         let planted = format!("update {table} set {change} where day = 0");
         let found = found(&planted).await;
-        assert!(found.contains(&differs(was, "", &six)), "{planted}: {found:?}");
-        assert!(found.contains(&differs(becomes, &six, "")), "{planted}: {found:?}");
+        assert!(found.contains(&differs(before, "", &six)), "{planted}: {found:?}");
+        assert!(found.contains(&differs(after, &six, "")), "{planted}: {found:?}");
     }
-    for (change, becomes) in [
+    for (change, after) in [
         ("goods_id = 'r'", "1970-01-01: d1, r, EUR"),
         ("currency = 'USD'", "1970-01-01: d1, p, USD"),
         ("device_no = 2", "1970-01-01: d2, p, EUR"),
@@ -129,9 +129,9 @@ async fn each_part_of_a_key_is_recounted() {
         let planted =
             format!("update sales_by_product set {change} where day = 0 and goods_id = 'p'");
         let found = found(&planted).await;
-        let was = differs("1970-01-01: d1, p, EUR", "", "2, 300");
-        assert!(found.contains(&was), "{planted}: {found:?}");
-        assert!(found.contains(&differs(becomes, "2, 300", "")), "{planted}: {found:?}");
+        let before = differs("1970-01-01: d1, p, EUR", "", "2, 300");
+        assert!(found.contains(&before), "{planted}: {found:?}");
+        assert!(found.contains(&differs(after, "2, 300", "")), "{planted}: {found:?}");
     }
     for table in ["sales_by_day", "sales_by_device", "sales_by_product"] {
         for planted in [

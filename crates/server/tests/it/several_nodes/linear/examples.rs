@@ -1,4 +1,4 @@
-//! Small histories, written by hand: the name of each test says what it shows.
+//! Small histories; the name of each test is the property that it shows.
 
 use std::ops::Range;
 use std::thread;
@@ -90,7 +90,7 @@ fn a_login_ends_the_token_before_it() {
 }
 
 #[test]
-fn a_token_that_stands_is_not_refused() {
+fn a_valid_token_is_not_refused() {
     breaks("a use", &[refused(seen(0, 20..30, 1, 0))]);
     breaks("a switch", &[refused(switch(0, 20..30, 1, 2))]);
     breaks("a log out", &[refused(log_out(0, 20..30, 1))]);
@@ -116,14 +116,14 @@ fn a_token_that_stands_is_not_refused() {
 }
 
 #[test]
-fn a_token_is_switched_once_and_only_while_it_stands() {
+fn a_token_is_switched_once_and_only_while_it_is_valid() {
     fits("one after the other", &[switch(0, 20..30, 1, 2), switch(0, 31..40, 2, 3)]);
     fits("one wins", &[switch(0, 20..30, 1, 2), refused(switch(1, 20..30, 1, 3))]);
     breaks("both win", &[switch(0, 20..30, 1, 2), switch(1, 21..31, 1, 3)]);
     breaks("after a login", &[log_in(1, 20..30, 2), switch(0, 31..40, 1, 3)]);
     breaks("and is used after", &[switch(0, 20..30, 1, 2), seen(1, 31..40, 1, 0)]);
-    fits("beside a log out", &[switch(0, 20..30, 1, 2), refused(log_out(1, 20..30, 1))]);
-    breaks("beside a log out that ends it too", &[switch(0, 20..30, 1, 2), log_out(1, 20..31, 1)]);
+    fits("concurrent with a log out", &[switch(0, 20..30, 1, 2), refused(log_out(1, 20..30, 1))]);
+    breaks("concurrent with a log out that ends it too", &[switch(0, 20..30, 1, 2), log_out(1, 20..31, 1)]);
 }
 
 #[test]
@@ -174,10 +174,10 @@ fn a_call_whose_answer_is_unknown_happens_late_or_never() {
 }
 
 #[test]
-fn a_token_stands_until_its_expiry() {
+fn a_token_is_valid_until_its_expiry() {
     let expired = expire(2, 20..30);
     fits("refused after", &[expired, refused(seen(0, 31..40, 1, 0))]);
-    fits("accepted beside", &[expired, seen(0, 29..40, 1, 0)]);
+    fits("accepted concurrently", &[expired, seen(0, 29..40, 1, 0)]);
     breaks("accepted after", &[expired, seen(0, 31..40, 1, 0)]);
     breaks("switched after", &[expired, switch(0, 31..40, 1, 2)]);
     let earlier = op(2, 20..30, Call::Advance { now_ms: EXPIRES_AT_MS - 1 }, Answer::Advanced);

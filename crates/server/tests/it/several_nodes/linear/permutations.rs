@@ -18,10 +18,10 @@ struct Row {
 }
 
 impl Row {
-    fn stands(self, token: u64) -> bool {
-        let stands =
+    fn accepts(self, token: u64) -> bool {
+        let accepts =
             |session: Session| session.token == token && self.now_ms < session.expires_at_ms;
-        self.session.is_some_and(stands)
+        self.session.is_some_and(accepts)
     }
 
     /// Returns the row after a call, if it answers in this way.
@@ -32,10 +32,10 @@ impl Row {
             Ask::Switch { token, group } => (Some(token), group),
             Ask::LogOut { token } | Ask::Use { token } => (Some(token), 0),
         };
-        let stands = token.is_none_or(|token| self.stands(token));
+        let accepted = token.is_none_or(|token| self.accepts(token));
         let session = match (ask, op.answer()) {
-            (_, Answer::Refused) => return (!stands).then_some(self),
-            _ if !stands => return None,
+            (_, Answer::Refused) => return (!accepted).then_some(self),
+            _ if !accepted => return None,
             (Ask::LogIn { .. } | Ask::Switch { .. }, Answer::OpenedSession(session)) => {
                 (session.group == group).then_some(Some(session))?
             }
@@ -117,7 +117,7 @@ fn is_explained(seed: u64, ops: &[Op]) -> bool {
 }
 
 #[test]
-fn the_search_says_what_trying_every_order_says() {
+fn the_search_agrees_with_trying_every_order() {
     let of_seed = |seed: &u64| is_explained(*seed, &any_history(&mut Rng::seeded(*seed)));
     let explained = (0..HISTORIES).filter(of_seed).count();
     println!("{explained} of {HISTORIES} histories are explained");
@@ -126,7 +126,7 @@ fn the_search_says_what_trying_every_order_says() {
 
 /// Calls of clients to sessions with a fault: nearly right, and right most often.
 #[test]
-fn the_search_says_it_too_of_sessions_with_a_fault() {
+fn the_search_agrees_on_sessions_with_a_fault() {
     const SIZE: Size = Size { clients: 4, accounts: 1, steps: 60, breaks_one_in: 20 };
     for fault in FAULTS {
         let of_seed = |seed: &u64| is_explained(*seed, &history(*seed, SIZE, Some(fault)));

@@ -64,7 +64,7 @@ fn a_token_that_is_accepted_after_its_expiry_is_found() {
 
 /// A reported history is minimal: without its last answer there is an order.
 #[test]
-fn without_its_last_answer_what_is_shown_is_explained() {
+fn a_violation_without_its_last_answer_is_explained() {
     let mut shown = 0;
     for seed in 0..100 {
         let Err(violation) = check(&history(seed, USUAL, Some(Fault::CopyDecides))) else {

@@ -164,7 +164,7 @@ fn each_is_explained(histories: u64, size: Size) {
 }
 
 #[test]
-fn what_a_single_row_answers_to_clients_side_by_side_is_explained() {
+fn a_single_row_is_linearizable() {
     each_is_explained(4_000, USUAL);
 }
 
