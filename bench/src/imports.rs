@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use crate::calls;
 use crate::input::Input;
 use crate::kiosque::Kiosque;
-use crate::load::{self, Outcome, Pace, Workload};
+use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins;
 use crate::options::Size;
 use crate::report::{Aim, Figure, Row};
@@ -70,7 +70,7 @@ pub(crate) fn during_logins(
         let status = import.wait();
         (import, status, started.elapsed())
     });
-    let mut outcome = Outcome::default();
+    let mut outcome = LoadResult::default();
     while !waiting.is_finished() {
         outcome.merge(runtime.block_on(a_while(&mut server, &workload))?);
     }
@@ -86,13 +86,13 @@ pub(crate) fn during_logins(
 async fn a_while(
     server: &mut crate::kiosque::Server,
     workload: &Workload,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<LoadResult> {
     let connections = server.client().await?.connect_all(workload.workers()).await?;
     let span = Duration::from_millis(500);
     Ok(load::run(connections, workload, span, Pace::Closed).await?.1)
 }
 
-fn logins_row(outcome: Outcome) -> Row {
+fn logins_row(outcome: LoadResult) -> Row {
     let failed = Spread::of([crate::measure::count(outcome.failed)]);
     let note = outcome.first_failure.clone().map(|first| format!("the first failure: {first}"));
     let mut answers = [(outcome.rate(), outcome.latencies)];

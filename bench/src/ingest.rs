@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::input::Input;
 use crate::kiosque::{Kiosque, Server};
 use crate::latency::Latencies;
-use crate::load::{self, Outcome, Pace};
+use crate::load::{self, LoadResult, Pace};
 use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, Size};
@@ -32,7 +32,7 @@ const BATCHES: [(usize, usize, usize, f64); 3] =
 /// Aim for durable orders a second, largest batches, on PostgreSQL.
 const ON_POSTGRES: f64 = 20_000.0;
 /// The orders streamed while pages are requested.
-const BESIDE_PAGES: (usize, usize) = (1_000, 4);
+const DURING_PAGES: (usize, usize) = (1_000, 4);
 /// More orders than are stored in a second of it.
 const SENT_A_SECOND_MAX: usize = 60_000;
 
@@ -103,19 +103,19 @@ pub(crate) fn run(
 }
 
 /// Sends each call once, so many at a time.
-async fn send(client: &Client, calls: Vec<Call>, at_a_time: usize) -> anyhow::Result<Outcome> {
+async fn send(client: &Client, calls: Vec<Call>, at_a_time: usize) -> anyhow::Result<LoadResult> {
     let connections = client.connect_all(at_a_time).await?;
     send_on(connections, calls).await
 }
 
-async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Result<Outcome> {
+async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Result<LoadResult> {
     let calls = Arc::new(Mutex::new(calls.into_iter()));
     let started = Instant::now();
     let mut senders = JoinSet::new();
     for mut connection in connections {
         let calls = Arc::clone(&calls);
         senders.spawn(async move {
-            let mut outcome = Outcome::default();
+            let mut outcome = LoadResult::default();
             loop {
                 let call = lock_ignoring_poison(&calls).next();
                 let Some(call) = call else { return Ok::<_, anyhow::Error>(outcome) };
@@ -125,7 +125,7 @@ async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Resu
             }
         });
     }
-    let mut all = Outcome::default();
+    let mut all = LoadResult::default();
     while let Some(ended) = senders.join_next().await {
         all.merge(ended??);
     }
@@ -133,7 +133,7 @@ async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Resu
     Ok(all)
 }
 
-fn row(batch: usize, at_a_time: usize, outcomes: &[Outcome], aim: Option<f64>) -> Row {
+fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>) -> Row {
     let rates = outcomes.iter().map(|outcome| outcome.rate() * measure::count(batch));
     let rates = Spread::of(rates);
     let mut answers: Vec<(f64, Latencies)> =
@@ -166,8 +166,8 @@ fn during_pages(
     let sessions = runtime.block_on(Sessions::open(&client, size, effort.connections))?;
     let pages = sessions.order_pages(false)?;
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
-    let (batch, at_a_time) = BESIDE_PAGES;
-    let mut rounds: Vec<(Outcome, Outcome)> = Vec::new();
+    let (batch, at_a_time) = DURING_PAGES;
+    let mut rounds: Vec<(LoadResult, LoadResult)> = Vec::new();
     for round in 1..=effort.rounds {
         let wanted = measure::count(SENT_A_SECOND_MAX) * effort.seconds;
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
@@ -194,9 +194,9 @@ fn during_pages(
         );
         rounds.push((idle, during));
     }
-    let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
+    let p99 = |outcome: &LoadResult| f64::from(outcome.latencies.clone().percentile(99).max(1));
     let times = Spread::of(rounds.iter().map(|(idle, during)| p99(during) / p99(idle)));
-    let answered = |name: &str, pick: fn(&(Outcome, Outcome)) -> &Outcome| {
+    let answered = |name: &str, pick: fn(&(LoadResult, LoadResult)) -> &LoadResult| {
         let mut answers: Vec<(f64, Latencies)> =
             rounds.iter().map(|r| (pick(r).rate(), pick(r).latencies.clone())).collect();
         Row::new(name).answers(&mut answers)

@@ -139,7 +139,7 @@ async fn answer(
 mod tests {
     use super::*;
     use crate::client::Call;
-    use crate::load::{self, Outcome, Pace, Workload};
+    use crate::load::{self, LoadResult, Pace, Workload};
 
     /// A limit server in this process.
     async fn limit(page: &'static str) -> Client {
@@ -161,11 +161,11 @@ mod tests {
         Call::new("any/path?current=1", Some("token"), "{}".to_owned()).unwrap()
     }
 
-    async fn loaded(page: &'static str, pace: Pace) -> Outcome {
+    async fn loaded(page: &'static str, pace: Pace) -> LoadResult {
         loaded_for(Duration::from_millis(500), page, pace).await
     }
 
-    async fn loaded_for(span: Duration, page: &'static str, pace: Pace) -> Outcome {
+    async fn loaded_for(span: Duration, page: &'static str, pace: Pace) -> LoadResult {
         let workload = Workload::shared(4, vec![call()]);
         let connections = limit(page).await.connect_all(4).await.unwrap();
         load::run(connections, &workload, span, pace).await.unwrap().1

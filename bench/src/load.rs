@@ -48,7 +48,7 @@ pub(crate) enum Pace {
 
 /// The result of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct LoadResult {
     /// Of every good answer.
     pub(crate) latencies: Latencies,
     /// Calls that got no good answer.
@@ -59,14 +59,14 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
 }
 
-impl Outcome {
+impl LoadResult {
     /// Good answers a second.
     pub(crate) fn rate(&self) -> f64 {
         crate::measure::count(self.latencies.len()) / self.took.as_secs_f64().max(1e-9)
     }
 
     /// Adds the result of a later run.
-    pub(crate) fn merge(&mut self, other: Outcome) {
+    pub(crate) fn merge(&mut self, other: LoadResult) {
         self.latencies.merge(other.latencies);
         self.failed += other.failed;
         self.first_failure = self.first_failure.take().or(other.first_failure);
@@ -77,7 +77,7 @@ impl Outcome {
     ///
     /// # Errors
     /// Says how many failed, and how the first did.
-    pub(crate) fn all_good(self) -> anyhow::Result<Outcome> {
+    pub(crate) fn all_good(self) -> anyhow::Result<LoadResult> {
         match &self.first_failure {
             None => Ok(self),
             Some(first) => anyhow::bail!(
@@ -98,7 +98,7 @@ pub(crate) async fn run(
     workload: &Workload,
     span: Duration,
     pace: Pace,
-) -> anyhow::Result<(Vec<Connection>, Outcome)> {
+) -> anyhow::Result<(Vec<Connection>, LoadResult)> {
     let started = Instant::now();
     let mut workers = JoinSet::new();
     let paired = connections.into_iter().zip(&workload.0);
@@ -114,7 +114,7 @@ pub(crate) async fn run(
         let worker = Worker { calls: Arc::clone(calls), rng: Rng::new(u64::from(seed)), beat };
         workers.spawn(worker.run(connection, started + span));
     }
-    let (mut open, mut outcome) = (Vec::new(), Outcome::default());
+    let (mut open, mut outcome) = (Vec::new(), LoadResult::default());
     while let Some(ended) = workers.join_next().await {
         let (connection, part) = ended?;
         open.push(connection);
@@ -150,8 +150,8 @@ struct Worker {
 }
 
 impl Worker {
-    async fn run(mut self, mut connection: Connection, until: Instant) -> (Connection, Outcome) {
-        let mut outcome = Outcome::default();
+    async fn run(mut self, mut connection: Connection, until: Instant) -> (Connection, LoadResult) {
+        let mut outcome = LoadResult::default();
         while !connection.is_closed() {
             let asked = match &mut self.beat {
                 None => Instant::now(),

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use crate::calls::{self, Sessions};
 use crate::client::{Client, Connection};
 use crate::latency::Latencies;
-use crate::load::{self, Outcome, Pace, Workload};
+use crate::load::{self, LoadResult, Pace, Workload};
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Figure, Row};
@@ -56,12 +56,12 @@ fn hash_time() -> anyhow::Result<Duration> {
 /// One round.
 struct Round {
     hash: Duration,
-    alone: Outcome,
+    alone: LoadResult,
     /// CPU microseconds of each login.
     login_cpu: f64,
-    pages_idle: Outcome,
-    pages_during_logins: Outcome,
-    logins_during_pages: Outcome,
+    pages_idle: LoadResult,
+    pages_during_logins: LoadResult,
+    logins_during_pages: LoadResult,
 }
 
 /// Measures logins alone, order pages with silent callers connected, and both together.
@@ -133,7 +133,7 @@ pub(crate) async fn talked(
 }
 
 fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
-    let share = |pick: fn(&Round) -> &Outcome| {
+    let share = |pick: fn(&Round) -> &LoadResult| {
         let percent = rounds.iter().map(|round| {
             100.0 * pick(round).rate() * round.hash.as_secs_f64() / measure::count(slots)
         });
@@ -160,14 +160,14 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
     let mut idle = answered("order pages with idle callers", rounds, |r| &r.pages_idle);
     idle.note = "at a steady rate, with as many silent connections open as log in otherwise".into();
     let mut busy = answered("order pages during logins", rounds, |r| &r.pages_during_logins);
-    let p99 = |outcome: &Outcome| f64::from(outcome.latencies.clone().percentile(99).max(1));
+    let p99 = |outcome: &LoadResult| f64::from(outcome.latencies.clone().percentile(99).max(1));
     let times = rounds.iter().map(|r| p99(&r.pages_during_logins) / p99(&r.pages_idle));
     let times = Spread::of(times);
     busy.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
     vec![alone, during, idle, busy]
 }
 
-fn answered(name: &str, rounds: &[Round], pick: fn(&Round) -> &Outcome) -> Row {
+fn answered(name: &str, rounds: &[Round], pick: fn(&Round) -> &LoadResult) -> Row {
     let mut answers: Vec<(f64, Latencies)> =
         rounds.iter().map(|round| (pick(round).rate(), pick(round).latencies.clone())).collect();
     Row::new(name).answers(&mut answers)

@@ -10,7 +10,7 @@ use kiosque_model::{
     Zone,
 };
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderQuery, Outcome,
+    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderQuery, OrderOutcome,
     Owners, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
@@ -98,14 +98,14 @@ impl TestStore {
     }
 
     /// Receives orders at [`NOW`].
-    pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<Outcome> {
+    pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
         self.store.receive(Arc::new(orders), no_owners(), NOW).await.unwrap()
     }
 
     /// Receives orders that must all be new.
     pub async fn receive_new(&self, orders: Vec<Incoming>) {
         for outcome in self.receive(orders).await {
-            assert_eq!(outcome, Outcome::Accepted);
+            assert_eq!(outcome, OrderOutcome::Accepted);
         }
     }
 

@@ -77,12 +77,12 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-struct Outcome {
+struct FuzzResult {
     clean: bool,
     text: String,
 }
 
-fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
+fn fuzz(target: &str, seconds: u64) -> Result<FuzzResult> {
     let limit = format!("-max_total_time={seconds}");
     // New inputs go into the first directory; the second is only read, and is committed.
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
@@ -106,8 +106,8 @@ fn fuzz(target: &str, seconds: u64) -> Result<Outcome> {
     }
     let status = child.wait()?;
     Ok(match done {
-        Some(text) if status.success() => Outcome { clean: true, text: format!("{text}, clean") },
-        _ => Outcome { clean: false, text: format!("FINDING or fault ({status})") },
+        Some(text) if status.success() => FuzzResult { clean: true, text: format!("{text}, clean") },
+        _ => FuzzResult { clean: false, text: format!("FINDING or fault ({status})") },
     })
 }
 

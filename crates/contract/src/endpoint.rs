@@ -19,7 +19,7 @@ pub trait Endpoint {
     const ROUTE: &'static str;
     /// Whether the call takes a token.
     const TOKEN: TokenRule;
-    /// Whether the call takes `current` and `size` and answers with a page (`PAGE-1`).
+    /// Whether the call takes `current` and `size` and answers with a page (PAGE-1).
     const PAGED: bool;
     /// The body of a request.
     type Request: Request;
@@ -27,7 +27,7 @@ pub trait Endpoint {
     type Response: Serialize + DeserializeOwned + JsonSchema;
 }
 
-/// The answer to a request without a token (`AUTH-14`, `AUTH-15`).
+/// The answer to a request without a token (AUTH-14, AUTH-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRule {
     /// The call takes no token; one that is sent is ignored.
@@ -95,7 +95,7 @@ macro_rules! endpoints {
             }
         )+
 
-        /// Every endpoint, in the order of `ADDR-1`.
+        /// Every endpoint, in the order of ADDR-1.
         pub const ENDPOINTS: &[EndpointInfo] = &[$(
             EndpointInfo {
                 name: stringify!($name),

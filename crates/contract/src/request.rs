@@ -3,7 +3,7 @@
 //! struct's `Deserialize`, one violation at most for each field; a client writes it through
 //! `Serialize`.
 //!
-//! The type of a field is its rule (`REQ-8`, `REQ-9`): `String` is required, `Option` and `Vec` are
+//! The type of a field is its rule (REQ-8, REQ-9): `String` is required, `Option` and `Vec` are
 //! not, and [`ZeroOrOne`] is an integer that is 0 or 1.
 
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub trait Request: Serialize + DeserializeOwned + JsonSchema {
     const BODY: RequestBody = RequestBody::Object;
 }
 
-/// Whether a call takes a body (`REQ-2`, `REQ-6`).
+/// Whether a call takes a body (REQ-2, REQ-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestBody {
     /// One JSON object.

@@ -49,9 +49,9 @@ pub struct OrderLine {
     pub card_number: Option<String>,
     /// Masked before it is stored.
     pub phone: Option<String>,
-    /// See `ORD-13`; derived from the times by default.
+    /// See ORD-13; derived from the times by default.
     pub pay_status: Option<i64>,
-    /// See `ORD-14`; derived from the times by default.
+    /// See ORD-14; derived from the times by default.
     pub shipment_status: Option<i64>,
     /// How the order was paid.
     pub pay_channel_name: Option<String>,
@@ -79,7 +79,7 @@ pub struct OrderLineItem {
     pub goods_price: Option<i64>,
     /// The amount paid for the line; `salePrice` times `count` by default.
     pub pay_amount: Option<i64>,
-    /// See `ORD-14`; that of the order by default.
+    /// See ORD-14; that of the order by default.
     pub shipment_status: Option<i64>,
     /// Fault code of the machine; 0 by default.
     pub shipment_err_code: Option<i64>,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kiosque_contract::RejectedOrder;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::GroupNo;
-use kiosque_store::{Error, FleetSnapshot, Incoming, Outcome, Owners, Store, yield_if_due};
+use kiosque_store::{Error, FleetSnapshot, Incoming, OrderOutcome, Owners, Store, yield_if_due};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
 
 use super::import::{BATCH_START, CheckedOrder, PAUSE, SortedOrders, group_of, next_size};
@@ -206,7 +206,7 @@ impl GroupCommit {
         }
     }
 
-    async fn receive(&self, orders: Arc<Orders>) -> Result<Vec<Outcome>, Error> {
+    async fn receive(&self, orders: Arc<Orders>) -> Result<Vec<OrderOutcome>, Error> {
         self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
     }
 
@@ -229,16 +229,16 @@ impl GroupCommit {
         &self,
         mut part: Part,
         orders: &[Incoming],
-        outcomes: impl Iterator<Item = Outcome>,
+        outcomes: impl Iterator<Item = OrderOutcome>,
     ) {
         let stored = &mut part.submission.stored;
         for ((line, order), outcome) in part.lines.into_iter().zip(orders).zip(outcomes) {
             yield_if_due();
             match outcome {
-                Outcome::Accepted => stored.accepted += 1,
-                Outcome::Updated => stored.updated += 1,
-                Outcome::Unchanged => stored.unchanged += 1,
-                Outcome::Rejected(reason) => {
+                OrderOutcome::Accepted => stored.accepted += 1,
+                OrderOutcome::Updated => stored.updated += 1,
+                OrderOutcome::Unchanged => stored.unchanged += 1,
+                OrderOutcome::Rejected(reason) => {
                     let order_id = Some(order.order_id.as_str().to_owned());
                     stored.rejected.push(RejectedOrder { line, order_id, reason });
                 }

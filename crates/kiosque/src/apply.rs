@@ -9,9 +9,9 @@ use kiosque_model::ActedBy;
 use kiosque_store::{Applied, ApplyError, WhenAbsent};
 
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<CommandOutcome> {
     let format = match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Format::Toml,
         Some("json") => Format::Json,
@@ -27,19 +27,19 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outc
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied);
-            Ok(Outcome::Complete)
+            Ok(CommandOutcome::Complete)
         }
         Err(ApplyError::Faults(faults)) => Ok(print_faults(file, &faults)),
         Err(ApplyError::Store(error)) => Err(error.into()),
     }
 }
 
-fn print_faults(file: &Path, faults: &[String]) -> Outcome {
+fn print_faults(file: &Path, faults: &[String]) -> CommandOutcome {
     for fault in faults {
         eprintln!("{}: {fault}", file.display());
     }
     eprintln!("nothing was applied");
-    Outcome::Partial
+    CommandOutcome::Partial
 }
 
 fn print(applied: &Applied) {

@@ -5,9 +5,9 @@ use kiosque_model::ActedBy;
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let before = store
         .zone()
@@ -16,5 +16,5 @@ pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Out
     let archived = store.archive(before).await?;
     println!("archived {} orders of {} devices", archived.orders, archived.devices);
     store.record_act(archived.into(), ActedBy::command(Clock::System.now())).await?;
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }

@@ -11,9 +11,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::CopyBar;
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!(
             "back up a PostgreSQL database with its own tools: pg_basebackup and archived WAL for \
@@ -32,7 +32,7 @@ pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Ou
     };
     let made = store.backup(file.clone(), on_progress).await?;
     println!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display());
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }
 
 /// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the

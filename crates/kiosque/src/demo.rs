@@ -24,17 +24,17 @@ use kiosque_store::{Store, WhenAbsent};
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{Outcome, open, serve};
+use crate::{CommandOutcome, open, serve};
 
 /// Metadata entry that marks the data as a demo's, with its edition and last day.
-const NOTE: &str = "demo";
+const MARKER: &str = "demo";
 /// Value of the entry while the data is incomplete.
 const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 2;
 const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
-pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
     }
@@ -50,7 +50,7 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     let store = filled(&directory, &settings, today).await?;
     print_calls(&format!("https://{}/v8", gateway.listener.address()?), &gateway.identity)?;
     serve::serve(vec![gateway.listener], store, server).await?;
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }
 
 /// Returns a fixed directory of the user, so that the next demo finds the data of this one.
@@ -65,7 +65,7 @@ fn default_directory() -> anyhow::Result<PathBuf> {
 /// Fails if the directory holds data that is not a demo's.
 async fn refuse_others(directory: &Path, settings: &Settings) -> anyhow::Result<()> {
     let there = directory.join(DATA_FILES[0]).is_file();
-    if there && opened(directory, settings).await?.note(NOTE).await?.is_none() {
+    if there && opened(directory, settings).await?.marker(MARKER).await?.is_none() {
         bail!(
             "{} holds data that is not a demo's; choose another directory with --data DIR",
             directory.display()
@@ -85,8 +85,8 @@ async fn filled(directory: &Path, settings: &Settings, today: Option<Date>) -> a
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
-    let note = format!("{day}, edition {EDITION}");
-    if store.note(NOTE).await?.as_deref() == Some(note.as_str()) {
+    let complete = format!("{day}, edition {EDITION}");
+    if store.marker(MARKER).await?.as_deref() == Some(complete.as_str()) {
         return Ok(store);
     }
     drop(store);
@@ -97,11 +97,11 @@ async fn filled(directory: &Path, settings: &Settings, today: Option<Date>) -> a
         }
     }
     let store = opened(directory, settings).await?;
-    store.set_note(NOTE, BUILDING).await?;
+    store.set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == real_today { now } else { UnixMs::MAX };
     fill(&store, day, until).await?;
-    store.set_note(NOTE, &note).await?;
+    store.set_marker(MARKER, &complete).await?;
     Ok(store)
 }
 

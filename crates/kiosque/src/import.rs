@@ -14,7 +14,7 @@ use kiosque_store::WhenAbsent;
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
 /// Most rejections printed on stderr; the file has all.
 const PRINTED_MAX: u64 = 50;
@@ -23,7 +23,7 @@ pub(crate) async fn run(
     settings: &Settings,
     file: &Path,
     map: Option<&Path>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<CommandOutcome> {
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
     let store = open::store(settings, WhenAbsent::Create).await?;
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     print(&imported);
     store.record_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
     reported?;
-    Ok(if imported.rejected == 0 { Outcome::Complete } else { Outcome::Partial })
+    Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {

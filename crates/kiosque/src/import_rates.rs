@@ -11,9 +11,9 @@ use kiosque_model::audit::Act;
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<CommandOutcome> {
     let input = File::open(file).with_context(|| file.display().to_string())?;
     let rates = match read_rates(input) {
         Ok(rates) => rates,
@@ -22,7 +22,7 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outc
                 eprintln!("{}: {fault}", file.display());
             }
             eprintln!("nothing was imported");
-            return Ok(Outcome::Partial);
+            return Ok(CommandOutcome::Partial);
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
@@ -31,5 +31,5 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Outc
     let changes = store.set_rates(rates).await?;
     println!("rates: {changes}");
     store.record_act(act, ActedBy::command(Clock::System.now())).await?;
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }

@@ -33,7 +33,7 @@ use args::{Cli, Command, ImportWhat};
 use settings::Settings;
 
 /// How a command ended without an error.
-enum Outcome {
+enum CommandOutcome {
     /// Everything was done.
     Complete,
     /// Some input was rejected, or the data has faults; messages name them.
@@ -43,8 +43,8 @@ enum Outcome {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli) {
-        Ok(Outcome::Complete) => ExitCode::SUCCESS,
-        Ok(Outcome::Partial) => ExitCode::FAILURE,
+        Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("kiosque: {}", describe(&error));
             ExitCode::FAILURE
@@ -65,14 +65,14 @@ fn describe(error: &anyhow::Error) -> String {
     text
 }
 
-fn run(cli: Cli) -> anyhow::Result<Outcome> {
+fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
     let settings = Settings::new(cli.given(), cli.config.as_deref())?;
     start_log(&settings)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
     runtime.block_on(dispatch(cli.command, settings))
 }
 
-async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Outcome> {
+async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
         Command::Demo { today, .. } => demo::run(settings, today).await,
         Command::Serve { .. } => serve::run(settings).await,

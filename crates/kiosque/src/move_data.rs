@@ -6,9 +6,9 @@ use kiosque_store::{MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     let address = settings.common.store.as_ref();
     let address = address.context("--store URL is required: the database to move to")?;
     let directory = open::directory(settings)?;
@@ -30,5 +30,5 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
         "serve the data with --store from now on; {} is unchanged and will not be opened again",
         directory.display()
     );
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }

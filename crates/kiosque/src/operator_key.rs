@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::args::KeyWhat;
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
     match what {
         KeyWhat::Create { name, may } => {
             let store = open::store(settings, WhenAbsent::Create).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Ou
             revoke(&store, parsed(name)?).await?;
         }
     }
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }
 
 fn parsed(name: String) -> anyhow::Result<KeyName> {

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 
-use crate::Outcome;
+use crate::CommandOutcome;
 
 /// The statements to print.
 #[derive(Args, Clone, Copy, Debug)]
@@ -13,10 +13,10 @@ pub(crate) struct Schema {
     citus: bool,
 }
 
-pub(crate) fn run(schema: Schema) -> anyhow::Result<Outcome> {
+pub(crate) fn run(schema: Schema) -> anyhow::Result<CommandOutcome> {
     if !schema.citus {
         bail!("choose the statements to print: --citus");
     }
     print!("{}", kiosque_store::citus_statements());
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }

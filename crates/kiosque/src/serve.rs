@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::settings::{ServeSettings, Settings};
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which refused logins are written to the audit trail, in one transaction.
 const REFUSED_LOGINS_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(settings: Settings) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
     let store = open::store_to_serve(&directory, &settings, server.limits.store_wait).await?;
@@ -39,7 +39,7 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<Outcome> {
     eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     serve(vec![gateway.listener, operator], store, server).await?;
-    Ok(Outcome::Complete)
+    Ok(CommandOutcome::Complete)
 }
 
 /// The integrators' listener and its certificate.

@@ -3,9 +3,9 @@
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{Outcome, open};
+use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let verified = store.verify().await?;
     for difference in &verified.differences {
@@ -16,11 +16,11 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<Outcome> {
     match verified.differences.len() {
         0 => {
             println!("verified: {recounted}, no difference");
-            Ok(Outcome::Complete)
+            Ok(CommandOutcome::Complete)
         }
         differences => {
             println!("verified: {recounted}, {differences} differences");
-            Ok(Outcome::Partial)
+            Ok(CommandOutcome::Partial)
         }
     }
 }

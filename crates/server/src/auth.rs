@@ -1,4 +1,4 @@
-//! Log in, switch group and log out (`AUTH-1` to `AUTH-24`).
+//! Log in, switch group and log out (AUTH-1 to AUTH-24).
 
 use kiosque_contract::{LoginRequest, NoBody, SessionData, SwitchGroupRequest, SwitchableGroup};
 use kiosque_model::audit::LoginFault;

@@ -1,4 +1,4 @@
-//! One request of an integrator: read whole, checked in the order of `REQ-1`, and given to its
+//! One request of an integrator: read whole, checked in the order of REQ-1, and given to its
 //! handler with the types that its endpoint declares.
 
 use std::net::IpAddr;
@@ -56,7 +56,7 @@ pub(crate) trait Validate {
 
 impl<'a> Received<'a> {
     /// Reads the whole body, even of a request that will be refused: a connection that is closed
-    /// while its caller is still sending loses the answer (`REQ-13`).
+    /// while its caller is still sending loses the answer (REQ-13).
     pub(crate) async fn read(
         app: &'a App,
         request: Request<Incoming>,
@@ -212,7 +212,7 @@ pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
 }
 
 /// How many times the limit is read, and discarded, of a body that is too large. A caller that is
-/// cut off while it sends may never read the answer (`REQ-13`, `LIM-1`).
+/// cut off while it sends may never read the answer (REQ-13, LIM-1).
 const DRAIN_LIMITS: usize = 8;
 
 /// The reason why a body could not be read, as a diagnostic for the caller.

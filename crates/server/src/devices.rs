@@ -1,4 +1,4 @@
-//! List devices (`DEV-1` to `DEV-7`).
+//! List devices (DEV-1 to DEV-7).
 
 use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
 use kiosque_model::{DeviceCode, GroupId, PageRequest};

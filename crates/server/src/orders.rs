@@ -1,4 +1,4 @@
-//! List orders and order detail (`ORD-1` to `ORD-20`).
+//! List orders and order detail (ORD-1 to ORD-20).
 
 use kiosque_contract::{OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page};
 use kiosque_model::refusal::Fault;

@@ -29,7 +29,7 @@ mod tests {
     use crate::answer;
     use crate::locale::Locale;
 
-    /// `ENV-11`.
+    /// ENV-11.
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
         let outcome = catch_panic::<Vec<u8>>(async { panic!("secret detail") }).await;

@@ -1,6 +1,6 @@
 //! Reads a body's fields into the request type of an endpoint, and the page of its query string. A
 //! wrong field does not end the reading: it is recorded and replaced by a placeholder, so that one
-//! answer lists every violation (`REQ-7`).
+//! answer lists every violation (REQ-7).
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::Fault;
@@ -60,7 +60,7 @@ impl Violations {
     }
 }
 
-/// Reads a request. A field of the body that the type does not declare is ignored (`REQ-10`).
+/// Reads a request. A field of the body that the type does not declare is ignored (REQ-10).
 ///
 /// # Errors
 /// `T` is not a struct, or one of its fields has a type that is not read here.
@@ -220,7 +220,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
     }
 }
 
-/// Returns the page that a query string asks for; the defaults are 1 and 10 (`PAGE-1` to `PAGE-4`).
+/// Returns the page that a query string asks for; the defaults are 1 and 10 (PAGE-1 to PAGE-4).
 ///
 /// # Errors
 /// Every violation of the two keys.
@@ -303,7 +303,7 @@ mod tests {
         })
     }
 
-    /// `REQ-9`, `REQ-10`.
+    /// REQ-9, REQ-10.
     #[test]
     fn fields_that_are_absent_null_or_empty_are_left_out() {
         for body in [
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(filter.expect("a filter").device_codes, ["a", "b"]);
     }
 
-    /// `REQ-7`, `REQ-8`.
+    /// REQ-7, REQ-8.
     #[test]
     fn every_violation_is_listed_in_the_order_of_the_fields() {
         assert_eq!(

@@ -56,7 +56,7 @@ pub use known_sources::SourceStatus;
 pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use rates::DatedRate;
-pub use receive::{Outcome, Owners};
+pub use receive::{OrderOutcome, Owners};
 pub use scoped_query::GroupFilter;
 pub use sessions::OpenedSession;
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};

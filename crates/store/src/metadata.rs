@@ -24,7 +24,7 @@ const RATES: &str = "rates";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
-    match (note(write, TIME_ZONE).await?, wanted) {
+    match (entry(write, TIME_ZONE).await?, wanted) {
         (None, wanted) => {
             let zone = wanted.cloned().unwrap_or_else(Zone::utc);
             write.execute(&SET_ENTRY, &[TIME_ZONE.into(), zone.name().into()]).await?;
@@ -68,45 +68,45 @@ async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {
 }
 
 fn missing_counter() -> Error {
-    Error::Data("this data has lost one of its counters".to_owned())
+    Error::Data("the data lacks one of its counters; restore a backup".to_owned())
 }
 
 /// Sets an entry.
-pub(crate) async fn set_note(write: &Write<'_>, name: &str, value: &str) -> Result<(), Error> {
+pub(crate) async fn set_entry(write: &Write<'_>, name: &str, value: &str) -> Result<(), Error> {
     write.execute(&SET_ENTRY, &[name.into(), value.into()]).await.map(|_| ())
 }
 
 /// Deletes the entry `name` and all entries with the prefix `name:`.
-pub(crate) async fn drop_notes(write: &Write<'_>, name: &str) -> Result<(), Error> {
+pub(crate) async fn delete_entries(write: &Write<'_>, name: &str) -> Result<(), Error> {
     let (from, to) = (format!("{name}:"), format!("{name};"));
     let params = [name.into(), from.as_str().into(), to.as_str().into()];
     write.execute(&DELETE_ENTRIES, &params).await.map(|_| ())
 }
 
 /// Returns an entry, outside a transaction.
-pub(crate) async fn note_now(db: &Db, name: &str) -> Result<Option<String>, Error> {
+pub(crate) async fn entry_now(db: &Db, name: &str) -> Result<Option<String>, Error> {
     db.one(&ENTRY, &[name.into()], |row| row.read()).await
 }
 
 /// Returns an entry.
-pub(crate) async fn note(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
+pub(crate) async fn entry(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
     read.one(&ENTRY, &[name.into()], |row| row.read()).await
 }
 
 impl Store {
-    /// Returns a note that a command stored with the data, by the name that the command chose.
+    /// Returns the value of a marker that a command stored with the data, by the marker's name.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn note(&self, name: &str) -> Result<Option<String>, Error> {
-        note_now(&self.db, &format!("note:{name}")).await
+    pub async fn marker(&self, name: &str) -> Result<Option<String>, Error> {
+        entry_now(&self.db, &format!("note:{name}")).await
     }
 
-    /// Stores a note with the data.
+    /// Stores a marker with the data.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn set_note(&self, name: &str, value: &str) -> Result<(), Error> {
+    pub async fn set_marker(&self, name: &str, value: &str) -> Result<(), Error> {
         let (name, value) = (format!("note:{name}"), value.to_owned());
         let set = async move |write: &Write<'_>| {
             write.execute(&SET_ENTRY, &[name.as_str().into(), value.as_str().into()]).await

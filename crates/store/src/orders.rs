@@ -159,7 +159,7 @@ pub struct OrderPage {
 }
 
 impl OrderPage {
-    /// Returns the records of the page, the latest arrival first (`ORD-3`).
+    /// Returns the records of the page, the latest arrival first (ORD-3).
     pub fn newest_first(&self) -> impl Iterator<Item = &[u8]> {
         self.oldest_first.iter().rev()
     }

@@ -32,7 +32,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 
 /// The outcome of an order of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OrderOutcome {
     /// It is new, and stored.
     Accepted,
     /// It replaced the stored order.
@@ -55,7 +55,7 @@ impl Store {
         batch: Arc<B>,
         owners: Arc<tokio::sync::Mutex<Owners>>,
         now: UnixMs,
-    ) -> Result<Vec<Outcome>, Error> {
+    ) -> Result<Vec<OrderOutcome>, Error> {
         let zone = self.zone.clone();
         self.db
             .write(Deadline::OfRequest, async move |write| {
@@ -78,8 +78,8 @@ struct BatchWriter<'a> {
 }
 
 impl BatchWriter<'_> {
-    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Vec<Outcome>, Error> {
-        let mut outcomes = vec![Outcome::Accepted; batch.len()];
+    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Vec<OrderOutcome>, Error> {
+        let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
         let by_group = loop {
             owners.refresh(self.write).await?;
             owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
@@ -113,7 +113,7 @@ impl BatchWriter<'_> {
 fn assign_groups<'a>(
     batch: &'a [Incoming],
     owners: &Owners,
-    outcomes: &mut [Outcome],
+    outcomes: &mut [OrderOutcome],
 ) -> BTreeMap<GroupNo, GroupOrders<'a>> {
     let mut by_group: BTreeMap<GroupNo, GroupOrders<'a>> = BTreeMap::new();
     for ((index, order), outcome) in batch.iter().enumerate().zip(outcomes) {
@@ -132,6 +132,6 @@ fn assign_groups<'a>(
     by_group
 }
 
-fn reject(field: &str, reason: &str) -> Outcome {
-    Outcome::Rejected(format!("{field}: {reason}"))
+fn reject(field: &str, reason: &str) -> OrderOutcome {
+    OrderOutcome::Rejected(format!("{field}: {reason}"))
 }

@@ -84,13 +84,13 @@ pub enum MoveError {
 
 /// Refuses data that has been moved away, and data whose move is not complete.
 pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
-    if let Some(at_ms) = metadata::note_now(db, MOVED_AT).await? {
+    if let Some(at_ms) = metadata::entry_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
             "this data was moved to a database at {at} UTC; the directory stays as it was then"
         )));
     }
-    if metadata::note_now(db, MOVE_INTO).await?.is_some() {
+    if metadata::entry_now(db, MOVE_INTO).await?.is_some() {
         let text = "a move into this database is not finished; repeat `kiosque move`";
         return Err(Error::Data(text.to_owned()));
     }
@@ -117,7 +117,7 @@ impl Store {
         // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {
             let id = id.clone();
-            let moved_at = metadata::note(from, MOVED_AT).await?;
+            let moved_at = metadata::entry(from, MOVED_AT).await?;
             let directory = moved_at.map_or(DirectoryState::Open, |_| DirectoryState::Closed);
             let begin = async move |write: &Write<'_>| begin(write, &id, directory).await;
             target.db.write(Deadline::OfRequest, begin).await?;
@@ -127,13 +127,13 @@ impl Store {
             };
             let moved = compare(from, &target, &progress, already).await?;
             if directory == DirectoryState::Open {
-                metadata::set_note(from, MOVED_AT, &now.0.to_string()).await?;
+                metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
             }
             Ok::<_, MoveError>(moved)
         };
         let moved = self.db.write(Deadline::OfRequest, moving).await?;
         // Last, when the directory is closed, so that never both can be opened.
-        let end = async |write: &Write<'_>| metadata::drop_notes(write, MOVE_INTO).await;
+        let end = async |write: &Write<'_>| metadata::delete_entries(write, MOVE_INTO).await;
         to.db.write::<_, Error>(Deadline::OfRequest, end).await?;
         Ok(moved)
     }
@@ -149,17 +149,17 @@ enum DirectoryState {
 
 /// Returns the id of the directory's move, which the first run sets.
 async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
-    if let Some(id) = metadata::note(write, MOVE_ID).await? {
+    if let Some(id) = metadata::entry(write, MOVE_ID).await? {
         return Ok(id);
     }
     let id = now.0.to_string();
-    metadata::set_note(write, MOVE_ID, &id).await?;
+    metadata::set_entry(write, MOVE_ID, &id).await?;
     Ok(id)
 }
 
 /// Checks that the database is empty, or the unfinished target of this move.
 async fn begin(write: &Write<'_>, id: &str, directory: DirectoryState) -> Result<(), MoveError> {
-    match metadata::note(write, MOVE_INTO).await? {
+    match metadata::entry(write, MOVE_INTO).await? {
         Some(unfinished) if unfinished == id => Ok(()),
         Some(_) => Err(MoveError::Another),
         None if directory == DirectoryState::Closed => Err(MoveError::HasMoved),
@@ -171,7 +171,7 @@ async fn begin(write: &Write<'_>, id: &str, directory: DirectoryState) -> Result
                     return Err(MoveError::NotEmpty);
                 }
             }
-            Ok(metadata::set_note(write, MOVE_INTO, id).await?)
+            Ok(metadata::set_entry(write, MOVE_INTO, id).await?)
         }
     }
 }
@@ -220,7 +220,7 @@ async fn insert_page(
     let values = rows.iter().map(|row| tables::values(row));
     write.execute_each(&table.insert, values, &[]).await?;
     if table.is_large {
-        metadata::set_note(write, &position_name(table), &tables::text(position)).await?;
+        metadata::set_entry(write, &position_name(table), &tables::text(position)).await?;
     }
     Ok(())
 }
@@ -234,7 +234,7 @@ async fn stored_position(to: &Store, table: &'static Table) -> Result<Option<Vec
     if !table.is_large {
         return Ok(None);
     }
-    let key = metadata::note_now(&to.db, &position_name(table)).await?;
+    let key = metadata::entry_now(&to.db, &position_name(table)).await?;
     Ok(key.and_then(|text| table.read_key(&text)))
 }
 

@@ -1,7 +1,7 @@
 //! The rules of `docs/interface.md`: each is declared once, each is referred to by a test, and each
 //! number that is referred to exists.
 //!
-//! A rule has a prefix of three to five capitals and a number, such as `AUTH-3`. It is declared
+//! A rule has a prefix of three to five capitals and a number, such as AUTH-3. It is declared
 //! where its number begins a line or an item of a list, in bold, after its anchor.
 
 use std::collections::{BTreeMap, BTreeSet};

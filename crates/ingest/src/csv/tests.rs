@@ -67,14 +67,14 @@ impl JsonOrder {
 }
 
 /// Returns the orders of a report, in its order, and the number that each filter left out.
-struct Outcome {
+struct ReadResult {
     orders: Vec<JsonOrder>,
     rejected: Vec<RejectedRows>,
     left_out: Vec<(String, u64)>,
     rows: u64,
 }
 
-impl Outcome {
+impl ReadResult {
     fn reasons(&self) -> Vec<&str> {
         self.rejected.iter().map(|rejected| rejected.reason.as_str()).collect()
     }
@@ -91,11 +91,11 @@ impl Outcome {
     }
 }
 
-fn outcome(text: &str, report: impl AsRef<[u8]>) -> Outcome {
+fn outcome(text: &str, report: impl AsRef<[u8]>) -> ReadResult {
     outcome_in(&Zone::utc(), &mapping(text), report.as_ref())
 }
 
-fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
+fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> ReadResult {
     let mut reading = read(report, mapping, zone).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let (mut orders, mut rejected) = (Vec::new(), Vec::new());
     for item in &mut reading {
@@ -105,7 +105,7 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> Outcome {
         }
     }
     assert!(reading.next().is_none(), "an ended report stays ended");
-    Outcome { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
+    ReadResult { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
 }
 
 /// The fault that prevents a report from being read at all.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_model::GroupNo;
-use kiosque_store::{Outcome, Owners, yield_if_due};
+use kiosque_store::{OrderOutcome, Owners, yield_if_due};
 
 use super::{CheckedOrder, Import, ImportError, Progress};
 use crate::rejected::Rejected;
@@ -46,10 +46,10 @@ pub(super) async fn store(
         size = next_size(size, begun.elapsed(), TRANSACTION_TARGET);
         for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
             match outcome {
-                Outcome::Accepted => import.done.accepted += 1,
-                Outcome::Updated => import.done.updated += 1,
-                Outcome::Unchanged => import.done.unchanged += 1,
-                Outcome::Rejected(reason) => {
+                OrderOutcome::Accepted => import.done.accepted += 1,
+                OrderOutcome::Updated => import.done.updated += 1,
+                OrderOutcome::Unchanged => import.done.unchanged += 1,
+                OrderOutcome::Rejected(reason) => {
                     rejected.push(Rejected::order(line, incoming, reason));
                 }
             }

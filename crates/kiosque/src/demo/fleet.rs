@@ -136,11 +136,11 @@ fn products() -> Vec<ProductEntry> {
 
 fn device(kiosk: Kiosk) -> DeviceEntry {
     DeviceEntry {
-        name: Some(kiosk.stand.name.to_owned()),
+        name: Some(kiosk.location.name.to_owned()),
         group: Some(group_id(kiosk.site.group)),
         since: None,
-        model: Some(kiosk.stand.build.model().to_owned()),
-        address: Some(kiosk.stand.address.to_owned()),
+        model: Some(kiosk.location.build.model().to_owned()),
+        address: Some(kiosk.location.address.to_owned()),
         enabled: Some(kiosk.code.as_str() != OUT_OF_SERVICE),
         aisles: Some(kiosk.aisles.into_iter().map(|(aisle, _)| aisle).collect()),
         code: kiosk.code,

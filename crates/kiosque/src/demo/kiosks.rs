@@ -7,7 +7,7 @@ use kiosque_model::money::Minor;
 
 use super::products::Product;
 use super::random::Random;
-use super::sites::{SITES, Site, Stand};
+use super::sites::{SITES, Site, Location};
 
 /// Aisles of a layer.
 const AISLES_PER_LAYER: u32 = 6;
@@ -20,7 +20,7 @@ pub(super) struct Kiosk {
     /// The site that it belongs to.
     pub(super) site: &'static Site,
     /// Its location and model.
-    pub(super) stand: &'static Stand,
+    pub(super) location: &'static Location,
     /// Its `deviceCode`.
     pub(super) code: DeviceCode,
     /// Aisles, each with its product.
@@ -29,23 +29,23 @@ pub(super) struct Kiosk {
 
 /// Returns all kiosks, in the order of [`SITES`].
 pub(super) fn kiosks() -> Vec<Kiosk> {
-    let stands = SITES.into_iter().flat_map(|site| {
-        site.stands.iter().enumerate().map(move |(place, stand)| (site, place + 1, stand))
+    let locations = SITES.into_iter().flat_map(|site| {
+        site.locations.iter().enumerate().map(move |(place, location)| (site, place + 1, location))
     });
     (0..)
-        .zip(stands)
-        .map(|(number, (site, place, stand))| filled(number, site, place, stand))
+        .zip(locations)
+        .map(|(number, (site, place, location))| filled(number, site, place, location))
         .collect()
 }
 
-fn filled(number: u32, site: &'static Site, place: usize, stand: &'static Stand) -> Kiosk {
+fn filled(number: u32, site: &'static Site, place: usize, location: &'static Location) -> Kiosk {
     let code = DeviceCode::parse(format!("{}-{place:03}", site.prefix))
         .expect("a prefix and a number are a code");
     let mut random = Random::keyed(0xA15_1E00 + u64::from(number));
     let mut products = site.range.products.iter().cycle().skip(random.below(20) as usize);
     let mut aisles = Vec::new();
     let mut shelf = 0;
-    for (cabinet, layers) in (1..).zip(stand.build.cabinets()) {
+    for (cabinet, layers) in (1..).zip(location.build.cabinets()) {
         for layer in 1..=*layers {
             // Shelves are numbered across cabinets, so that aisle codes are unique in a device.
             shelf += 1;
@@ -57,7 +57,7 @@ fn filled(number: u32, site: &'static Site, place: usize, stand: &'static Stand)
             }
         }
     }
-    Kiosk { number, site, stand, code, aisles }
+    Kiosk { number, site, location, code, aisles }
 }
 
 /// An empty aisle.

@@ -74,7 +74,7 @@ impl Day {
         let volume = self.weekday.map_or(60, |weekday| kiosk.site.kind.volume(weekday));
         // Sales grow by 2 % a week.
         let growth = 100 - 2 * (self.slot / 7).min(8);
-        let mean = USUAL_DAY * kiosk.stand.busy / 100 * volume / 100 * growth / 100;
+        let mean = USUAL_DAY * kiosk.location.busy / 100 * volume / 100 * growth / 100;
         let thousandths = mean / 100 * (80 + random.below(41));
         u16::try_from((thousandths + random.below(1000)) / 1000).unwrap_or(u16::MAX - 1)
     }

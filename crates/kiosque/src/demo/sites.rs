@@ -26,7 +26,7 @@ pub(super) struct Site {
     /// Prefix of phone numbers.
     pub(super) dial: &'static str,
     /// The kiosks.
-    pub(super) stands: &'static [Stand],
+    pub(super) locations: &'static [Location],
 }
 
 /// A payment channel, by the data that it records.
@@ -75,7 +75,7 @@ impl Build {
 
 /// The location of a kiosk.
 #[derive(Debug)]
-pub(super) struct Stand {
+pub(super) struct Location {
     /// Name of the device.
     pub(super) name: &'static str,
     /// Address.
@@ -86,8 +86,8 @@ pub(super) struct Stand {
     pub(super) busy: u32,
 }
 
-const fn stand(build: Build, busy: u32, name: &'static str, address: &'static str) -> Stand {
-    Stand { name, address, build, busy }
+const fn location(build: Build, busy: u32, name: &'static str, address: &'static str) -> Location {
+    Location { name, address, build, busy }
 }
 
 /// All groups. Orders depend on the order of this list: append to it, do not insert.
@@ -118,18 +118,18 @@ const HARBOR: Site = Site {
         (Cash, "Cash", 6),
     ],
     dial: "+1 555 01",
-    stands: &[
-        stand(Duo, 190, "Pier 1, lobby", "1 Pier Street, ground floor, Harbor City"),
-        stand(Classic, 140, "Pier 1, level 6", "1 Pier Street, level 6, Harbor City"),
-        stand(Classic, 125, "Pier 1, level 12", "1 Pier Street, level 12, Harbor City"),
-        stand(Classic, 110, "Customs House, canteen", "20 Wharf Road, Harbor City"),
-        stand(Compact, 80, "Customs House, level 3", "20 Wharf Road, level 3, Harbor City"),
-        stand(Duo, 150, "Lighthouse Tower, lobby", "7 Beacon Square, Harbor City"),
-        stand(Classic, 115, "Lighthouse Tower, level 9", "7 Beacon Square, level 9, Harbor City"),
-        stand(Compact, 60, "Lighthouse Tower, gym", "7 Beacon Square, basement, Harbor City"),
-        stand(Compact, 70, "Dry Dock Studios", "44 Dock Lane, Harbor City"),
-        stand(Classic, 95, "Ropewalk Building", "3 Ropewalk, Harbor City"),
-        stand(Compact, 35, "Ferry Terminal Offices", "90 Quayside, Harbor City"),
+    locations: &[
+        location(Duo, 190, "Pier 1, lobby", "1 Pier Street, ground floor, Harbor City"),
+        location(Classic, 140, "Pier 1, level 6", "1 Pier Street, level 6, Harbor City"),
+        location(Classic, 125, "Pier 1, level 12", "1 Pier Street, level 12, Harbor City"),
+        location(Classic, 110, "Customs House, canteen", "20 Wharf Road, Harbor City"),
+        location(Compact, 80, "Customs House, level 3", "20 Wharf Road, level 3, Harbor City"),
+        location(Duo, 150, "Lighthouse Tower, lobby", "7 Beacon Square, Harbor City"),
+        location(Classic, 115, "Lighthouse Tower, level 9", "7 Beacon Square, level 9, Harbor City"),
+        location(Compact, 60, "Lighthouse Tower, gym", "7 Beacon Square, basement, Harbor City"),
+        location(Compact, 70, "Dry Dock Studios", "44 Dock Lane, Harbor City"),
+        location(Classic, 95, "Ropewalk Building", "3 Ropewalk, Harbor City"),
+        location(Compact, 35, "Ferry Terminal Offices", "90 Quayside, Harbor City"),
     ],
 };
 
@@ -147,16 +147,16 @@ const METROPOLE: Site = Site {
         (Cash, "Espèces", 10),
     ],
     dial: "+33 6 39 98 ",
-    stands: &[
-        stand(Duo, 180, "Gare du Canal, hall", "1 place de la Gare, Valmontel"),
-        stand(Classic, 150, "Gare du Canal, quai A", "1 place de la Gare, quai A, Valmontel"),
-        stand(Classic, 130, "Gare du Canal, quai F", "1 place de la Gare, quai F, Valmontel"),
-        stand(Compact, 90, "Gare du Canal, parvis", "2 place de la Gare, Valmontel"),
-        stand(Classic, 105, "Halte des Tanneurs", "18 quai des Tanneurs, Valmontel"),
-        stand(Compact, 75, "Halte du Vieux-Pont", "5 rue du Vieux-Pont, Valmontel"),
-        stand(Classic, 110, "Gare des Coteaux", "30 avenue des Coteaux, Saint-Orme"),
-        stand(Compact, 55, "Gare des Coteaux, parking", "32 avenue des Coteaux, Saint-Orme"),
-        stand(Compact, 45, "Halte de l’Écluse", "9 chemin de l’Écluse, Saint-Orme"),
+    locations: &[
+        location(Duo, 180, "Gare du Canal, hall", "1 place de la Gare, Valmontel"),
+        location(Classic, 150, "Gare du Canal, quai A", "1 place de la Gare, quai A, Valmontel"),
+        location(Classic, 130, "Gare du Canal, quai F", "1 place de la Gare, quai F, Valmontel"),
+        location(Compact, 90, "Gare du Canal, parvis", "2 place de la Gare, Valmontel"),
+        location(Classic, 105, "Halte des Tanneurs", "18 quai des Tanneurs, Valmontel"),
+        location(Compact, 75, "Halte du Vieux-Pont", "5 rue du Vieux-Pont, Valmontel"),
+        location(Classic, 110, "Gare des Coteaux", "30 avenue des Coteaux, Saint-Orme"),
+        location(Compact, 55, "Gare des Coteaux, parking", "32 avenue des Coteaux, Saint-Orme"),
+        location(Compact, 45, "Halte de l’Écluse", "9 chemin de l’Écluse, Saint-Orme"),
     ],
 };
 
@@ -174,15 +174,15 @@ const TOKYO: Site = Site {
         (Cash, "現金", 12),
     ],
     dial: "+81 90 0000 ",
-    stands: &[
-        stand(Duo, 200, "北口コンコース", "東京都みなと台1-1 北口"),
-        stand(Classic, 160, "南口改札内", "東京都みなと台1-1 南口"),
-        stand(Classic, 135, "1番線ホーム", "東京都みなと台1-1 1番線"),
-        stand(Classic, 120, "4番線ホーム", "東京都みなと台1-1 4番線"),
-        stand(Compact, 85, "西口バスターミナル", "東京都みなと台2-8"),
-        stand(Compact, 70, "川端駅 改札前", "東京都川端3-4-1"),
-        stand(Compact, 65, "川端駅 2番線ホーム", "東京都川端3-4-1 2番線"),
-        stand(Compact, 40, "緑ヶ丘駅", "東京都緑ヶ丘5-2"),
+    locations: &[
+        location(Duo, 200, "北口コンコース", "東京都みなと台1-1 北口"),
+        location(Classic, 160, "南口改札内", "東京都みなと台1-1 南口"),
+        location(Classic, 135, "1番線ホーム", "東京都みなと台1-1 1番線"),
+        location(Classic, 120, "4番線ホーム", "東京都みなと台1-1 4番線"),
+        location(Compact, 85, "西口バスターミナル", "東京都みなと台2-8"),
+        location(Compact, 70, "川端駅 改札前", "東京都川端3-4-1"),
+        location(Compact, 65, "川端駅 2番線ホーム", "東京都川端3-4-1 2番線"),
+        location(Compact, 40, "緑ヶ丘駅", "東京都緑ヶ丘5-2"),
     ],
 };
 
@@ -200,16 +200,16 @@ const LAKESIDE: Site = Site {
         (Cash, "Cash", 4),
     ],
     dial: "+1 555 01",
-    stands: &[
-        stand(Duo, 185, "Main Library, foyer", "100 Lakeside Drive, Fairwater"),
-        stand(Classic, 140, "Main Library, level 2", "100 Lakeside Drive, level 2, Fairwater"),
-        stand(Classic, 130, "Science Hall", "12 Observatory Walk, Fairwater"),
-        stand(Classic, 115, "Lecture Centre", "3 College Green, Fairwater"),
-        stand(Compact, 90, "Residence North", "41 Boathouse Road, Fairwater"),
-        stand(Compact, 85, "Residence South", "77 Boathouse Road, Fairwater"),
-        stand(Compact, 75, "Sports Centre", "8 Oval Way, Fairwater"),
-        stand(Compact, 50, "Music School", "21 Orchard Lane, Fairwater"),
-        stand(Compact, 30, "Workshop Yard", "60 Mill Track, Fairwater"),
+    locations: &[
+        location(Duo, 185, "Main Library, foyer", "100 Lakeside Drive, Fairwater"),
+        location(Classic, 140, "Main Library, level 2", "100 Lakeside Drive, level 2, Fairwater"),
+        location(Classic, 130, "Science Hall", "12 Observatory Walk, Fairwater"),
+        location(Classic, 115, "Lecture Centre", "3 College Green, Fairwater"),
+        location(Compact, 90, "Residence North", "41 Boathouse Road, Fairwater"),
+        location(Compact, 85, "Residence South", "77 Boathouse Road, Fairwater"),
+        location(Compact, 75, "Sports Centre", "8 Oval Way, Fairwater"),
+        location(Compact, 50, "Music School", "21 Orchard Lane, Fairwater"),
+        location(Compact, 30, "Workshop Yard", "60 Mill Track, Fairwater"),
     ],
 };
 
@@ -222,9 +222,9 @@ const AIRPORT: Site = Site {
     prefix: "AIR",
     channels: &[(Card, "Carte sans contact", 80), (Wallet, "Paiement mobile", 20)],
     dial: "+33 6 39 98 ",
-    stands: &[
-        stand(Classic, 120, "Terminal 1, arrivées", "Aéroport de Valmontel, terminal 1"),
-        stand(Duo, 150, "Terminal 1, porte 12", "Aéroport de Valmontel, terminal 1, porte 12"),
-        stand(Compact, 70, "Terminal 2, navettes", "Aéroport de Valmontel, terminal 2"),
+    locations: &[
+        location(Classic, 120, "Terminal 1, arrivées", "Aéroport de Valmontel, terminal 1"),
+        location(Duo, 150, "Terminal 1, porte 12", "Aéroport de Valmontel, terminal 1, porte 12"),
+        location(Compact, 70, "Terminal 2, navettes", "Aéroport de Valmontel, terminal 2"),
     ],
 };

@@ -83,7 +83,7 @@ fn a_backup_during_writes_is_consistent() {
 
     let mode = std::fs::metadata(sandbox.path("copy.db")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert_eq!(left_beside(&sandbox), ["copy.db"]);
+    assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
     let copy = restored(&sandbox.path("copy.db"));
     assert_eq!(kept(&copy), during);
     let restored = copy.serve();
@@ -95,7 +95,7 @@ fn a_backup_during_writes_is_consistent() {
 }
 
 /// Files in the directory whose name begins as the copy's does.
-fn left_beside(sandbox: &Sandbox) -> Vec<String> {
+fn left_in_directory(sandbox: &Sandbox) -> Vec<String> {
     let names = std::fs::read_dir(sandbox.directory.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("copy")).collect();
@@ -130,7 +130,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
     let ((mut killed, mut stopped), begun) = ((0, 0), Instant::now());
     for signal in ["TERM", "INT", "KILL"].into_iter().cycle() {
         if let Some(status) = signalled(&sandbox, signal) {
-            let left = left_beside(&sandbox);
+            let left = left_in_directory(&sandbox);
             if signal == "KILL" {
                 killed += 1;
                 assert!(left == ["copy.db.partial"] || left.is_empty(), "{left:?}");
@@ -143,13 +143,13 @@ fn a_backup_that_ends_amid_leaves_no_file() {
             }
         }
         // Files that exist now would be taken for those of the next one.
-        for name in left_beside(&sandbox) {
+        for name in left_in_directory(&sandbox) {
             std::fs::remove_file(sandbox.path(&name)).unwrap();
         }
         assert!(begun.elapsed() < WAIT_MAX, "{killed}, {stopped} were met at work");
     }
     sandbox.run(&["backup", "copy.db"]).success();
-    assert_eq!(left_beside(&sandbox), ["copy.db"]);
+    assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
     assert_eq!(kept(&restored(&sandbox.path("copy.db"))), 2_000);
     assert_eq!(kept(&sandbox), 2_000);
 }
@@ -164,7 +164,7 @@ fn an_existing_file_is_not_overwritten() {
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("nowhere", &file).unwrap();
     sandbox.run(&["backup", &file]).failure();
-    assert_eq!(left_beside(&sandbox), ["copy.db"]);
+    assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
 }
 
 #[test]
@@ -177,5 +177,5 @@ fn a_failed_backup_is_reported_and_leaves_no_file() {
     std::fs::create_dir(empty.data()).unwrap();
     let ran = empty.run(&["backup", "copy.db"]).failure();
     assert!(ran.stderr.contains("has no data"), "{}", ran.stderr);
-    assert_eq!(left_beside(&empty), [""; 0]);
+    assert_eq!(left_in_directory(&empty), [""; 0]);
 }

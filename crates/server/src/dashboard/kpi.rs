@@ -1,4 +1,4 @@
-//! The KPIs of the summary (`DASH-15`, `DASH-16`).
+//! The KPIs of the summary (DASH-15, DASH-16).
 
 use kiosque_contract::Kpi;
 use kiosque_model::sales::permille;

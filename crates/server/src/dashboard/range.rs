@@ -1,4 +1,4 @@
-//! The range of a dashboard (`DASH-2` to `DASH-6`).
+//! The range of a dashboard (DASH-2 to DASH-6).
 
 use kiosque_contract::DashboardFilter;
 use kiosque_model::refusal::Fault;

@@ -10,7 +10,7 @@ use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{OrderState, WriteKind};
-use super::{BatchWriter, GroupOrders, Outcome, reject};
+use super::{BatchWriter, GroupOrders, OrderOutcome, reject};
 use crate::Error;
 use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::owners::Ownership;
@@ -124,7 +124,7 @@ impl<'a> GroupWriter<'a> {
         &mut self,
         order: &'a Incoming,
         ownership: &Ownership,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<OrderOutcome, Error> {
         if let Some(stored) = self.orders.remove(order.order_id.as_str()) {
             let (state, outcome) = self.update(order, ownership, stored).await?;
             self.orders.insert(Cow::Borrowed(order.order_id.as_str()), state);
@@ -137,7 +137,7 @@ impl<'a> GroupWriter<'a> {
             return Ok(rejected);
         }
         self.insert(order, ownership.device)?;
-        Ok(Outcome::Accepted)
+        Ok(OrderOutcome::Accepted)
     }
 
     /// Rejects an order that another owner of its device has already: an update may not change the
@@ -146,7 +146,7 @@ impl<'a> GroupWriter<'a> {
         &self,
         order: &Incoming,
         ownership: &Ownership,
-    ) -> Result<Option<Outcome>, Error> {
+    ) -> Result<Option<OrderOutcome>, Error> {
         let write = self.batch.write;
         for other in ownership.groups().into_iter().filter(|other| *other != self.group) {
             let params = [other.into(), order.order_id.as_str().into()];
@@ -166,7 +166,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// Rejects an order whose internal trade number another order has.
-    fn reject_taken_number(&self, order: &Incoming) -> Option<Outcome> {
+    fn reject_taken_number(&self, order: &Incoming) -> Option<OrderOutcome> {
         let number = order.trade_no_in.as_ref()?;
         if order_id_of(number.as_str()).is_some() {
             let reason = format!("{number} is the derived number of another order");
@@ -182,7 +182,7 @@ impl<'a> GroupWriter<'a> {
         order: &'a Incoming,
         ownership: &Ownership,
         stored: OrderState<'a>,
-    ) -> Result<(OrderState<'a>, Outcome), Error> {
+    ) -> Result<(OrderState<'a>, OrderOutcome), Error> {
         if stored.device != ownership.device {
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",
@@ -198,7 +198,7 @@ impl<'a> GroupWriter<'a> {
         let record = order.record_after(&stored.record)?;
         let new = stored.updated(order, record);
         if new.is_stored_as(&stored) {
-            return Ok((new, Outcome::Unchanged));
+            return Ok((new, OrderOutcome::Unchanged));
         }
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
         self.ledger_of(ownership.device, order)?;
@@ -211,7 +211,7 @@ impl<'a> GroupWriter<'a> {
         self.count_sale(ownership.device, order.sale.as_ref());
         let kind = stored.pending.map_or(WriteKind::Update, |(kind, _)| kind);
         let pending = Some((kind, self.next_change()));
-        Ok((OrderState { pending, ..new }, Outcome::Updated))
+        Ok((OrderState { pending, ..new }, OrderOutcome::Updated))
     }
 
     fn update_holders(&mut self, order_id: &str, old: Option<&str>, new: &OrderState<'_>) {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::Order;
 use kiosque_model::{Minor, UnixMs};
-use kiosque_store::{History, Incoming, Outcome};
+use kiosque_store::{History, Incoming, OrderOutcome};
 use kiosque_testkit::entries::{
     bare_device, bare_order, group_id, line, order, record, rendered, title, trade_no,
 };
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
-fn rejected(reason: &str) -> Outcome {
-    Outcome::Rejected(reason.to_owned())
+fn rejected(reason: &str) -> OrderOutcome {
+    OrderOutcome::Rejected(reason.to_owned())
 }
 
 /// Returns group, order, sequence, change number and trade start of each order.
@@ -47,7 +47,7 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
     let changed = Incoming { record: record("o1, changed"), ..order("o1", "d1", 15) };
-    assert_eq!(fixture.receive(vec![changed.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![changed.clone()]).await, [OrderOutcome::Updated]);
     assert_eq!(kept(&fixture), ["a|o1|1|3|15", "a|o2|2|2|20"]);
     let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(heads, ["o2", "o1, changed"]);
@@ -55,7 +55,7 @@ async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     let rows = fixture.rows();
     assert_eq!(
         fixture.receive(vec![changed, order("o2", "d1", 20)]).await,
-        [const { Outcome::Unchanged }; 2]
+        [const { OrderOutcome::Unchanged }; 2]
     );
     let session_aside = |rows: Vec<String>| {
         rows.into_iter().filter(|row| !row.starts_with("sessions")).collect::<Vec<_>>()
@@ -70,13 +70,13 @@ async fn a_change_that_the_record_does_not_show_is_an_update() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 10)]).await;
     let later = order("o1", "d1", 11);
-    assert_eq!(fixture.receive(vec![later.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![later.clone()]).await, [OrderOutcome::Updated]);
     assert_eq!(kept(&fixture), ["a|o1|1|2|11"]);
     let named = Incoming { trade_no: trade_no("T"), ..later.clone() };
-    assert_eq!(fixture.receive(vec![named.clone()]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![named.clone()]).await, [OrderOutcome::Updated]);
     let numbered = Incoming { trade_no_in: trade_no("I"), ..named.clone() };
-    assert_eq!(fixture.receive(vec![numbered]).await, [Outcome::Updated]);
-    assert_eq!(fixture.receive(vec![named]).await, [Outcome::Unchanged], "the inner number stays");
+    assert_eq!(fixture.receive(vec![numbered]).await, [OrderOutcome::Updated]);
+    assert_eq!(fixture.receive(vec![named]).await, [OrderOutcome::Unchanged], "the inner number stays");
     assert_eq!(fixture.query("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
 }
 
@@ -93,14 +93,14 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     let taken = rejected("tradeNoIn: order o1 has I-1 already");
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     for (incoming, outcome) in [
-        (numbered("o1", "d1", "I-1"), Outcome::Unchanged),
-        (order("o1", "d1", 10), Outcome::Unchanged),
+        (numbered("o1", "d1", "I-1"), OrderOutcome::Unchanged),
+        (order("o1", "d1", 10), OrderOutcome::Unchanged),
         (numbered("o4", "d1", "I-1"), taken.clone()),
         (numbered("o2", "d2", "I-1"), taken.clone()),
         (numbered("o3", "d1", "I-1"), taken),
         (numbered("o4", "d1", "oid:x"), derived),
-        (numbered("o2", "d2", "I-3"), Outcome::Updated),
-        (numbered("o4", "d1", "I-2"), Outcome::Accepted),
+        (numbered("o2", "d2", "I-3"), OrderOutcome::Updated),
+        (numbered("o4", "d1", "I-2"), OrderOutcome::Accepted),
     ] {
         let message = format!("{incoming:?}");
         assert_eq!(fixture.receive(vec![incoming]).await, [outcome], "{message}");
@@ -108,7 +108,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     // Within one batch, too; a rejected order leaves the others alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
     let taken = rejected("tradeNoIn: order n1 has N already");
-    assert_eq!(fixture.receive(batch).await, [Outcome::Accepted, taken, Outcome::Accepted]);
+    assert_eq!(fixture.receive(batch).await, [OrderOutcome::Accepted, taken, OrderOutcome::Accepted]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -121,9 +121,9 @@ async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     fixture.receive_new(vec![numbered("o1", "I-1"), numbered("o2", "I-2")]).await;
     let batch = [("o1", "I-3"), ("o2", "I-1"), ("o1", "I-2"), ("o3", "I-3"), ("o3", "I-4")];
     let batch = batch.map(|(id, text)| numbered(id, text)).into_iter();
-    let changed = Outcome::Updated;
+    let changed = OrderOutcome::Updated;
     let outcomes = fixture.receive(batch.chain([numbered("o4", "I-3")]).collect()).await;
-    let want = [&changed, &changed, &changed, &Outcome::Accepted, &changed, &Outcome::Accepted];
+    let want = [&changed, &changed, &changed, &OrderOutcome::Accepted, &changed, &OrderOutcome::Accepted];
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
     let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
@@ -161,7 +161,7 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
     let fixture = TestStore::with_fleet().await;
     let batch = vec![order("o1", "d1", 1), order("o2", "x", 1), order("o3", "d1", 1)];
     let unknown = rejected("deviceCode: no device x is known");
-    assert_eq!(fixture.receive(batch).await, [Outcome::Accepted, unknown, Outcome::Accepted]);
+    assert_eq!(fixture.receive(batch).await, [OrderOutcome::Accepted, unknown, OrderOutcome::Accepted]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 
@@ -172,14 +172,14 @@ async fn a_move_during_an_import_counts() {
     let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
     let owners = no_owners();
     let first = fixture.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
-    assert_eq!(first, [Outcome::Accepted, rejected("deviceCode: no device new is known")]);
+    assert_eq!(first, [OrderOutcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..bare_device("d1") };
     let devices = vec![moved, kiosque_testkit::entries::device("new", "b")];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
     let second = fixture.store.receive(batch, owners, NOW).await.unwrap();
-    assert_eq!(second, [const { Outcome::Accepted }; 2]);
+    assert_eq!(second, [const { OrderOutcome::Accepted }; 2]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
@@ -195,7 +195,7 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     };
     let first = Incoming { trade_no_in: trade_no("I"), ..with_line("first", Some("Name then")) };
     fixture.receive_new(vec![first]).await;
-    assert_eq!(fixture.receive(vec![with_line("new", None)]).await, [Outcome::Updated]);
+    assert_eq!(fixture.receive(vec![with_line("new", None)]).await, [OrderOutcome::Updated]);
     let records = fixture.records("a", "d1", History::Left, NOW).await.unwrap();
     assert_eq!(title(&records[0]), "new");
     assert_eq!(records[0].head.trade_no_in, "I");

@@ -55,7 +55,7 @@ fn totals(orders: &[JsonOrder]) -> Totals {
     totals
 }
 
-fn sales_report(report: &[u8]) -> Outcome {
+fn sales_report(report: &[u8]) -> ReadResult {
     let zone = Zone::named("America/New_York").expect("a known zone");
     let got = outcome_in(&zone, &mapping(&text("sales-report/mapping.toml")), report);
     assert_eq!(got.reasons(), Vec::<&str>::new());

@@ -81,7 +81,7 @@ fn anything_unknown_is_refused_with_the_reason() {
         ),
         (
             "select a from {rows r: a integer} cross join t",
-            "integer is no type: text, bigint or boolean",
+            "integer is not a type; expected text, bigint or boolean",
         ),
         (
             "select a from {rows r: a text, a bigint} cross join t",
@@ -96,10 +96,10 @@ fn anything_unknown_is_refused_with_the_reason() {
             "select (select a from {rows r: a text} cross join t)",
             "{rows …} is not in the outermost from",
         ),
-        ("select a from {rows r: a text} join t", "a bulk select goes on with `cross join`"),
-        ("select a from {rows r: a text}", "a bulk select goes on with `cross join`"),
-        ("select a from {rows r: a text}, t", "a bulk select goes on with `cross join`"),
-        ("update t set a = r.a from {rows r: a text} join s", "a bulk update goes on with `where`"),
+        ("select a from {rows r: a text} join t", "expected `cross join` after the rows of a bulk select"),
+        ("select a from {rows r: a text}", "expected `cross join` after the rows of a bulk select"),
+        ("select a from {rows r: a text}, t", "expected `cross join` after the rows of a bulk select"),
+        ("update t set a = r.a from {rows r: a text} join s", "expected `where` after the rows of a bulk update"),
         (
             "insert into t (a) select r.a from {rows r: a text} where r.a > ''",
             "a bulk insert ends with `where true`, or goes on with `on conflict`",
@@ -118,9 +118,9 @@ fn anything_unknown_is_refused_with_the_reason() {
         ),
         (
             "select t.a from {rows r: a text} cross join t where t.b = r.b",
-            "r.b is no column of {rows …}",
+            "r.b is not a column of {rows …}",
         ),
-        ("select r from {rows r: a text} cross join t", "r. is no column of {rows …}"),
+        ("select r from {rows r: a text} cross join t", "r. is not a column of {rows …}"),
     ] {
         assert_eq!(read(text).expect_err(text), reason, "{text}");
     }

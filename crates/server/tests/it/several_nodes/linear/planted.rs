@@ -39,7 +39,7 @@ fn a_node_that_decides_by_a_copy_of_the_row_is_found() {
 
 #[test]
 fn a_token_that_is_shown_the_group_of_the_one_before_it_is_found() {
-    assert!(is_accepted_use(find(Fault::CopyTellsGroup, 20).last()));
+    assert!(is_accepted_use(find(Fault::CopyShowsGroup, 20).last()));
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) enum Fault {
     /// A node reads its cached row alone.
     CopyDecides,
     /// The token is compared with the row, and the group comes from the cache.
-    CopyTellsGroup,
+    CopyShowsGroup,
     /// A switch compares the token when it starts, and not when it writes.
     SwitchComparesEarly,
     /// A log out compares the account alone.
@@ -32,7 +32,7 @@ pub(super) enum Fault {
 pub(super) const FAULTS: [Fault; 7] = [
     Fault::CopyAccepts,
     Fault::CopyDecides,
-    Fault::CopyTellsGroup,
+    Fault::CopyShowsGroup,
     Fault::SwitchComparesEarly,
     Fault::LogOutComparesNothing,
     Fault::LosesWrites,
@@ -149,7 +149,7 @@ impl Sessions {
         let session = match self.fault {
             Some(Fault::CopyAccepts) => by_copy.or(by_row),
             Some(Fault::CopyDecides) => by_copy,
-            Some(Fault::CopyTellsGroup) => by_row.map(|session| copy.unwrap_or(session)),
+            Some(Fault::CopyShowsGroup) => by_row.map(|session| copy.unwrap_or(session)),
             _ => by_row,
         };
         session.map(|session| session.group)
