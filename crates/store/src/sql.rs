@@ -48,6 +48,7 @@ pub(crate) enum Columns {
 /// A statement in the SQL that both engines share.
 #[derive(Debug)]
 pub(crate) struct Sql {
+    /// The path of its static, such as `kiosque_store::owners::PERIODS`.
     pub(crate) name: &'static str,
     text: Cow<'static, str>,
     parameters: Cow<'static, [&'static str]>,
@@ -164,7 +165,7 @@ macro_rules! statements {
         $(
             $(#[$doc])*
             static $name: $crate::sql::Sql = $crate::sql::Sql::declared(
-                stringify!($name),
+                concat!(module_path!(), "::", stringify!($name)),
                 $text,
                 &[$(stringify!($parameter)),*],
                 $crate::sql::statements!(@columns $($row)?),
@@ -223,7 +224,7 @@ mod tests {
         assert!(SCALAR.check_columns(&["any", "other"]).is_err());
         assert!(NOTHING.check_columns(&[]).is_ok());
         let fault = NOTHING.check_columns(&["a"]).expect_err("a column that is not declared");
-        let message = "statement NOTHING: returns the columns [\"a\"], declared are []";
+        let message = "statement kiosque_store::sql::tests::NOTHING: returns the columns [\"a\"], declared are []";
         assert_eq!(fault.to_string(), message);
         assert_eq!(ALL.len(), 4);
     }
@@ -249,7 +250,8 @@ mod tests {
     fn a_statement_that_cannot_be_translated_is_refused_at_each_use() {
         for used in [UNDECLARED.for_sqlite(), UNDECLARED.for_postgres()] {
             let fault = used.expect_err("an undeclared parameter");
-            assert_eq!(fault.to_string(), "statement UNDECLARED: parameter $b is not declared");
+            let fault = fault.to_string();
+            assert!(fault.ends_with("::UNDECLARED: parameter $b is not declared"), "{fault}");
         }
     }
 }
