@@ -32,9 +32,9 @@ use kiosque_server::Audience;
 use args::{Cli, Command, ImportWhat};
 use settings::Settings;
 
-/// How a command ended without an error.
+/// The outcome of a command that did not fail.
 enum CommandOutcome {
-    /// Everything was done.
+    /// It did everything.
     Complete,
     /// Some input was rejected, or the data has faults; messages name them.
     Partial,

@@ -116,7 +116,7 @@ async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guess
 /// LIM-9: a guesser that uses up the free failures and the hash slots keeps out only sources that
 /// are not known to the account.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_logged_in_before_is_not_held_to_the_failures_of_others() {
+async fn failures_of_others_do_not_limit_a_known_source() {
     let server = TestServer::start(fleet()).await;
     server.log_in("ops").await;
     let stranger = Ipv4Addr::new(127, 9, 9, 9);
