@@ -121,7 +121,8 @@ impl Server {
     /// [`Durability::Full`], this server's commits are answered when the standby has them on disk
     /// too, and wait while it is away. Its durability is this server's.
     pub fn standby(&self) -> Result<Server> {
-        let mut standby = Server { directory: ServerDirectory::create()?, postmaster: None, port: 0 };
+        let mut standby =
+            Server { directory: ServerDirectory::create()?, postmaster: None, port: 0 };
         let from = ["--dbname", &self.url(), "--pgdata", DATA];
         let how =
             ["--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"];
@@ -250,7 +251,8 @@ impl Server {
     }
 
     fn launch(&mut self) -> Result<()> {
-        let log = File::create(self.directory.path(LOG)).context("cannot write the server's log")?;
+        let log =
+            File::create(self.directory.path(LOG)).context("cannot write the server's log")?;
         let mut postgres = self.directory.program("postgres")?;
         postgres.args(["-D", DATA]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         // A process group of its own keeps the signals of a terminal away from it.
@@ -269,7 +271,8 @@ impl Server {
         if self.has_ended()? {
             bail!("the server does not start");
         }
-        let lock = fs::read_to_string(self.directory.path("data/postmaster.pid")).unwrap_or_default();
+        let lock =
+            fs::read_to_string(self.directory.path("data/postmaster.pid")).unwrap_or_default();
         let lines: Vec<&str> = lock.lines().map(str::trim).collect();
         let pid = self.pid()?.to_string();
         // The lock file of a killed server names another process.

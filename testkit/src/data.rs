@@ -219,7 +219,9 @@ impl TestData {
     pub fn destroy(&self) {
         match self {
             // Everything is still in the log.
-            TestData::Directory(directory) => std::fs::write(directory.path().join(WAL), "").unwrap(),
+            TestData::Directory(directory) => {
+                std::fs::write(directory.path().join(WAL), "").unwrap()
+            }
             TestData::Postgres(_) => self.execute(sql::TEAR_DOWN),
         }
     }

@@ -10,8 +10,8 @@ use kiosque_model::{
     Zone,
 };
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderQuery, OrderOutcome,
-    Owners, Refused, SessionLease, Store, WhenAbsent,
+    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderOutcome,
+    OrderQuery, Owners, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
 

@@ -106,7 +106,9 @@ fn fuzz(target: &str, seconds: u64) -> Result<FuzzResult> {
     }
     let status = child.wait()?;
     Ok(match done {
-        Some(text) if status.success() => FuzzResult { clean: true, text: format!("{text}, clean") },
+        Some(text) if status.success() => {
+            FuzzResult { clean: true, text: format!("{text}, clean") }
+        }
         _ => FuzzResult { clean: false, text: format!("FINDING or fault ({status})") },
     })
 }

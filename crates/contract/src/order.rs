@@ -38,8 +38,8 @@ pub struct OrderDetailRequest {
 
 impl Request for OrderDetailRequest {}
 
-/// The fields that a list record and a detail have in common. Amounts are integers in minor units of
-/// `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
+/// The fields that a list record and a detail have in common. Amounts are integers in minor units
+/// of `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderHead {

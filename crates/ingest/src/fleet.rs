@@ -87,7 +87,8 @@ pub async fn apply(
     store.apply(fleet, new_hashes, by).await
 }
 
-/// Returns the hash of a given password, unless it equals the stored one. Takes tens of milliseconds.
+/// Returns the hash of a given password, unless it equals the stored one. Takes tens of
+/// milliseconds.
 ///
 /// # Errors
 /// The source of random bytes failed.

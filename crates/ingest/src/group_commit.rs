@@ -157,7 +157,8 @@ impl GroupCommit {
     /// Returns whether more orders wait than one transaction takes.
     fn has_backlog(&self) -> bool {
         let queue = self.queue();
-        queue.submissions.iter().map(|submission| submission.orders.len()).sum::<usize>() > queue.size
+        queue.submissions.iter().map(|submission| submission.orders.len()).sum::<usize>()
+            > queue.size
     }
 
     /// Stores a batch in one transaction.

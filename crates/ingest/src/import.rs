@@ -188,7 +188,10 @@ impl<'a> Import<'a> {
         for one in &rejected {
             self.done.rejected += 1;
             self.observer.rejected(one).map_err(|error| {
-                ImportError::Output(format!("the rejected line {} cannot be written: {error}", one.line))
+                ImportError::Output(format!(
+                    "the rejected line {} cannot be written: {error}",
+                    one.line
+                ))
             })?;
         }
         stored

@@ -80,7 +80,11 @@ async fn opened(directory: &Path, settings: &Settings) -> anyhow::Result<Store> 
 }
 
 /// Opens the demo's data; generates it first, unless it is there and ends on the right day.
-async fn filled(directory: &Path, settings: &Settings, today: Option<Date>) -> anyhow::Result<Store> {
+async fn filled(
+    directory: &Path,
+    settings: &Settings,
+    today: Option<Date>,
+) -> anyhow::Result<Store> {
     let store = opened(directory, settings).await?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();

@@ -145,8 +145,7 @@ impl Buckets {
             count_max,
             full_at: HashMap::new(),
             by_time: BTreeSet::new(),
-            /// The attempts under way of each bucket.
-    under_way: HashMap::new(),
+            under_way: HashMap::new(),
         }
     }
 

@@ -78,7 +78,11 @@ struct BatchWriter<'a> {
 }
 
 impl BatchWriter<'_> {
-    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Vec<OrderOutcome>, Error> {
+    async fn write(
+        &self,
+        batch: &[Incoming],
+        owners: &mut Owners,
+    ) -> Result<Vec<OrderOutcome>, Error> {
         let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
         let by_group = loop {
             owners.refresh(self.write).await?;

@@ -73,7 +73,8 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
         });
         return missing(path, !forbids, "[workspace.lints.rust] lacks unsafe_code = \"forbid\"");
     }
-    let Some(directory) = path.strip_suffix("/Cargo.toml").filter(|directory| *directory != "fuzz") else {
+    let Some(directory) = path.strip_suffix("/Cargo.toml").filter(|directory| *directory != "fuzz")
+    else {
         return Vec::new();
     };
     let takes = keys(text).any(|key| key.section == "lints" && key.is("workspace", "true"));

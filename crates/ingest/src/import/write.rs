@@ -88,10 +88,7 @@ impl SortedOrders {
 }
 
 /// Returns the group of an order's device.
-pub(crate) fn group_of(
-    one: &CheckedOrder,
-    groups: &HashMap<String, GroupNo>,
-) -> Option<GroupNo> {
+pub(crate) fn group_of(one: &CheckedOrder, groups: &HashMap<String, GroupNo>) -> Option<GroupNo> {
     groups.get(one.incoming.device_code.as_str()).copied()
 }
 
@@ -138,7 +135,8 @@ fn sort_by_locality(orders: &mut [CheckedOrder], groups: &HashMap<String, GroupN
 /// size changes by half at most.
 pub(crate) fn next_size(size: usize, took: Duration, target: Duration) -> usize {
     let took = took.as_micros().max(1);
-    let fitting = u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(target.as_micros()) / took;
+    let fitting =
+        u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(target.as_micros()) / took;
     let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);
     fitting.clamp(size / 2, size + size / 2).clamp(8, BATCH_MAX)
 }

@@ -7,7 +7,7 @@ use kiosque_model::money::Minor;
 
 use super::products::Product;
 use super::random::Random;
-use super::sites::{SITES, Site, Location};
+use super::sites::{Location, SITES, Site};
 
 /// Aisles of a layer.
 const AISLES_PER_LAYER: u32 = 6;

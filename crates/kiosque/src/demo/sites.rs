@@ -125,7 +125,12 @@ const HARBOR: Site = Site {
         location(Classic, 110, "Customs House, canteen", "20 Wharf Road, Harbor City"),
         location(Compact, 80, "Customs House, level 3", "20 Wharf Road, level 3, Harbor City"),
         location(Duo, 150, "Lighthouse Tower, lobby", "7 Beacon Square, Harbor City"),
-        location(Classic, 115, "Lighthouse Tower, level 9", "7 Beacon Square, level 9, Harbor City"),
+        location(
+            Classic,
+            115,
+            "Lighthouse Tower, level 9",
+            "7 Beacon Square, level 9, Harbor City",
+        ),
         location(Compact, 60, "Lighthouse Tower, gym", "7 Beacon Square, basement, Harbor City"),
         location(Compact, 70, "Dry Dock Studios", "44 Dock Lane, Harbor City"),
         location(Classic, 95, "Ropewalk Building", "3 Ropewalk, Harbor City"),

@@ -149,7 +149,11 @@ async fn a_certificate_that_cannot_be_used_leaves_the_old_one() {
     read_again(&asked).await;
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der());
     new.put(&server);
-    assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, old.der(), "the files were not checked yet");
+    assert_eq!(
+        greet(&server, &client(&[&old, &new], &TLS13)).await.1,
+        old.der(),
+        "the files were not checked yet"
+    );
     read_again(&asked).await;
     assert_eq!(greet(&server, &client(&[&old, &new], &TLS13)).await.1, new.der());
 }

@@ -229,7 +229,8 @@ fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, String> {
             return Err("{rows …} has a column that is not NAME TYPE".to_owned());
         };
         let known = ColumnType::parse(kind);
-        let known = known.ok_or_else(|| format!("{kind} is not a type; expected text, bigint or boolean"))?;
+        let known = known
+            .ok_or_else(|| format!("{kind} is not a type; expected text, bigint or boolean"))?;
         if read.iter().any(|(other, _)| other == name) {
             return Err(format!("{{rows …}} has the column {name} twice"));
         }
@@ -254,9 +255,13 @@ fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
     };
     match before.first().map(|token| token.kind) {
         Some(Kind::Word("select")) if next(&["cross", "join"]) => Ok(Form::Select),
-        Some(Kind::Word("select")) => Err("expected `cross join` after the rows of a bulk select".to_owned()),
+        Some(Kind::Word("select")) => {
+            Err("expected `cross join` after the rows of a bulk select".to_owned())
+        }
         Some(Kind::Word("update")) if next(&["where"]) => Ok(Form::Update),
-        Some(Kind::Word("update")) => Err("expected `where` after the rows of a bulk update".to_owned()),
+        Some(Kind::Word("update")) => {
+            Err("expected `where` after the rows of a bulk update".to_owned())
+        }
         Some(Kind::Word("insert")) => {
             let is_all = next(&["where", "true"]);
             if !is_all || (after.len() > 2 && !next(&["where", "true", "on", "conflict"])) {

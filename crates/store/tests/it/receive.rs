@@ -76,7 +76,11 @@ async fn a_change_that_the_record_does_not_show_is_an_update() {
     assert_eq!(fixture.receive(vec![named.clone()]).await, [OrderOutcome::Updated]);
     let numbered = Incoming { trade_no_in: trade_no("I"), ..named.clone() };
     assert_eq!(fixture.receive(vec![numbered]).await, [OrderOutcome::Updated]);
-    assert_eq!(fixture.receive(vec![named]).await, [OrderOutcome::Unchanged], "the inner number stays");
+    assert_eq!(
+        fixture.receive(vec![named]).await,
+        [OrderOutcome::Unchanged],
+        "the inner number stays"
+    );
     assert_eq!(fixture.query("select trade_no, trade_no_in, change_no from orders"), ["T|I|4"]);
 }
 
@@ -108,7 +112,10 @@ async fn an_inner_number_stays_and_is_of_one_order() {
     // Within one batch, too; a rejected order leaves the others alone.
     let batch = vec![numbered("n1", "d1", "N"), numbered("n2", "d1", "N"), order("n3", "d1", 10)];
     let taken = rejected("tradeNoIn: order n1 has N already");
-    assert_eq!(fixture.receive(batch).await, [OrderOutcome::Accepted, taken, OrderOutcome::Accepted]);
+    assert_eq!(
+        fixture.receive(batch).await,
+        [OrderOutcome::Accepted, taken, OrderOutcome::Accepted]
+    );
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -123,7 +130,8 @@ async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     let batch = batch.map(|(id, text)| numbered(id, text)).into_iter();
     let changed = OrderOutcome::Updated;
     let outcomes = fixture.receive(batch.chain([numbered("o4", "I-3")]).collect()).await;
-    let want = [&changed, &changed, &changed, &OrderOutcome::Accepted, &changed, &OrderOutcome::Accepted];
+    let want =
+        [&changed, &changed, &changed, &OrderOutcome::Accepted, &changed, &OrderOutcome::Accepted];
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
     let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
@@ -161,7 +169,10 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
     let fixture = TestStore::with_fleet().await;
     let batch = vec![order("o1", "d1", 1), order("o2", "x", 1), order("o3", "d1", 1)];
     let unknown = rejected("deviceCode: no device x is known");
-    assert_eq!(fixture.receive(batch).await, [OrderOutcome::Accepted, unknown, OrderOutcome::Accepted]);
+    assert_eq!(
+        fixture.receive(batch).await,
+        [OrderOutcome::Accepted, unknown, OrderOutcome::Accepted]
+    );
     assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
 }
 

@@ -276,9 +276,9 @@ proptest! {
         let (text, header) =
             if keyed { (KEYED, "No,Time,Goods,Price\n") } else { (SIMPLE, HEADER) };
         let got = outcome(text, [header.as_bytes(), &report].concat());
-        let reported = got.orders.iter().map(|order| &order.lines);
-        let mut lines: Vec<u64> =
-            reported.chain(got.rejected.iter().map(|rows| &rows.lines)).flatten().copied().collect();
+        let orders = got.orders.iter().map(|order| &order.lines);
+        let rejected = got.rejected.iter().map(|rows| &rows.lines);
+        let mut lines: Vec<u64> = orders.chain(rejected).flatten().copied().collect();
         let all = lines.len();
         lines.sort_unstable();
         lines.dedup();

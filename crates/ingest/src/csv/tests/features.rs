@@ -261,7 +261,10 @@ fn unknown_devices_and_products_have_the_values_to_create_them() {
             (product.id.as_str(), product.name.as_deref(), product.category.as_deref(), price)
         })
         .collect();
-    assert_eq!(products, [("a", Some("Ay"), Some("food"), Some(150)), ("b", Some("b"), None, None)]);
+    assert_eq!(
+        products,
+        [("a", Some("Ay"), Some("food"), Some(150)), ("b", Some("b"), None, None)]
+    );
 }
 
 #[test]

@@ -71,7 +71,8 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
             0..=5 => {
                 let batch = Arc::new(generator.batch(BEGIN));
                 let outcomes = store.receive(batch, Arc::clone(&known), at).await.unwrap();
-                let new = outcomes.iter().filter(|outcome| **outcome == OrderOutcome::Accepted).count();
+                let new =
+                    outcomes.iter().filter(|outcome| **outcome == OrderOutcome::Accepted).count();
                 accepted += i64::try_from(new).unwrap();
             }
             6 => change_the_fleet(&store, &mut generator, at).await,

@@ -123,7 +123,10 @@ fn a_token_is_switched_once_and_only_while_it_is_valid() {
     breaks("after a login", &[log_in(1, 20..30, 2), switch(0, 31..40, 1, 3)]);
     breaks("and is used after", &[switch(0, 20..30, 1, 2), seen(1, 31..40, 1, 0)]);
     fits("concurrent with a log out", &[switch(0, 20..30, 1, 2), refused(log_out(1, 20..30, 1))]);
-    breaks("concurrent with a log out that ends it too", &[switch(0, 20..30, 1, 2), log_out(1, 20..31, 1)]);
+    breaks(
+        "concurrent with a log out that ends it too",
+        &[switch(0, 20..30, 1, 2), log_out(1, 20..31, 1)],
+    );
 }
 
 #[test]
