@@ -101,25 +101,11 @@ pub fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
 /// Returns the order that [`order`] renders.
 #[must_use]
 pub fn bare_order(id: &str, device: &str, trade_start: i64) -> Order {
-    Order {
-        order_id: OrderId::parse(id).unwrap(),
-        device_code: DeviceCode::parse(device).unwrap(),
-        trade_no: None,
-        trade_no_in: None,
-        currency: Currency::parse("EUR").unwrap(),
-        total_amount: Minor(0),
-        pay_amount: Minor(0),
-        refund_amount: Minor(0),
-        pay_status: PayStatus::Unpaid,
-        shipment_status: ShipmentStatus::None,
-        pay_channel_name: Some(id.to_owned()),
-        trade_start: UnixMs(trade_start),
-        pay_end: None,
-        shipment: None,
-        card_number: None,
-        phone: None,
-        lines: Vec::new(),
-    }
+    let order_id = OrderId::parse(id).unwrap();
+    let device_code = DeviceCode::parse(device).unwrap();
+    let currency = Currency::parse("EUR").unwrap();
+    let order = Order::unpaid(order_id, device_code, currency, Minor(0), UnixMs(trade_start));
+    Order { pay_channel_name: Some(id.to_owned()), ..order }
 }
 
 /// Returns a line of an order.

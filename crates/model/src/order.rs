@@ -47,6 +47,39 @@ pub struct Order {
     pub lines: Vec<Line>,
 }
 
+impl Order {
+    /// Returns an order with these fields that is not paid, has no lines, and leaves out every
+    /// other field. It is the base of orders that do not come from a report.
+    #[must_use]
+    pub const fn unpaid(
+        order_id: OrderId,
+        device_code: DeviceCode,
+        currency: Currency,
+        total_amount: Minor,
+        trade_start: UnixMs,
+    ) -> Order {
+        Order {
+            order_id,
+            device_code,
+            trade_no: None,
+            trade_no_in: None,
+            currency,
+            total_amount,
+            pay_amount: Minor(0),
+            refund_amount: Minor(0),
+            pay_status: PayStatus::Unpaid,
+            shipment_status: ShipmentStatus::None,
+            pay_channel_name: None,
+            trade_start,
+            pay_end: None,
+            shipment: None,
+            card_number: None,
+            phone: None,
+            lines: Vec::new(),
+        }
+    }
+}
+
 /// A line of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {

@@ -111,26 +111,13 @@ impl Course {
 fn chosen(sale: &Sale<'_>, random: &mut Random) -> Order {
     let lines = basket(sale, random);
     let total = lines.iter().map(|line| line.sale_price.0 * line.count).sum();
-    let currency = sale.kiosk.site.range.currency;
-    Order {
-        order_id: OrderId::parse(format!("{:016x}", mixed(sale.key))).expect("16 digits are an id"),
-        device_code: sale.kiosk.code.clone(),
-        trade_no: None,
-        trade_no_in: None,
-        currency: Currency::parse(currency).expect("the tables hold ISO 4217 codes"),
-        total_amount: Minor(total),
-        pay_amount: Minor(0),
-        refund_amount: Minor(0),
-        pay_status: PayStatus::Unpaid,
-        shipment_status: ShipmentStatus::None,
-        pay_channel_name: None,
-        trade_start: sale.start,
-        pay_end: None,
-        shipment: None,
-        card_number: None,
-        phone: None,
-        lines,
-    }
+    let order_id = OrderId::parse(format!("{:016x}", mixed(sale.key)));
+    let order_id = order_id.expect("16 digits are an id");
+    let currency = Currency::parse(sale.kiosk.site.range.currency);
+    let currency = currency.expect("the tables hold ISO 4217 codes");
+    let device_code = sale.kiosk.code.clone();
+    let order = Order::unpaid(order_id, device_code, currency, Minor(total), sale.start);
+    Order { lines, ..order }
 }
 
 fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
