@@ -131,38 +131,40 @@ impl Incoming {
     }
 }
 
-/// The head as it is serialized. `pay_end_date` in [`render`] reads its last two fields by name.
-#[derive(Serialize)]
+/// The head as it is stored. `pay_end_date` in [`render`] reads its last two fields by name.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head<'a> {
-    device_code: &'a str,
-    currency: &'a str,
+    #[serde(borrow)]
+    device_code: Cow<'a, str>,
+    #[serde(borrow)]
+    currency: Cow<'a, str>,
     total_amount: i64,
     pay_amount: i64,
     refund_amount: i64,
     pay_status: i64,
     shipment_status: i64,
-    pay_channel_name: Option<&'a str>,
+    pay_channel_name: Option<Cow<'a, str>>,
     shipment_time: Option<String>,
-    card_number: Option<&'a str>,
-    phone: Option<&'a str>,
+    card_number: Option<Cow<'a, str>>,
+    phone: Option<Cow<'a, str>>,
     trade_start_time: String,
     pay_end_time: Option<String>,
 }
 
 fn head<'a>(order: &'a Order, zone: &Zone) -> Head<'a> {
     Head {
-        device_code: order.device_code.as_str(),
-        currency: order.currency.code(),
+        device_code: order.device_code.as_str().into(),
+        currency: order.currency.code().into(),
         total_amount: order.total_amount.0,
         pay_amount: order.pay_amount.0,
         refund_amount: order.refund_amount.0,
         pay_status: order.pay_status.number(),
         shipment_status: order.shipment_status.number(),
-        pay_channel_name: order.pay_channel_name.as_deref(),
+        pay_channel_name: order.pay_channel_name.as_deref().map(Cow::Borrowed),
         shipment_time: order.shipment.map(|at| zone.text(at)),
-        card_number: order.card_number.as_deref(),
-        phone: order.phone.as_deref(),
+        card_number: order.card_number.as_deref().map(Cow::Borrowed),
+        phone: order.phone.as_deref().map(Cow::Borrowed),
         trade_start_time: zone.text(order.trade_start),
         pay_end_time: order.pay_end.map(|at| zone.text(at)),
     }

@@ -119,14 +119,14 @@ mod tests {
 
     fn head(pay_end_time: Option<&str>) -> String {
         let head = Head {
-            device_code: r#"","payEndTime":null"#,
-            currency: "EUR",
+            device_code: r#"","payEndTime":null"#.into(),
+            currency: "EUR".into(),
             total_amount: 1,
             pay_amount: 1,
             refund_amount: 0,
             pay_status: 1,
             shipment_status: 1,
-            pay_channel_name: Some("cash, coins"),
+            pay_channel_name: Some("cash, coins".into()),
             shipment_time: Some("2026-01-02 03:04:07".to_owned()),
             card_number: None,
             phone: None,

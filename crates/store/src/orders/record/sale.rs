@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use kiosque_contract::OrderHead;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
@@ -52,29 +51,15 @@ pub(crate) fn sale_time(head: &[u8]) -> Result<Option<String>, Error> {
     Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
 }
 
-/// Returns the shape and the head of today for a head of shape 1, which was the whole list record
-/// up to its lines, with its opening brace.
+/// Returns the current shape, and the head in it for a head of shape 1. That one was the whole list
+/// record up to its lines, with its opening brace.
 ///
 /// # Errors
 /// The stored text cannot be read.
 pub(crate) fn upgraded_head(first_head: &[u8]) -> Result<(i64, String), Error> {
-    let first: OrderHead = parsed(&[first_head, b"}"].concat())?;
-    let head = head_json(&Head {
-        device_code: &first.device_code,
-        currency: &first.currency,
-        total_amount: first.total_amount,
-        pay_amount: first.pay_amount,
-        refund_amount: first.refund_amount,
-        pay_status: first.pay_status,
-        shipment_status: first.shipment_status,
-        pay_channel_name: first.pay_channel_name.as_deref(),
-        shipment_time: first.shipment_time,
-        card_number: first.card_number.as_deref(),
-        phone: first.phone.as_deref(),
-        trade_start_time: first.trade_start_time,
-        pay_end_time: first.pay_end_time,
-    })?;
-    Ok((SHAPE, head))
+    let first_head = [first_head, b"}"].concat();
+    let head: Head<'_> = parsed(&first_head)?;
+    Ok((SHAPE, head_json(&head)?))
 }
 
 /// The fields of a stored head that sums need.
