@@ -110,14 +110,18 @@ pub struct Device<'a> {
 }
 
 impl DeviceQuery {
+    /// Returns whether the page is one of all devices of the group.
     fn is_plain(&self) -> bool {
-        self.code.is_none() && self.name_part.is_none() && self.is_online.is_none()
+        let DeviceQuery { group: _, code, name_part, is_online, page: _ } = self;
+        code.is_none() && name_part.is_none() && is_online.is_none()
     }
 
+    /// Returns whether a device matches the filters. The statement selects the group and the code.
     fn matches(&self, device: &Device<'_>, online: OnlineSince) -> bool {
-        let named = self.name_part.as_ref().is_none_or(|part| device.name.contains(part.as_str()));
-        let is_online = i64::from(online.holds(device.last_active));
-        named && self.is_online.is_none_or(|wanted| wanted == is_online)
+        let DeviceQuery { group: _, code: _, name_part, is_online, page: _ } = self;
+        let named = name_part.as_ref().is_none_or(|part| device.name.contains(part.as_str()));
+        let now_online = i64::from(online.holds(device.last_active));
+        named && is_online.is_none_or(|wanted| wanted == now_online)
     }
 }
 
