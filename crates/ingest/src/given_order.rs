@@ -84,6 +84,12 @@ impl OrderFaults {
         Some(given)
     }
 
+    /// Reads a trade number; an empty text counts as none.
+    fn trade_no(&mut self, field: &str, given: Option<String>) -> Option<TradeNo> {
+        let given = given.filter(|number| !number.is_empty())?;
+        self.check(field, TradeNo::parse(given))
+    }
+
     fn time(&mut self, field: &str, given: Option<String>, zone: &Zone) -> Option<UnixMs> {
         self.check(field, zone.parse(&given?))
     }
@@ -119,12 +125,8 @@ pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let total_amount = faults.amount("totalAmount", total.unwrap_or(0));
     let started = faults.needed("tradeStartTime", given.trade_start_time);
     let trade_start = faults.time("tradeStartTime", started, zone);
-    let number = |given: Option<String>| given.filter(|number| !number.is_empty());
-    let trade_no = number(given.trade_no);
-    let trade_no = trade_no.and_then(|no| faults.check("tradeNo", TradeNo::parse(no)));
-    let trade_no_in = number(given.trade_no_in);
-    let trade_no_in =
-        trade_no_in.and_then(|no| given_trade_no_in(&mut faults, no, order_id.as_ref()));
+    let trade_no = faults.trade_no("tradeNo", given.trade_no);
+    let trade_no_in = given_trade_no_in(&mut faults, given.trade_no_in, order_id.as_ref());
     let pay_end = faults.time("payEndTime", given.pay_end_time, zone);
     let shipment = faults.time("shipmentTime", given.shipment_time, zone);
     let pay_status = faults.status("payStatus", given.pay_status, PayStatus::of);
@@ -170,14 +172,13 @@ pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
 /// Returns a given internal trade number; none if it equals the one derived from the order's id.
 fn given_trade_no_in(
     faults: &mut OrderFaults,
-    number: String,
+    given: Option<String>,
     order_id: Option<&OrderId>,
 ) -> Option<TradeNo> {
-    let derived = order_id.map(|id| kiosque_store::derived_trade_no_in(id.as_str()));
-    if derived.as_deref() == Some(number.as_str()) {
-        return None;
-    }
-    faults.check("tradeNoIn", TradeNo::parse(number))
+    let is_derived =
+        |number: &str, id: &OrderId| kiosque_store::derived_trade_no_in(id.as_str()) == number;
+    let given = given.filter(|number| !order_id.is_some_and(|id| is_derived(number, id)));
+    faults.trade_no("tradeNoIn", given)
 }
 
 fn check_lines(

@@ -10,6 +10,7 @@ use super::section::{MappingFaults, Section};
 use super::skip::Skip;
 use super::template::Columns;
 use super::times::TimeFormats;
+use crate::rejected::MASKED_FIELDS;
 use kiosque_contract::OrderLine;
 
 const SECTIONS: &[&str] = &["report", "time", "amount", "order", "line", "skip", "create"];
@@ -62,7 +63,7 @@ impl Mapping {
 
 /// Marks the columns of card and phone numbers, which are masked wherever a row is shown.
 fn mark_secrets(order: &[Field<OrderLine>], columns: &mut Columns) {
-    let secret = |field: &&Field<OrderLine>| matches!(field.spec.name, "cardNumber" | "phone");
+    let secret = |field: &&Field<OrderLine>| MASKED_FIELDS.contains(&field.spec.name);
     for field in order.iter().filter(secret) {
         for column in field.source.columns() {
             columns.named[column.index()].secret = true;
