@@ -38,8 +38,9 @@ pub struct OrderDetailRequest {
 
 impl Request for OrderDetailRequest {}
 
-/// The fields that a list record and a detail have in common. Amounts are integers in minor units
-/// of `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
+/// The fields that a list record and a detail share, in the order in which they are sent. Amounts
+/// are integers in minor units of `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's
+/// time zone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderHead {
@@ -65,18 +66,18 @@ pub struct OrderHead {
     pub shipment_status: i64,
     /// How it was paid; null when not reported.
     pub pay_channel_name: Option<String>,
-    /// When the trade started.
-    pub trade_start_time: String,
-    /// When it was paid; null when payment has not occurred.
-    pub pay_end_time: Option<String>,
-    /// `payEndTime`, or the trade's start while unpaid.
-    pub pay_end_date: String,
     /// When it was shipped; null when shipment has not occurred.
     pub shipment_time: Option<String>,
     /// Masked but for its last four letters or digits.
     pub card_number: Option<String>,
     /// Masked but for its last four letters or digits.
     pub phone: Option<String>,
+    /// When the trade started.
+    pub trade_start_time: String,
+    /// When it was paid; null when payment has not occurred.
+    pub pay_end_time: Option<String>,
+    /// `payEndTime`, or the trade's start while unpaid.
+    pub pay_end_date: String,
 }
 
 /// A line of an order, under `detailVOList` and `detailList` alike. Names are as of the sale.

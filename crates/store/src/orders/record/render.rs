@@ -76,7 +76,11 @@ impl Incoming {
     /// # Errors
     /// The text is not one that [`Incoming::of`] rendered.
     pub fn put_list_record(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        let order = StoredOrder {
+        self.as_stored().put_list_record(out)
+    }
+
+    fn as_stored(&self) -> StoredOrder<'_> {
+        StoredOrder {
             shape: self.record.shape,
             head: self.record.head.as_bytes(),
             lines: self.record.lines.as_bytes(),
@@ -84,8 +88,7 @@ impl Incoming {
             trade_no: self.trade_no.as_ref().map(TradeNo::as_str),
             trade_no_in: self.trade_no_in.as_ref().map(TradeNo::as_str),
             order_id: self.order_id.as_str(),
-        };
-        order.put_list_record(out)
+        }
     }
 }
 
@@ -114,8 +117,14 @@ fn split_last_field<'a>(fields: &'a [u8], key: &[u8]) -> Option<(&'a [u8], &'a [
 
 #[cfg(test)]
 mod tests {
+    use kiosque_contract::{OrderDetail, OrderRecord};
+    use kiosque_model::order::{Line, Order, ShipmentStatus};
+    use kiosque_model::{Currency, DeviceCode, Minor, OrderId, UnixMs, Zone};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
     use super::*;
-    use crate::orders::record::{Head, head_json};
+    use crate::orders::record::{Head, ProductNames, head_json};
 
     fn head(pay_end_time: Option<&str>) -> String {
         let head = Head {
@@ -134,6 +143,47 @@ mod tests {
             pay_end_time: pay_end_time.map(str::to_owned),
         };
         head_json(&head).expect("renders")
+    }
+
+    fn incoming(faults: &[Option<&str>]) -> Incoming {
+        let order_id = OrderId::parse("o").expect("an id");
+        let device = DeviceCode::parse("d").expect("a code");
+        let currency = Currency::parse("EUR").expect("a currency");
+        let line = |fault: &Option<&str>| Line {
+            goods_id: "g".to_owned(),
+            goods_name: None,
+            aisle_code: "1".to_owned(),
+            count: 1,
+            goods_price: Minor(2),
+            sale_price: Minor(3),
+            pay_amount: Minor(4),
+            shipment_status: ShipmentStatus::None,
+            shipment_err_code: 0,
+            shipment_fail_desc: fault.map(str::to_owned),
+        };
+        let order = Order::unpaid(order_id, device, currency, Minor(1), UnixMs(0));
+        let order = Order { lines: faults.iter().map(line).collect(), ..order };
+        Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders")
+    }
+
+    /// Asserts that a text is a `T` with all its fields, in their order, and no others.
+    fn assert_is<T: Serialize + DeserializeOwned>(text: &[u8]) {
+        let value: T = serde_json::from_slice(text).expect("a T");
+        let again = serde_json::to_string(&value).expect("renders");
+        assert_eq!(again, String::from_utf8_lossy(text));
+    }
+
+    /// ORD-7, ORD-8, ORD-16, ORD-17: the texts have the fields of the interface's types.
+    #[test]
+    fn records_and_details_have_the_fields_of_their_types() {
+        for faults in [&[][..], &[None], &[None, Some("jammed")]] {
+            let (mut record, mut detail) = (Vec::new(), Vec::new());
+            let incoming = incoming(faults);
+            incoming.put_list_record(&mut record).expect("renders");
+            incoming.as_stored().put_detail(&mut detail).expect("renders");
+            assert_is::<OrderRecord>(&record);
+            assert_is::<OrderDetail>(&detail);
+        }
     }
 
     /// A head is stored for good: its fields and their order are those of shape 2.
