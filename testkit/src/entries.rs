@@ -5,9 +5,9 @@ use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, Product
 use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
 use kiosque_model::{
-    Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, TradeNo, UnixMs, Zone,
+    Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, PageRequest, TradeNo, UnixMs, Zone,
 };
-use kiosque_store::{Incoming, ProductNames, Record};
+use kiosque_store::{DeviceQuery, Incoming, ProductNames, Record};
 
 /// Returns a group's id.
 #[must_use]
@@ -90,6 +90,13 @@ pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
         enabled: true,
         broken: false,
     }
+}
+
+/// Returns the query of the first `size` devices of the selected group, without a filter.
+#[must_use]
+pub fn first_devices(size: i64) -> DeviceQuery {
+    let page = PageRequest::new(1, size).unwrap();
+    DeviceQuery { group: None, code: None, name_part: None, is_online: None, page }
 }
 
 /// Returns an unpaid order whose title is its id.

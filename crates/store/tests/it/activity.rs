@@ -8,7 +8,7 @@ use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{
     Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
-use kiosque_testkit::entries::{bare_device, device, group_id, order};
+use kiosque_testkit::entries::{bare_device, device, first_devices, group_id, order};
 use kiosque_testkit::{TestStore, open, open_options};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
@@ -30,7 +30,7 @@ async fn page(
 ) -> (i64, String) {
     let session = fixture.log_in("ops").await.unwrap();
     let session = fixture.switch(session, group).await;
-    let ask = DeviceQuery { group: None, code: None, name_part: None, is_online, page };
+    let ask = DeviceQuery { is_online, page, ..first_devices(1) };
     let seen = |seen: &mut Vec<String>, device: Device<'_>| {
         let last = device.last_active.map_or("-".to_owned(), |last| last.0.to_string());
         seen.push(format!("{}@{last}", device.code));

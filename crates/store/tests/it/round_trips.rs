@@ -17,7 +17,7 @@ use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
     OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
-use kiosque_testkit::entries::{order, sold};
+use kiosque_testkit::entries::{first_devices, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 /// Counts the round trips of all its connections.
@@ -123,8 +123,7 @@ fn orders(span: Option<Span>) -> OrderQuery {
 }
 
 fn devices(group: Option<&str>) -> DeviceQuery {
-    let (group, page) = (group.map(GroupId::parse), PageRequest::new(1, 10).unwrap());
-    DeviceQuery { group, code: None, name_part: None, is_online: None, page }
+    DeviceQuery { group: group.map(GroupId::parse), ..first_devices(10) }
 }
 
 type Nothing = ();

@@ -1,20 +1,18 @@
 //! The group in a token is a hint: the row of the session decides which rows are returned.
 
-use kiosque_model::{Claim, PageRequest, PresentedToken, Refusal};
-use kiosque_store::{Device, DeviceQuery, OnlineSince, Refused};
-use kiosque_testkit::entries::order;
+use kiosque_model::{Claim, PresentedToken, Refusal};
+use kiosque_store::{Device, OnlineSince, Refused};
+use kiosque_testkit::entries::{first_devices, order};
 use kiosque_testkit::{NOW, TestData, TestStore};
 
 async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<String>, Refused> {
-    let page = PageRequest::new(1, 100).unwrap();
-    let request = DeviceQuery { group: None, code: None, name_part: None, is_online: None, page };
     let collect = |codes: &mut Vec<String>, device: Device<'_>| {
         codes.push(device.code.to_owned());
         Ok(())
     };
     let claim = Claim { token: token.clone(), now: NOW };
     let (total, codes) =
-        fixture.store.device_page(claim, OnlineSince(NOW), request, collect).await?;
+        fixture.store.device_page(claim, OnlineSince(NOW), first_devices(100), collect).await?;
     assert_eq!(usize::try_from(total).unwrap(), codes.len());
     Ok(codes)
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, AuditQuery, Device, DeviceQuery, Error, History, OnlineSince, OpenedSession,
-    OrderQuery, Owners, Refused, Span,
+    ApplyError, AuditQuery, Device, Error, History, OnlineSince, OpenedSession, OrderQuery, Owners,
+    Refused, Span,
 };
+use kiosque_testkit::entries::first_devices;
 use kiosque_testkit::{TestStore, no_owners, origin};
 
 use super::steps::{DEVICES, Step};
@@ -91,15 +92,15 @@ impl Player {
         let trail = store.audit(ask).await.unwrap();
         let trail = format!("{:?} then {:?}", trail.entries, trail.next);
         let Some(token) = self.tokens.get(name) else { return trail };
-        let page = PageRequest::new(1, 1_000).unwrap();
-        let ask = DeviceQuery { group: None, code: None, name_part: None, is_online: None, page };
         let line = |lines: &mut Vec<String>, device: Device<'_>| {
             lines.push(format!("{device:?}"));
             Ok(())
         };
         let since = OnlineSince(at.plus_ms(-100));
-        let devices = answered(store.device_page(claim(token, at), since, ask, line).await);
+        let all = first_devices(1_000);
+        let devices = answered(store.device_page(claim(token, at), since, all, line).await);
         let mut seen = vec![trail, devices];
+        let page = PageRequest::new(1, 1_000).unwrap();
         for code in DEVICES {
             let device = DeviceCode::parse(code).ok();
             let odd = at.0 % 40 == 0;
