@@ -8,6 +8,7 @@ mod catalog;
 mod certificate;
 mod dashboard;
 mod devices;
+mod examples;
 mod limits;
 mod log_out;
 mod login;
