@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::endpoint::SchemaOf;
 use crate::{
@@ -24,6 +25,8 @@ pub trait OperatorCall {
     const RIGHT: Option<&'static str>;
     /// The content type of a success.
     const CONTENT_TYPE: &'static str;
+    /// The keys of the query string, each an optional text; `()` when the call has none.
+    type Query: DeserializeOwned + JsonSchema;
     /// The body of a success.
     type Response: Serialize + JsonSchema;
 }
@@ -64,7 +67,7 @@ pub struct OperatorCallInfo {
     pub summary: &'static str,
     /// See [`OperatorCall::RIGHT`].
     pub right: Option<&'static str>,
-    /// The keys of the query string, as the schema of a struct.
+    /// The schema of [`OperatorCall::Query`], if the call has one.
     pub query: Option<SchemaOf>,
     /// The body that it takes.
     pub body: CallBody,
@@ -99,6 +102,7 @@ macro_rules! operator_calls {
                 const PATH: &'static str = $path;
                 const RIGHT: Option<&'static str> = $right;
                 const CONTENT_TYPE: &'static str = operator_calls!(@content_type $response $type);
+                type Query = operator_calls!(@query_type $query);
                 type Response = operator_calls!(@type $response $type);
             }
         )+
@@ -123,6 +127,8 @@ macro_rules! operator_calls {
     (@content_type Text $type:tt) => { $type };
     (@type Json $type:tt) => { $type };
     (@type Text $type:tt) => { Text };
+    (@query_type none) => { () };
+    (@query_type $query:ident) => { $query };
     (@query none) => { None };
     (@query $query:ident) => { Some(SchemaGenerator::subschema_for::<$query>) };
 }

@@ -1,6 +1,7 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
-use kiosque_contract::{AuditFilter, ReplacedSession};
+use kiosque_contract::ReplacedSession;
+use kiosque_contract::operator_call::{ListAudit, OperatorCall};
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEntry;
 use kiosque_store::{AuditPage, AuditQuery, KeyHolder};
@@ -30,8 +31,7 @@ pub(super) async fn list(
 /// Everything that is wrong with it.
 fn audit_query(query: &str) -> Result<AuditQuery, Problem> {
     let mut faults = QueryFaults::default();
-    let filter: AuditFilter =
-        query::read(query, &mut faults).map_err(|error| Failure::internal(&error))?;
+    let filter = query::read::<ListAudit>(query, &mut faults)?;
     let since = faults.parse(
         ("sinceTimestamp", filter.since_timestamp.as_deref()),
         "Unix milliseconds",

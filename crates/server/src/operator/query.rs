@@ -1,10 +1,12 @@
 //! Reads a query string into the struct that a call declares, as [`crate::request`] reads a body:
 //! every field is an optional text, and every fault is collected.
 
+use kiosque_contract::operator_call::OperatorCall;
 use serde::de::value::{BorrowedStrDeserializer, Error};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use crate::answer::Failure;
 use crate::request::values;
 
 /// The faults of a query string, each with its key.
@@ -40,12 +42,17 @@ impl QueryFaults {
     }
 }
 
-/// Reads a query string. An empty value counts as absent; other keys than those of `T` are ignored.
+/// Reads the query string of a call. An empty value counts as absent; other keys than those that
+/// the call declares are ignored.
 ///
 /// # Errors
-/// `T` is not a struct, or one of its fields is not an optional text.
-pub(super) fn read<T: DeserializeOwned>(query: &str, faults: &mut QueryFaults) -> Result<T, Error> {
-    T::deserialize(QueryReader { query, faults })
+/// The call declares something other than a struct of optional texts.
+pub(super) fn read<C: OperatorCall>(
+    query: &str,
+    faults: &mut QueryFaults,
+) -> Result<C::Query, Failure> {
+    let read = C::Query::deserialize(QueryReader { query, faults });
+    read.map_err(|error| Failure::internal(&error))
 }
 
 struct QueryReader<'q> {
