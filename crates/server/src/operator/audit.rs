@@ -1,7 +1,7 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
 use kiosque_contract::ReplacedSession;
-use kiosque_contract::operator_call::{ListAudit, OperatorCall};
+use kiosque_contract::operator_call::ListAudit;
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEntry;
 use kiosque_store::{AuditPage, AuditQuery, KeyHolder};
