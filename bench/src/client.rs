@@ -7,16 +7,20 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use kiosque_contract::TOKEN_HEADER;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
+
+/// The receive buffer of a connection that does not read.
+const SMALL_BUFFER: u32 = 4 << 10;
 
 /// A request, ready to be sent as often as needed.
 #[derive(Clone, Debug)]
@@ -46,9 +50,21 @@ impl Call {
     /// # Errors
     /// When the key cannot travel.
     pub(crate) fn orders(key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
+        Call::lines("/operator/v1/orders", key, lines)
+    }
+
+    /// Heartbeats for the operator's listener, all of which must be taken.
+    ///
+    /// # Errors
+    /// When the key cannot travel.
+    pub(crate) fn heartbeats(key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
+        Call::lines("/operator/v1/activity", key, lines)
+    }
+
+    fn lines(path: &'static str, key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}"))?);
-        let (uri, body) = (Uri::from_static("/operator/v1/orders"), Bytes::from(lines));
+        let (uri, body) = (Uri::from_static(path), Bytes::from(lines));
         Ok(Call { uri, headers, body, is_good: says_all_taken })
     }
 
@@ -97,11 +113,25 @@ impl Client {
     /// # Errors
     /// When the connection or the handshake fails.
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
-        let tcp = TcpStream::connect(self.address).await?;
+        self.handshake(TcpStream::connect(self.address).await?).await
+    }
+
+    /// Opens a connection with a small receive buffer: an answer that is not read soon waits at the
+    /// server.
+    ///
+    /// # Errors
+    /// When the connection or the handshake fails.
+    pub(crate) async fn connect_small(&self) -> anyhow::Result<Connection> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_recv_buffer_size(SMALL_BUFFER)?;
+        self.handshake(socket.connect(self.address).await?).await
+    }
+
+    async fn handshake(&self, tcp: TcpStream) -> anyhow::Result<Connection> {
         tcp.set_nodelay(true)?;
         let name = ServerName::try_from("localhost")?;
         let tls = self.connector.connect(name, tcp).await?;
-        let (sender, driver) = handshake(TokioIo::new(tls)).await?;
+        let (sender, driver) = http1::handshake(TokioIo::new(tls)).await?;
         tokio::spawn(async move {
             // A broken connection shows at the next call.
             let _ = driver.await;
@@ -142,6 +172,18 @@ impl Connection {
             bail!("{} was answered with HTTP {status}: {head}", call.uri);
         }
         Ok(body)
+    }
+
+    /// Sends a call and returns the head of the answer; the body is read no further than the
+    /// connection's buffers until it is asked for. The connection ends with the body.
+    ///
+    /// # Errors
+    /// When the connection breaks, or the answer is not HTTP 200.
+    pub(crate) async fn begin(mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
+        self.sender.ready().await?;
+        let answer = self.sender.send_request(call.request()?).await?;
+        ensure!(answer.status() == StatusCode::OK, "{}: HTTP {}", call.uri, answer.status());
+        Ok(answer)
     }
 
     /// Sends a call and reads the answer's `data`.

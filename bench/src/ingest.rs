@@ -70,7 +70,7 @@ pub(crate) fn run(
     kiosque.clear()?;
     kiosque.apply(&input.fleet)?;
     kiosque.import_rates(&input.rates)?;
-    let key = kiosque.operator_key()?;
+    let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
     let mut server = kiosque.serve()?;
     let first = calls::logins(size, 1)?;

@@ -17,6 +17,7 @@ use crate::engine::Engine;
 const START_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// The program `kiosque` with one data directory.
+#[derive(Clone)]
 pub(crate) struct Kiosque {
     program: PathBuf,
     data: PathBuf,
@@ -75,15 +76,20 @@ impl Kiosque {
         self.finish(process, "import rates")
     }
 
-    /// Makes an operator's key.
+    /// Makes an operator's key with these rights, separated by commas.
     ///
     /// # Errors
     /// When the command fails.
-    pub(crate) fn operator_key(&self) -> anyhow::Result<String> {
-        let words = ["operator-key", "create", "bench", "--may", "orders"].map(OsStr::new);
+    pub(crate) fn operator_key(&self, rights: &str) -> anyhow::Result<String> {
+        let words = ["operator-key", "create", "bench", "--may", rights].map(OsStr::new);
         let output = self.command(&words)?.stdout(Stdio::piped()).output()?;
         ensure!(output.status.success(), "operator-key: see {}", self.log.display());
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    /// A path for a file next to the data.
+    pub(crate) fn file_next_to(&self, name: &str) -> PathBuf {
+        self.data.with_file_name(name)
     }
 
     /// Bytes of the data, its log folded in.

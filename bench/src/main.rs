@@ -8,6 +8,7 @@ mod client;
 mod dashboards;
 mod disk;
 mod engine;
+mod fairness;
 mod fleet;
 mod imports;
 mod ingest;

@@ -77,6 +77,9 @@ pub(crate) struct Options {
     /// Which part to run
     #[command(flatten)]
     pub(crate) part: Part,
+    /// The data set of the fairness part
+    #[command(flatten)]
+    pub(crate) fairness: FairnessSize,
 }
 
 /// Parts to leave out or to generate again.
@@ -100,6 +103,31 @@ pub(crate) struct Part {
     /// Measure the limit server alone, with a made-up page of 8,500 bytes
     #[arg(long)]
     pub(crate) limit_only: bool,
+    /// Measure only what the load of one tenant costs another; the sizes are those that begin with
+    /// --fair
+    #[arg(long)]
+    pub(crate) fairness: bool,
+}
+
+/// Size of the data of the fairness part.
+#[derive(Args, Clone, Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FairnessSize {
+    /// Devices of tenant A's large group
+    #[arg(long = "fair-devices", default_value_t = 20_000)]
+    pub(crate) large_group: usize,
+    /// Orders of one device of that group
+    #[arg(long = "fair-orders", default_value_t = 400_000)]
+    pub(crate) large_device_orders: usize,
+    /// Years in which 50 devices of tenant A sell ten products a day
+    #[arg(long = "fair-years", default_value_t = 10)]
+    pub(crate) sales_years: usize,
+    /// Devices of each apply
+    #[arg(long = "fair-applied", default_value_t = 6_000)]
+    pub(crate) applied_devices: usize,
+    /// Answers that tenant A does not read
+    #[arg(long = "fair-unread", default_value_t = 25)]
+    pub(crate) unread_answers: usize,
 }
 
 /// Size of the data set; determines the input files.

@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds;
 use crate::subject::Subject;
-use crate::{dashboards, disk, imports, ingest, logins, slope, start};
+use crate::{dashboards, disk, fairness, imports, ingest, logins, slope, start};
 
 /// Runs the parts that the options select.
 ///
@@ -74,6 +74,10 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let engine = Engine::start(options.store)?;
+    if options.part.fairness {
+        let sizes = (&options.fairness, effort);
+        return fairness::run(runtime, (&program, &engine), &directory(options)?, sizes);
+    }
     let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
     if options.part.ingest_only {
         return ingest::run(runtime, (&program, &engine), &input, (size, effort));

@@ -109,6 +109,8 @@ pub(crate) enum FaultKind {
     StoreBusy,
     /// The store failed.
     StoreFailed,
+    /// A read took too long, or its account had too many at a time.
+    TooMuchWork,
     /// A limit on concurrent work is reached.
     Overloaded,
     /// A defect.
@@ -155,6 +157,11 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let (kind, message) = match error {
             Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
+            // ENV-13.
+            Error::TooMuchWork(_) => (
+                FaultKind::TooMuchWork,
+                "too much work: ask for a shorter range, for fewer devices, or for less at a time",
+            ),
             Error::Unknown(_) => (
                 FaultKind::StoreFailed,
                 "it is not known whether this was done; look before you try again",

@@ -91,9 +91,10 @@ const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
     (LoginOutcome::Failed, "failed"),
 ];
 
-const FAULT_KINDS: [(FaultKind, &str); 4] = [
+const FAULT_KINDS: [(FaultKind, &str); 5] = [
     (FaultKind::StoreBusy, "store_busy"),
     (FaultKind::StoreFailed, "store_failed"),
+    (FaultKind::TooMuchWork, "too_much_work"),
     (FaultKind::Overloaded, "overloaded"),
     (FaultKind::Internal, "internal"),
 ];
@@ -146,6 +147,7 @@ impl Metrics {
                 (
                     "kiosque_faults_total",
                     "Requests that the server could not answer: store_busy and store_failed; \
+                     too_much_work (a read took too long, or its account had too many at a time); \
                      overloaded (a limit on concurrent work was reached); internal (a defect, \
                      described in the log).",
                     "kind",

@@ -4,6 +4,7 @@
 mod batch;
 mod open;
 mod postgres;
+mod read_permits;
 mod sqlite;
 
 use std::ops::ControlFlow;
@@ -79,7 +80,8 @@ impl Db {
         }
     }
 
-    /// Reads from one snapshot on the blocking pool, a few readers at a time.
+    /// Reads from one snapshot on the blocking pool, a few readers at a time. The reads of accounts
+    /// have other permits and connections.
     pub(crate) async fn read<T, E>(
         &self,
         deadline: Deadline,
@@ -90,7 +92,7 @@ impl Db {
         E: From<Error> + Send + 'static,
     {
         match self {
-            Db::Sqlite(sqlite) => sqlite.read_long(ask).await,
+            Db::Sqlite(sqlite) => sqlite.read(deadline, ask).await,
             Db::Postgres(postgres) => Box::pin(postgres.read(deadline, ask)).await,
         }
     }
@@ -135,6 +137,11 @@ impl Db {
             Db::Sqlite(_) => None,
             Db::Postgres(postgres) => postgres.lease.check_clock(now.0),
         }
+    }
+
+    /// Returns whether the statements of a batch are sent before its check is answered.
+    pub(crate) fn sends_ahead(&self) -> bool {
+        matches!(self, Db::Postgres(_))
     }
 
     /// Returns whether the data is in SQLite, which this process writes itself.

@@ -11,9 +11,13 @@ pub enum Error {
     /// Other work kept the store busy for longer than a request waits.
     #[error("the store was busy for {0:?}")]
     Busy(Duration),
+    /// A read took longer than a request waits, or the reads of its account took the account's
+    /// share for as long.
+    #[error("too much work for one request: {0}")]
+    TooMuchWork(&'static str),
     /// SQLite failed.
     #[error("the store failed: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
     /// PostgreSQL reported an error.
     #[error("the database failed: {}", describe(.0))]
     Postgres(tokio_postgres::Error),
@@ -51,13 +55,23 @@ fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => {
+                Error::TooMuchWork("a statement was ended at its limit")
+            }
+            _ => Error::Sqlite(error),
+        }
+    }
+}
+
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         use tokio_postgres::error::SqlState;
         let code = error.code();
         // The server ended the statement, or could not start it.
         let unavailable = [
-            SqlState::QUERY_CANCELED,
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
@@ -66,6 +80,9 @@ impl From<tokio_postgres::Error> for Error {
         ];
         match code {
             None => Error::Unreachable(describe(&error)),
+            Some(&SqlState::QUERY_CANCELED) => {
+                Error::TooMuchWork("the database ended a statement at its limit")
+            }
             Some(code) if unavailable.contains(code) => Error::Unreachable(describe(&error)),
             Some(_) => Error::Postgres(error),
         }

@@ -65,7 +65,7 @@ pub use verify::Verified;
 use activity::Activity;
 use dashboard::DashboardCache;
 use db::{Db, Deadline};
-use scoped_query::GroupHints;
+use scoped_query::ProvenBefore;
 
 /// The data of one platform. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub struct Store {
     zone: Zone,
     activity: Arc<Activity>,
     dashboard_cache: Arc<DashboardCache>,
-    group_hints: Arc<GroupHints>,
+    proven_before: Arc<ProvenBefore>,
 }
 
 impl Store {
@@ -114,7 +114,7 @@ impl Store {
             zone,
             activity: Arc::default(),
             dashboard_cache: Arc::default(),
-            group_hints: Arc::default(),
+            proven_before: Arc::default(),
         })
     }
 
@@ -180,7 +180,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         migrate::ALL,
         orders::ALL,
         owners::ALL,
-        scoped_query::ALL,
         rates::ALL,
         upgrade::ALL,
         sessions::ALL,

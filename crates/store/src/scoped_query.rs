@@ -5,31 +5,22 @@
 //! proven. Both are hints: rows are collected as [`Unproven`] and can be read only with the
 //! [`Scope`] of the group that they belong to, which only the row of the session gives.
 
+mod proven_before;
 mod unproven;
 
-use std::collections::HashMap;
-use std::sync::RwLock;
-
-use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::ids::IdFault;
 use kiosque_model::session::GroupAccess;
-use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
+use kiosque_model::{AccountNo, Claim, GroupId, GroupNo, Refusal, Scope};
 
 use crate::db::{Batch, Bound, Cost, Decision, Step};
-use crate::sql::{Row, Value, statements};
+use crate::sql::{Row, Value};
 use crate::{Error, Refused, Store, accounts, sessions};
 
+pub(crate) use proven_before::ProvenBefore;
 use unproven::Unproven;
-
-statements! {
-    GROUP_NO(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
-}
 
 /// A `groupId` filter; `Err` for a text that cannot be an id, which names no group.
 pub type GroupFilter = Result<GroupId, IdFault>;
-
-/// No group has this number.
-const NO_GROUP: GroupNo = GroupNo(-1);
 
 /// A query within one group.
 pub(crate) trait ScopedQuery: Send + Sync + 'static {
@@ -84,21 +75,6 @@ impl From<HintedGroup> for Value<'_> {
     }
 }
 
-/// A cache of the numbers of groups by their ids. They are hints: each query that uses one also
-/// looks the id up.
-#[derive(Debug, Default)]
-pub(crate) struct GroupHints(RwLock<HashMap<GroupId, GroupNo>>);
-
-impl GroupHints {
-    fn get(&self, group: &GroupId) -> Option<GroupNo> {
-        read_ignoring_poison(&self.0).get(group).copied()
-    }
-
-    fn insert(&self, group: &GroupId, number: GroupNo) {
-        write_ignoring_poison(&self.0).insert(group.clone(), number);
-    }
-}
-
 /// A query and the claim of its caller, as a batch.
 struct Scoped<Q> {
     claim: Claim,
@@ -123,13 +99,16 @@ impl<Q: ScopedQuery> Batch for Scoped<Q> {
     type Rows = ScopedRows<Q>;
     type Step = ScopedStep<Q::Step>;
 
+    fn account(&self) -> AccountNo {
+        self.claim.token.account_hint()
+    }
+
     fn check(&self) -> Bound<'_> {
         sessions::check(&self.claim)
     }
 
     fn prove(&self, row: Option<&Row<'_>>) -> Result<Scope, Refused> {
-        let (session, access) = sessions::prove(&self.claim, row)?;
-        Ok(Scope::selected(&session, access).ok_or(Refusal::GroupClosed)?)
+        selected_scope(&self.claim, row)
     }
 
     fn rows(&self) -> Self::Rows {
@@ -161,8 +140,53 @@ impl<Q: ScopedQuery> Batch for Scoped<Q> {
     fn decide(&self, rows: &Self::Rows, step: &Self::Step) -> Decision {
         match step {
             ScopedStep::OpenGroup => Decision::Run,
+            // The filter's group is not the caller's, or no longer has the hinted number.
+            ScopedStep::Query(_)
+                if self.query.group().is_some() && rows.open_group != Some(self.group.0) =>
+            {
+                Decision::Skip
+            }
             ScopedStep::Query(step) => rows.of_query.decide(&self.query, step),
         }
+    }
+}
+
+/// The checks of a query alone, which read no rows of a group.
+struct ScopeCheck {
+    claim: Claim,
+    group: Option<GroupId>,
+}
+
+impl Batch for ScopeCheck {
+    type Proof = Scope;
+    type Rows = Option<GroupNo>;
+    type Step = ();
+
+    fn account(&self) -> AccountNo {
+        self.claim.token.account_hint()
+    }
+
+    fn check(&self) -> Bound<'_> {
+        sessions::check(&self.claim)
+    }
+
+    fn prove(&self, row: Option<&Row<'_>>) -> Result<Scope, Refused> {
+        selected_scope(&self.claim, row)
+    }
+
+    fn rows(&self) -> Option<GroupNo> {
+        None
+    }
+
+    fn steps(&self) -> Vec<Step<'_, ()>> {
+        let account = self.claim.token.account_hint();
+        let open_group = |group| accounts::bind_open_group(account, group).step(());
+        self.group.iter().map(open_group).collect()
+    }
+
+    fn on_row(&self, rows: &mut Option<GroupNo>, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        *rows = Some(row.read()?);
+        Ok(())
     }
 }
 
@@ -174,46 +198,78 @@ impl Store {
         mut query: Q,
     ) -> Result<Q::Answer, Refused> {
         let cost = query.cost();
-        let mut group = self.hinted_group(&claim, &query).await?;
+        let mut group = match self.hinted_group(&claim, query.group(), cost) {
+            Some(group) => group,
+            None => self.prove_group(&claim, query.group()).await?,
+        };
         loop {
+            let presented = self.proven_before.presented(&claim.token);
             let scoped = Scoped { claim, group, query };
-            let (scoped, selected, rows) = self.db.batch(scoped, cost).await?;
+            let ran = self.db.batch(scoped, cost).await;
+            let (scoped, selected, rows) =
+                ran.inspect_err(|refused| self.proven_before.forget_refused(presented, refused))?;
             Scoped { claim, query, .. } = scoped;
             let scope = match query.group() {
                 None => selected,
-                Some(filter) => narrowed(selected, filter, rows.open_group)?,
+                Some(filter) => narrowed(selected, filter, rows.open_group).inspect_err(|_| {
+                    self.proven_before.forget_group(selected.account(), filter);
+                })?,
             };
             if let Some(rows) = rows.of_query.open(scope) {
                 return query.answer(rows, scope);
             }
             // The hint was wrong: the session row has another group than its token, or the id of
             // the filter has been given to another group.
-            if let Some(Ok(filter)) = query.group() {
-                self.group_hints.insert(filter, scope.group());
+            if let Some(filter) = query.group() {
+                self.proven_before.add_group(filter, scope);
             }
             group = HintedGroup(scope.group());
         }
     }
 
-    /// Returns the group that a query is about, as far as it is known before the query runs.
-    async fn hinted_group<Q: ScopedQuery>(
+    /// Returns the group that a query is about, if its statements may be sent with the checks: no
+    /// caller is to cause long reads, or reads of another account's group, with a token or a filter
+    /// that has never been proven.
+    fn hinted_group(
         &self,
         claim: &Claim,
-        query: &Q,
-    ) -> Result<HintedGroup, Error> {
-        let Some(filter) = query.group() else {
-            return Ok(HintedGroup(claim.token.group_hint()));
-        };
-        let Ok(group) = filter else { return Ok(HintedGroup(NO_GROUP)) };
-        if let Some(known) = self.group_hints.get(group) {
-            return Ok(HintedGroup(known));
+        filter: Option<&GroupFilter>,
+        cost: Cost,
+    ) -> Option<HintedGroup> {
+        let runs_before_proof = self.db.sends_ahead() || cost == Cost::Blocking;
+        if runs_before_proof && !self.proven_before.has_token(&claim.token) {
+            return None;
         }
-        let number = self.db.one(&GROUP_NO, &[group.as_str().into()], |row| row.read()).await?;
-        if let Some(number) = number {
-            self.group_hints.insert(group, number);
+        match filter {
+            None => Some(HintedGroup(claim.token.group_hint())),
+            Some(filter) => {
+                let account = claim.token.account_hint();
+                self.proven_before.group(account, filter).map(HintedGroup)
+            }
         }
-        Ok(HintedGroup(number.unwrap_or(NO_GROUP)))
     }
+
+    /// Proves the session and its access to the group of a query, before anything else is read.
+    async fn prove_group(
+        &self,
+        claim: &Claim,
+        filter: Option<&GroupFilter>,
+    ) -> Result<HintedGroup, Refused> {
+        let group = filter.and_then(|filter| filter.as_ref().ok().cloned());
+        let check = ScopeCheck { claim: claim.clone(), group };
+        let (_, selected, open_group) = self.db.batch(check, Cost::Inline).await?;
+        self.proven_before.add_token(claim.token.account_hint(), claim.token.digest());
+        let Some(filter) = filter else { return Ok(HintedGroup(selected.group())) };
+        let scope = narrowed(selected, filter, open_group)?;
+        self.proven_before.add_group(filter, scope);
+        Ok(HintedGroup(scope.group()))
+    }
+}
+
+/// Returns the scope of the selected group, if a row of the session check proves the claim.
+fn selected_scope(claim: &Claim, row: Option<&Row<'_>>) -> Result<Scope, Refused> {
+    let (session, access) = sessions::prove(claim, row)?;
+    Ok(Scope::selected(&session, access).ok_or(Refusal::GroupClosed)?)
 }
 
 /// Returns the scope of a filter's group, which must be an open group of the account (SCOPE-3). The

@@ -79,6 +79,10 @@ impl Batch for SessionCheck {
     type Rows = ();
     type Step = ();
 
+    fn account(&self) -> AccountNo {
+        self.0.token.account_hint()
+    }
+
     fn check(&self) -> Bound<'_> {
         check(&self.0)
     }
@@ -148,9 +152,11 @@ impl Store {
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let new = NewToken { random, expires_at };
+        let (new, account) = (NewToken { random, expires_at }, credentials.account);
         let open = async move |write: &Write<'_>| open(write, &credentials, new, &origin).await;
-        self.change_session(open).await
+        let opened = self.change_session(open).await?;
+        self.proven_before.add_token(account, &opened.token.digest());
+        Ok(opened)
     }
 
     /// Selects another group and replaces the token, if the presented one is still valid.
@@ -165,10 +171,12 @@ impl Store {
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let new = NewToken { random, expires_at };
+        let (new, account) = (NewToken { random, expires_at }, claim.token.account_hint());
         let swap =
             async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
-        self.change_session(swap).await
+        let opened = self.change_session(swap).await?;
+        self.proven_before.add_token(account, &opened.token.digest());
+        Ok(opened)
     }
 
     /// Ends the session of the presented token.

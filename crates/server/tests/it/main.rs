@@ -9,6 +9,7 @@ mod certificate;
 mod dashboard;
 mod devices;
 mod examples;
+mod fairness;
 mod limits;
 mod log_out;
 mod login;

@@ -1,5 +1,7 @@
 //! A batch: an authorization check and the statements of an answer, sent to the engine together.
 
+use kiosque_model::AccountNo;
+
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 
@@ -52,6 +54,9 @@ pub(crate) trait Batch: Send + Sync + 'static {
     /// The purpose of a statement of the batch.
     type Step: Send + Sync;
 
+    /// Returns the account whose share of long reads the batch takes.
+    fn account(&self) -> AccountNo;
+
     /// The authorization check. It returns at most one row.
     fn check(&self) -> Bound<'_>;
 
@@ -94,12 +99,12 @@ pub(crate) enum Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
     /// Short key ranges, which cost the same in data of any size. SQLite runs it on the calling
-    /// thread.
+    /// thread, up to a limit of work, beyond which it begins again on the blocking pool.
     Inline,
     /// Known from the first rows; see [`Decision::RunBlocking`]. On PostgreSQL it is taken for
     /// `Blocking`.
     Unknown,
-    /// Statements that count, or scan. SQLite runs it on the blocking pool, and PostgreSQL on
-    /// connections of its own.
+    /// Statements that count, or scan. It takes a permit of its account. SQLite runs it on the
+    /// blocking pool, and PostgreSQL on a connection of its own.
     Blocking,
 }

@@ -6,33 +6,33 @@ mod batch;
 mod connection;
 pub(super) mod lease;
 mod params;
+mod shared;
 pub(super) mod transaction;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
+use kiosque_locks::lock_ignoring_poison;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::{Batch, Cost, Deadline, OpenOptions, Read, Write};
-use crate::sql::{Row, Sql, Value};
-use crate::{Error, Refused};
+use super::read_permits::ReadPermits;
+use super::{Deadline, OpenOptions, Read, Write};
+use crate::Error;
 use address::Address;
 use connection::{Connection, until};
 use lease::Lease;
-use transaction::Transaction;
+use shared::Slot;
+use transaction::{Access, Transaction};
 
 /// Shared connections for short batches. A slow statement delays only those on its connection.
 const SHARED_FOR_SHORT: usize = 4;
-/// Shared connections for batches that may take long.
-const SHARED_FOR_LONG: usize = 4;
-/// Batches in flight on one connection before the next one is used. Batches that share packets cost
-/// both ends half as much.
-const TOGETHER: usize = 32;
+/// Shared connections for single statements, of the operator's calls and of logins.
+const SHARED_FOR_SINGLE: usize = 2;
 /// Connections in the pool for transactions.
 const POOL_MAX: usize = 12;
+/// The part of a read's time that remains for its answer.
+const AFTER_STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// Begins a transaction that reads.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
 /// How often a change is tried that conflicts with other transactions.
@@ -46,82 +46,35 @@ pub(crate) struct Postgres {
     /// The runtime that drives the connections.
     runtime: Handle,
     wait: Duration,
+    single: Vec<Slot>,
     short: Vec<Slot>,
+    /// As many as there are permits for batches that may take long.
     long: Vec<Slot>,
+    batch_permits: ReadPermits,
     /// Permits to use a connection of the pool.
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     pub(super) lease: Arc<Lease>,
 }
 
-/// A shared connection, opened when it is needed and again after it broke.
-#[derive(Debug, Default)]
-struct Slot {
-    in_flight: AtomicUsize,
-    connection: RwLock<Option<Arc<Connection>>>,
-    connecting: tokio::sync::Mutex<()>,
-}
-
 impl Postgres {
     pub(super) fn open(address: &str, options: &OpenOptions<'_>) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(address)?);
-        let slots = |count| std::iter::repeat_with(Slot::default).take(count).collect();
+        let slots = |count| std::iter::repeat_with(Slot::new).take(count).collect();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let batch_permits = ReadPermits::for_cores(cores);
         Ok(Postgres {
             lease: Arc::new(Lease::new(Arc::clone(&address), options.lease)),
             address,
             runtime: Handle::current(),
             wait: options.wait,
+            single: slots(SHARED_FOR_SINGLE),
             short: slots(SHARED_FOR_SHORT),
-            long: slots(SHARED_FOR_LONG),
+            long: slots(batch_permits.total()),
+            batch_permits,
             permits: Arc::new(Semaphore::new(POOL_MAX)),
             idle: Mutex::default(),
         })
-    }
-
-    /// Runs a batch in one round trip.
-    pub(super) async fn batch<B: Batch>(
-        &self,
-        batch: B,
-        cost: Cost,
-    ) -> Result<(B, B::Proof, B::Rows), Refused> {
-        let in_flight = self.slot(cost)?;
-        let slot = in_flight.0;
-        let work = async {
-            let connection = slot.connection(self).await?;
-            let ran = batch::run(&connection, &batch).await?;
-            self.lease.check_for(&connection)?;
-            Ok::<_, Refused>(ran)
-        };
-        let (proof, rows) = match tokio::time::timeout(self.wait, work).await {
-            Ok(ran) => ran?,
-            Err(_) => {
-                // The server may hang, so the next batch gets another connection.
-                slot.forget();
-                let late = format!("no answer within {:?}", self.wait);
-                return Err(Error::Unreachable(late).into());
-            }
-        };
-        Ok((batch, proof, rows))
-    }
-
-    /// Returns the first row of one statement.
-    pub(super) async fn one<T>(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        let (in_flight, ends) = (self.slot(Cost::Inline)?, Instant::now() + self.wait);
-        let slot = in_flight.0;
-        let work = async {
-            let connection = slot.connection(self).await?;
-            Transaction { connection: &connection, ends: None }.one(sql, params, read).await
-        };
-        let found = until(ends, work).await;
-        if found.is_err() {
-            slot.forget();
-        }
-        found
     }
 
     /// Reads from one snapshot.
@@ -136,7 +89,8 @@ impl Postgres {
     {
         let read = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
             let connection = postgres.begin(SNAPSHOT, limits).await.map_err(E::from)?;
-            let transaction = Transaction { connection: &connection, ends: limits.ends_work() };
+            let (ends, access) = (limits.ends_work(), Access::ReadOnly);
+            let transaction = Transaction { connection: &connection, ends, access };
             let answer = ask(&Read::Postgres(transaction)).await;
             postgres.roll_back(connection);
             answer
@@ -209,7 +163,8 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let transaction = Transaction { connection: &connection, ends: limits.ends_work() };
+        let (ends, access) = (limits.ends_work(), Access::ReadWrite);
+        let transaction = Transaction { connection: &connection, ends, access };
         let done = match change(&Write(Read::Postgres(transaction))).await {
             Ok(done) if !connection.has_failed() => done,
             Ok(_) => {
@@ -241,6 +196,12 @@ impl Postgres {
     async fn begin(&self, begin: &str, limits: TimeLimits) -> Result<Connection, Error> {
         let connection = until(limits.ends, self.pooled()).await?;
         let begin = match limits.deadline {
+            // The server ends a long statement, and says so, before the caller gives up.
+            Deadline::OfRequest if begin == SNAPSHOT => {
+                let left = limits.ends.saturating_duration_since(Instant::now());
+                let left = left.saturating_sub(AFTER_STATEMENT_TIMEOUT).as_millis().max(1);
+                format!("{begin}; set local statement_timeout = {left}")
+            }
             Deadline::OfRequest => begin.to_owned(),
             Deadline::None => format!("{begin}; set local statement_timeout = 0"),
         };
@@ -259,20 +220,6 @@ impl Postgres {
                 Err(_) => connection.abandon(),
             }
         });
-    }
-
-    /// Takes a place on a shared connection: the first that is not full, or else the one with the
-    /// fewest batches in flight.
-    fn slot(&self, cost: Cost) -> Result<InFlight<'_>, Error> {
-        let (slots, together) = match cost {
-            Cost::Inline => (&self.short, TOGETHER),
-            Cost::Unknown | Cost::Blocking => (&self.long, 1),
-        };
-        let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
-        let free = slots.iter().find(|slot| in_flight(slot) < together);
-        let slot = free.or_else(|| slots.iter().min_by_key(in_flight)).ok_or(Error::Gone)?;
-        slot.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(InFlight(slot))
     }
 
     async fn pooled(&self) -> Result<Connection, Error> {
@@ -325,41 +272,6 @@ enum Tried<T, E> {
     Done(Result<T, E>),
     /// It conflicted with another transaction.
     Conflict(E),
-}
-
-/// A batch in flight on a shared connection.
-struct InFlight<'a>(&'a Slot);
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Slot {
-    async fn connection(&self, postgres: &Postgres) -> Result<Arc<Connection>, Error> {
-        if let Some(open) = self.open_one(postgres) {
-            open.replan_if_old().await?;
-            return Ok(open);
-        }
-        let _connecting = self.connecting.lock().await;
-        if let Some(open) = self.open_one(postgres) {
-            return Ok(open);
-        }
-        let new = Arc::new(postgres.connect().await?);
-        *write_ignoring_poison(&self.connection) = Some(Arc::clone(&new));
-        Ok(new)
-    }
-
-    fn open_one(&self, postgres: &Postgres) -> Option<Arc<Connection>> {
-        let current = read_ignoring_poison(&self.connection);
-        let open = current.as_ref().filter(|current| current.is_open());
-        open.filter(|open| postgres.lease.is_current(open)).cloned()
-    }
-
-    fn forget(&self) {
-        *write_ignoring_poison(&self.connection) = None;
-    }
 }
 
 /// Commits. The outcome is unknown if the server warns, because the commit may not have reached the

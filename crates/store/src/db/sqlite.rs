@@ -1,12 +1,13 @@
 //! SQLite: one file in WAL mode with `synchronous=FULL`. A short read runs on the calling thread
 //! with a snapshot of its own. Writes are queued, each in a transaction of its own.
 
+mod budget;
 mod copy;
 mod write;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
 use rusqlite::config::DbConfig;
@@ -14,10 +15,12 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Batch, Bound, Cost, Decision, FileSizes, Read, WhenAbsent};
+use super::read_permits::ReadPermits;
+use super::{Batch, Bound, Cost, Deadline, Decision, FileSizes, Read, WhenAbsent};
 use crate::cooperative::yield_if_due;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
+use budget::Budget;
 pub(super) use copy::copy_to;
 pub(super) use write::{execute, execute_each, script};
 
@@ -38,8 +41,11 @@ pub(crate) struct Sqlite {
     write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
     readers: Readers,
-    /// Permits to read on the blocking pool.
+    /// Permits for batches on the blocking pool.
+    batch_permits: ReadPermits,
+    /// Permits for other reads there.
     long_permits: Arc<Semaphore>,
+    /// The readers of both.
     long_readers: Readers,
 }
 
@@ -75,6 +81,7 @@ impl Sqlite {
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
             readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
+            batch_permits: ReadPermits::for_cores(cores),
             // One more than cores: a reader that waits for the disk uses no core.
             long_permits: Arc::new(Semaphore::new(cores + 1)),
             long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
@@ -89,20 +96,26 @@ impl Sqlite {
         cost: Cost,
     ) -> Result<(B, B::Proof, B::Rows), Refused> {
         if cost != Cost::Blocking {
-            let ran = self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, cost))?;
-            if let Some((proof, rows)) = ran {
-                return Ok((batch, proof, rows));
+            let inline = || self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, cost));
+            match Budget::INLINE.limit(inline) {
+                Ok(Some((proof, rows))) => return Ok((batch, proof, rows)),
+                Ok(None) | Err(Refused::Store(Error::TooMuchWork(_))) => {}
+                Err(error) => return Err(error),
             }
         }
-        let permit = self.permit(&self.long_permits).await?;
+        // Includes the wait for a permit.
+        let ends = Instant::now() + self.wait;
+        let permit = self.batch_permits.acquire(batch.account(), ends).await?;
         let sqlite = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
             // The work holds the permit, because it goes on when its caller hangs up.
             let _permit = permit;
-            let ran = sqlite.with_reader(&sqlite.long_readers, |connection| {
-                run(connection, &batch, Cost::Blocking)
-            })?;
-            let (proof, rows) = ran.ok_or(Error::Gone)?;
+            let long = || {
+                sqlite.with_reader(&sqlite.long_readers, |connection| {
+                    run(connection, &batch, Cost::Blocking)
+                })
+            };
+            let (proof, rows) = Budget::Until(ends).limit(long)?.ok_or(Error::Gone)?;
             Ok((batch, proof, rows))
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
@@ -136,14 +149,19 @@ impl Sqlite {
     }
 
     /// Reads from one snapshot on the blocking pool, a few readers at a time.
-    pub(super) async fn read_long<T, E>(
+    pub(super) async fn read<T, E>(
         self: &Arc<Self>,
+        deadline: Deadline,
         ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        let budget = match deadline {
+            Deadline::OfRequest => Budget::Until(Instant::now() + self.wait),
+            Deadline::None => Budget::Unlimited,
+        };
         let permit = self.permit(&self.long_permits).await.map_err(E::from)?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
@@ -152,7 +170,8 @@ impl Sqlite {
             let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
                 run_alone(connection, &BEGIN_READ).map_err(E::from)?;
-                let answer = here.block_on(ask(&Read::Sqlite(connection)));
+                let ask = || here.block_on(ask(&Read::Sqlite(connection)));
+                let answer = budget.limit(ask);
                 let _ = run_alone(connection, &END_READ);
                 answer
             })
@@ -183,7 +202,8 @@ impl Sqlite {
             return Ok(reader);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let reader = connect(&self.path, flags, self.wait)?;
+        let mut reader = connect(&self.path, flags, self.wait)?;
+        budget::install(&mut reader)?;
         reader.pragma_update(None, "query_only", true)?;
         reader.pragma_update(None, "cache_size", -readers.cache_kib)?;
         Ok(reader)

@@ -13,6 +13,7 @@ mod engines;
 mod keys;
 mod known_sources;
 mod layout;
+mod long_reads;
 mod owners;
 mod rates;
 mod receive;

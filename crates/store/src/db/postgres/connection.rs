@@ -157,17 +157,20 @@ impl Connection {
     /// Closes a connection whose server did not answer in time, and cancels its statement: a commit
     /// that waits for a standby would go on waiting and occupy the server's connection.
     pub(super) fn abandon(self) {
+        tokio::spawn(async move { self.cancel().await });
+    }
+
+    /// Cancels the statement that the server runs for this connection. If this fails as well,
+    /// nothing more can be done.
+    pub(super) async fn cancel(&self) {
         let token = self.client.cancel_token();
-        tokio::spawn(async move {
-            let asked = async {
-                match self.cancelling {
-                    Encryption::None => token.cancel_query(NoTls).await,
-                    Encryption::Tls(tls) => token.cancel_query(tls).await,
-                }
-            };
-            // If this fails as well, nothing more can be done.
-            let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
-        });
+        let asked = async {
+            match &self.cancelling {
+                Encryption::None => token.cancel_query(NoTls).await,
+                Encryption::Tls(tls) => token.cancel_query(tls.clone()).await,
+            }
+        };
+        let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
     }
 
     /// Discards its plans if it is twice as old as when they were last discarded. A plan for a

@@ -18,6 +18,15 @@ pub(crate) struct Transaction<'a> {
     pub(super) connection: &'a Connection,
     /// `None`: no deadline.
     pub(super) ends: Option<Instant>,
+    /// Whether it can write.
+    pub(super) access: Access,
+}
+
+/// Whether a transaction can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    ReadOnly,
+    ReadWrite,
 }
 
 impl Transaction<'_> {
@@ -29,6 +38,10 @@ impl Transaction<'_> {
         let done = done.map_err(|error| match error {
             Error::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
                 Error::Busy(self.connection.wait)
+            }
+            // No caller of a write can ask for less.
+            Error::TooMuchWork(why) if self.access == Access::ReadWrite => {
+                Error::Unreachable(why.to_owned())
             }
             error => error,
         });

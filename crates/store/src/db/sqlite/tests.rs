@@ -1,3 +1,6 @@
+use std::thread::{self, ThreadId};
+
+use kiosque_model::AccountNo;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -62,7 +65,8 @@ fn writes_run_in_the_order_of_their_calls() {
     runtime.block_on(async {
         // Tasks start in the order in which they were spawned.
         tokio::task::yield_now().await;
-        let read = sqlite.read_long(async |read| read.one(&COUNT, &[], |row| row.read()).await);
+        let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read()).await;
+        let read = sqlite.read(Deadline::OfRequest, count);
         let read = tokio::time::timeout(Duration::from_secs(300), read).await;
         assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
         drop(hold);
@@ -116,6 +120,10 @@ impl Batch for Interrupted {
     type Rows = Vec<i64>;
     type Step = ();
 
+    fn account(&self) -> AccountNo {
+        AccountNo(1)
+    }
+
     fn check(&self) -> Bound<'_> {
         Bound::new(&CHECK, [])
     }
@@ -150,6 +158,78 @@ async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
         let (_, (), counts) = sqlite.batch(batch, cost).await.expect("an answer");
         assert_eq!(counts, [want, want], "{cost:?}");
     }
+}
+
+static ONE: Sql = Sql::new("ONE", "select 1");
+static MANY: Sql = Sql::new(
+    "MANY",
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 100000)
+    select count(*) from n",
+);
+static ENDLESS: Sql = Sql::new(
+    "ENDLESS",
+    "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n",
+);
+
+/// Runs one statement for an account; its rows are the threads that read them.
+struct Ran(AccountNo, &'static Sql);
+
+impl Batch for Ran {
+    type Proof = ();
+    type Rows = Vec<ThreadId>;
+    type Step = ();
+
+    fn account(&self) -> AccountNo {
+        self.0
+    }
+
+    fn check(&self) -> Bound<'_> {
+        Bound::new(&ONE, [])
+    }
+
+    fn prove(&self, _: Option<&Row<'_>>) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn rows(&self) -> Vec<ThreadId> {
+        Vec::new()
+    }
+
+    fn steps(&self) -> Vec<Step<'_, ()>> {
+        vec![Bound::new(self.1, []).step(())]
+    }
+
+    fn on_row(&self, rows: &mut Vec<ThreadId>, (): &(), _: &Row<'_>) -> Result<(), Error> {
+        rows.push(thread::current().id());
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_read_of_much_work_leaves_the_calling_thread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sqlite = noted(&folder, Duration::from_secs(60)).await;
+    let here = thread::current().id();
+    for cost in [Cost::Inline, Cost::Unknown] {
+        let (_, (), threads) = sqlite.batch(Ran(AccountNo(1), &ONE), cost).await.expect("a row");
+        assert_eq!(threads, [here]);
+        let (_, (), threads) = sqlite.batch(Ran(AccountNo(1), &MANY), cost).await.expect("a row");
+        assert!(threads.len() == 1 && threads != [here], "{cost:?}");
+    }
+}
+
+/// ENV-13: a read ends when its request has waited for the longest time.
+#[tokio::test]
+async fn a_read_without_an_end_is_ended_at_its_deadline() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sqlite = noted(&folder, Duration::from_millis(50)).await;
+    for cost in [Cost::Inline, Cost::Unknown, Cost::Blocking] {
+        let ended = sqlite.batch(Ran(AccountNo(1), &ENDLESS), cost).await.map(|_| ());
+        assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{cost:?} {ended:?}");
+    }
+    let endless = async |read: &Read<'_>| read.one(&ENDLESS, &[], |row| row.read::<i64>()).await;
+    let ended = sqlite.read(Deadline::OfRequest, endless).await;
+    assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");
 }
 
 /// SQLite journals every page that an `insert … select` touches.

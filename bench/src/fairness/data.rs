@@ -1,0 +1,251 @@
+//! Two tenants: A with a large group, a group with years of sales and a device with many orders; B
+//! with a small group.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use kiosque_contract::endpoint::{LogIn, QueryOrderList};
+use kiosque_contract::{DashboardFilter, Endpoint, LoginRequest, OrderFilter, SessionData};
+use serde_json::{Value, json};
+
+use crate::client::{Call, Client};
+use crate::load::Workload;
+use crate::options::FairnessSize;
+use crate::orders::LAST_TRADE;
+
+/// Tenant A's groups: the large one, which its session selects, and the one with years of sales.
+pub(super) const LARGE: &str = "large";
+pub(super) const YEARS: &str = "years";
+/// The group of devices that are applied meanwhile; tenant A's, too.
+pub(super) const APPLIED: &str = "applied";
+const SMALL: &str = "small";
+/// Devices of the group with years of sales, and of tenant B's.
+pub(super) const DEVICES: usize = 50;
+/// Products, of which each order of the group with years of sales has ten.
+const PRODUCTS: usize = 50;
+const AISLES: usize = 10;
+const ORDERS_OF_B: usize = 40;
+const DAY: i64 = 86_400;
+/// Seconds between two orders of the device with many.
+const STEP: i64 = 120;
+
+/// The files that both engines are filled with.
+pub(super) struct Files {
+    pub(super) fleet: PathBuf,
+    pub(super) orders: PathBuf,
+}
+
+/// The tokens of both tenants.
+pub(super) struct Tokens {
+    pub(super) a: String,
+    pub(super) b: String,
+}
+
+impl FairnessSize {
+    pub(super) fn devices(&self) -> usize {
+        self.large_group + 2 * DEVICES
+    }
+
+    pub(super) fn orders(&self) -> usize {
+        self.sales_days() * DEVICES + self.large_device_orders + DEVICES * ORDERS_OF_B
+    }
+
+    fn sales_days(&self) -> usize {
+        self.sales_years * 365
+    }
+}
+
+impl Files {
+    /// Writes both files.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(super) fn prepare(dir: &Path, size: &FairnessSize) -> anyhow::Result<Files> {
+        fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let files = Files {
+            fleet: dir.join("fairness-fleet.json"),
+            orders: dir.join("fairness-orders.ndjson"),
+        };
+        serde_json::to_writer(BufWriter::new(File::create(&files.fleet)?), &fleet(size))?;
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(&files.orders)?);
+        write_orders(size, &mut out)?;
+        out.flush()?;
+        Ok(files)
+    }
+}
+
+pub(super) fn device_code(group: &str, index: usize) -> String {
+    format!("{group}-{index:05}")
+}
+
+/// The devices of a group, each with the aisles of a small kiosk.
+pub(super) fn devices(group: &str, count: usize, name: &str) -> Vec<Value> {
+    let aisles: Vec<Value> = (0..AISLES)
+        .map(|aisle| {
+            json!({ "code": format!("A{aisle}"), "product": format!("p{aisle}"), "price": 100,
+                "stock": 3, "capacity": 12, "layer": aisle / 5 + 1 })
+        })
+        .collect();
+    let device = |index| {
+        json!({ "code": device_code(group, index), "name": format!("{name} {index}"),
+            "group": group, "aisle": aisles })
+    };
+    (0..count).map(device).collect()
+}
+
+fn fleet(size: &FairnessSize) -> Value {
+    let groups = [LARGE, YEARS, APPLIED, SMALL];
+    let groups: Vec<Value> = groups.iter().map(|id| json!({ "id": id, "name": id })).collect();
+    let account = |name: &str, groups: &[&str]| {
+        json!({ "login_name": name, "password": format!("open sesame, {name}"),
+            "third_party_api": true, "groups": groups })
+    };
+    let products: Vec<Value> = (0..PRODUCTS)
+        .map(|at| {
+            json!({ "id": format!("p{at}"), "name": format!("Product {at}"), "currency": "USD",
+                "default_price": 100 })
+        })
+        .collect();
+    let all = [(LARGE, size.large_group), (YEARS, DEVICES), (SMALL, DEVICES)];
+    let devices: Vec<Value> =
+        all.iter().flat_map(|(group, count)| devices(group, *count, "Kiosk")).collect();
+    json!({ "group": groups, "product": products, "device": devices,
+        "account": [account("a", &[LARGE, YEARS, APPLIED]), account("b", &[SMALL])] })
+}
+
+fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()> {
+    let ten = |from: usize| -> Vec<Value> {
+        let goods = (from..from + 10).map(|at| format!("p{}", at % PRODUCTS));
+        goods.map(|id| json!({ "goodsId": id, "count": 1, "payAmount": 100 })).collect()
+    };
+    for day in 0..size.sales_days() {
+        let start = LAST_TRADE - DAY * i64::try_from(size.sales_days() - day)? + DAY / 2;
+        for device in 0..DEVICES {
+            let code = device_code(YEARS, device);
+            let id = format!("y{day}-{device}");
+            write_order(out, &id, &code, start + i64::try_from(device)?, &ten(device + day))?;
+        }
+    }
+    let one = [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })];
+    let many = i64::try_from(size.large_device_orders)?;
+    for number in 0..many {
+        let start = LAST_TRADE - STEP * (many - number);
+        write_order(out, &format!("l{number}"), &device_code(LARGE, 0), start, &one)?;
+    }
+    for number in 0..ORDERS_OF_B {
+        let start = LAST_TRADE - 28 * DAY + DAY / 2 * i64::try_from(number)?;
+        for device in 0..DEVICES {
+            let code = device_code(SMALL, device);
+            write_order(out, &format!("b{number}-{device}"), &code, start, &one)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_order(
+    out: &mut impl Write,
+    id: &str,
+    device: &str,
+    start: i64,
+    goods: &[Value],
+) -> anyhow::Result<()> {
+    let time = date_time(start)?;
+    let order = json!({ "orderId": id, "deviceCode": device, "currency": "USD",
+        "totalAmount": 1_000, "payAmount": 1_000, "payStatus": 1, "shipmentStatus": 1,
+        "tradeStartTime": time, "payEndTime": time, "detailVOList": goods });
+    serde_json::to_writer(&mut *out, &order)?;
+    out.write_all(b"\n")?;
+    Ok(())
+}
+
+fn date_time(second: i64) -> anyhow::Result<String> {
+    let time = TimeZone::UTC.to_datetime(Timestamp::from_second(second)?);
+    Ok(time.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// One new order of tenant B, as a line for the operator's listener.
+pub(super) fn new_order(number: usize) -> anyhow::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let code = device_code(SMALL, number % DEVICES);
+    let goods = [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })];
+    write_order(&mut line, &format!("n{number}"), &code, LAST_TRADE - 60, &goods)?;
+    Ok(line)
+}
+
+/// A heartbeat of a device of tenant B.
+pub(super) fn heartbeat(device: usize) -> Vec<u8> {
+    let code = device_code(SMALL, device % DEVICES);
+    format!("{}\n", json!({ "deviceCode": code })).into_bytes()
+}
+
+fn log_in_as(name: &str) -> anyhow::Result<Call> {
+    let password = format!("open sesame, {name}");
+    let request = LoginRequest { username: name.to_owned(), password };
+    Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
+}
+
+/// A login of tenant B.
+///
+/// # Errors
+/// When it cannot be put into JSON.
+pub(super) fn log_in_b() -> anyhow::Result<Call> {
+    log_in_as("b")
+}
+
+/// Logs both tenants in.
+///
+/// # Errors
+/// When a login is refused.
+pub(super) async fn log_in(client: &Client) -> anyhow::Result<Tokens> {
+    let mut connection = client.connect().await?;
+    let mut tokens = Vec::new();
+    for (name, group) in [("a", LARGE), ("b", SMALL)] {
+        let session: SessionData = connection.ask(&log_in_as(name)?).await?;
+        ensure!(session.group_id == group, "{name} has selected {}", session.group_id);
+        tokens.push(session.access_token);
+    }
+    let [a, b]: [String; 2] = tokens.try_into().ok().context("two tokens")?;
+    Ok(Tokens { a, b })
+}
+
+/// Page 1 of each device of tenant B.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(super) fn order_pages_b(tokens: &Tokens, workers: usize) -> anyhow::Result<Workload> {
+    let page = |device| order_list(&tokens.b, &device_code(SMALL, device), None);
+    let pages = (0..DEVICES).map(page).collect::<anyhow::Result<_>>()?;
+    Ok(Workload::shared(workers, pages))
+}
+
+/// A page of a device's orders, or of those that started in the last ten minutes of the data.
+///
+/// # Errors
+/// When it cannot travel.
+pub(super) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyhow::Result<Call> {
+    let filter = OrderFilter {
+        device_code: device.to_owned(),
+        start_timestamp: since,
+        ..OrderFilter::default()
+    };
+    let path = format!("{}?current=1&size=10", QueryOrderList::PATH);
+    Call::new(&path, Some(token), serde_json::to_string(&filter)?)
+}
+
+/// The filter of a dashboard: the last days of the data, of the selected group or another.
+///
+/// # Errors
+/// When it cannot be put into JSON.
+pub(super) fn last_days(days: usize, group: Option<&str>) -> anyhow::Result<String> {
+    let filter = DashboardFilter {
+        start_timestamp: Some((LAST_TRADE - DAY * i64::try_from(days)?) * 1_000),
+        end_timestamp: Some(LAST_TRADE * 1_000),
+        group_id: group.map(str::to_owned),
+        ..DashboardFilter::default()
+    };
+    Ok(serde_json::to_string(&filter)?)
+}

@@ -1,0 +1,187 @@
+//! Tenant A: the loads that tenant B is measured during.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{BestSellingProduct, DeviceAisle, DevicePage, Summary};
+use serde_json::json;
+use tokio::runtime;
+
+use super::data::{self, APPLIED, LARGE, Tokens, YEARS};
+use crate::client::{Call, Client};
+use crate::kiosque::Kiosque;
+use crate::load::{self, LoadResult, Pace, Workload};
+use crate::options::FairnessSize;
+use crate::orders::LAST_TRADE;
+
+/// Connections of tenant A.
+const CONNECTIONS: usize = 8;
+/// The loop of calls is asked for its end this often.
+const TURN: Duration = Duration::from_millis(250);
+
+/// A load of tenant A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    BestSellers,
+    Summary,
+    DevicePages,
+    Aisles,
+    LatestOrders,
+    Apply,
+    Unread,
+}
+
+impl Load {
+    pub(super) const ALL: [Load; 7] = [
+        Load::BestSellers,
+        Load::Summary,
+        Load::DevicePages,
+        Load::Aisles,
+        Load::LatestOrders,
+        Load::Apply,
+        Load::Unread,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Load::BestSellers => "best sellers of years",
+            Load::Summary => "summaries of a large group",
+            Load::DevicePages => "device pages of a large group",
+            Load::Aisles => "aisles of a large group",
+            Load::LatestOrders => "the latest of many orders",
+            Load::Apply => "an apply of many devices",
+            Load::Unread => "unread aisles of a large group",
+        }
+    }
+
+    /// The calls of a load that is made of calls.
+    fn calls(self, tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Call>> {
+        let token = Some(tokens.a.as_str());
+        Ok(match self {
+            Load::BestSellers => {
+                let years = data::last_days(size.sales_years * 365, Some(YEARS))?;
+                vec![Call::new(BestSellingProduct::PATH, token, years)?]
+            }
+            Load::Summary => vec![Call::new(Summary::PATH, token, "{}".to_owned())?],
+            Load::DevicePages => {
+                let pages = size.large_group.div_ceil(10);
+                let page = |step: usize| {
+                    let page = (pages * step / 16).max(1);
+                    let path = format!("{}?current={page}&size=10", DevicePage::PATH);
+                    Call::new(&path, token, "{}".to_owned())
+                };
+                (1..=16).map(page).collect::<anyhow::Result<_>>()?
+            }
+            Load::Aisles | Load::Unread => {
+                vec![Call::new(DeviceAisle::PATH, token, "{}".to_owned())?]
+            }
+            Load::LatestOrders => {
+                let since = (LAST_TRADE - 600) * 1_000;
+                vec![data::order_list(&tokens.a, &data::device_code(LARGE, 0), Some(since))?]
+            }
+            Load::Apply => Vec::new(),
+        })
+    }
+}
+
+/// A load that runs, on a thread of its own, until it is stopped.
+pub(super) struct Neighbor {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<anyhow::Result<(usize, usize)>>,
+}
+
+impl Neighbor {
+    /// Starts a load.
+    ///
+    /// # Errors
+    /// When a call cannot travel, or an answer does not begin.
+    pub(super) fn start(
+        load: Load,
+        (kiosque, client): (&Kiosque, &Client),
+        (tokens, size): (&Tokens, &FairnessSize),
+    ) -> anyhow::Result<Neighbor> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopping, calls) = (Arc::clone(&stop), load.calls(tokens, size)?);
+        let (kiosque, client, size) = (kiosque.clone(), client.clone(), size.clone());
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+            match load {
+                Load::Apply => {
+                    begun.send(())?;
+                    apply(&kiosque, &size, &stopping)
+                }
+                Load::Unread => runtime.block_on(async {
+                    let mut answers = Vec::new();
+                    let count = size.unread_answers;
+                    for call in calls.iter().cycle().take(count) {
+                        answers.push(client.connect_small().await?.begin(call).await?);
+                    }
+                    begun.send(())?;
+                    while !stopping.load(Ordering::Acquire) {
+                        tokio::time::sleep(TURN).await;
+                    }
+                    Ok((answers.len(), 0))
+                }),
+                _ => {
+                    begun.send(())?;
+                    runtime.block_on(ask(&client, calls, &stopping))
+                }
+            }
+        });
+        // An error means that the thread has ended, which `stop` reports.
+        let _ = has_begun.recv();
+        Ok(Neighbor { stop, thread })
+    }
+
+    /// Ends the load; the numbers of its answers and of its failures.
+    ///
+    /// # Errors
+    /// When it could not be run.
+    pub(super) fn stop(self) -> anyhow::Result<(usize, usize)> {
+        self.stop.store(true, Ordering::Release);
+        self.thread.join().map_err(|_| anyhow::anyhow!("the load of tenant A panicked"))?
+    }
+}
+
+/// Repeats calls on several connections.
+async fn ask(
+    client: &Client,
+    calls: Vec<Call>,
+    stop: &AtomicBool,
+) -> anyhow::Result<(usize, usize)> {
+    let workload = Workload::shared(CONNECTIONS, calls);
+    let mut all = LoadResult::default();
+    let mut connections = Vec::new();
+    while !stop.load(Ordering::Acquire) {
+        while connections.len() < CONNECTIONS {
+            connections.push(client.connect().await?);
+        }
+        let outcome;
+        (connections, outcome) = load::run(connections, &workload, TURN, Pace::Closed).await?;
+        connections.retain(|connection| !connection.is_closed());
+        all.merge(outcome);
+    }
+    Ok((all.latencies.len(), all.failed))
+}
+
+/// Applies a fleet again and again, each time with another name for every device.
+fn apply(
+    kiosque: &Kiosque,
+    size: &FairnessSize,
+    stop: &AtomicBool,
+) -> anyhow::Result<(usize, usize)> {
+    let file = kiosque.file_next_to("applied.json");
+    let mut applies = 0;
+    while !stop.load(Ordering::Acquire) {
+        let name = format!("Kiosk of apply {applies}");
+        let devices = data::devices(APPLIED, size.applied_devices, &name);
+        std::fs::write(&file, json!({ "device": devices }).to_string())?;
+        kiosque.apply(&file)?;
+        applies += 1;
+    }
+    Ok((applies, 0))
+}

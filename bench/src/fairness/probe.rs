@@ -1,0 +1,120 @@
+//! Calls of which each must be answered soon, during whatever load: tenant B's dashboards, and the
+//! operator's heartbeats and orders.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, OnlineDevices, SalesByDevice,
+    SalesTrend, Summary,
+};
+
+use super::data::{self, Tokens};
+use crate::client::{Call, Client};
+
+/// The pause between two calls.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Calls of the operator that are prepared; more are not sent.
+const OPERATOR_CALLS: usize = 4_000;
+
+/// The calls, in their order.
+pub(super) struct Probes {
+    pub(super) dashboards: Box<dyn Iterator<Item = Call> + Send>,
+    pub(super) operator: Box<dyn Iterator<Item = Call> + Send>,
+}
+
+impl Probes {
+    /// Prepares the calls of a round; `round` counts on, so that all orders are new.
+    ///
+    /// # Errors
+    /// When one cannot travel.
+    pub(super) fn new(tokens: &Tokens, key: &str, round: usize) -> anyhow::Result<Probes> {
+        let month = data::last_days(31, None)?;
+        let paths = [
+            Summary::PATH,
+            BestSellingProduct::PATH,
+            SalesByDevice::PATH,
+            SalesTrend::PATH,
+            DeviceAisle::PATH,
+            DeviceProfile::PATH,
+            OnlineDevices::PATH,
+        ];
+        let call = |path: &&str| Call::new(path, Some(&tokens.b), month.clone());
+        let mut dashboards = paths.iter().map(call).collect::<anyhow::Result<Vec<_>>>()?;
+        let named = r#"{"deviceName":"Kiosk 4"}"#.to_owned();
+        dashboards.push(Call::new(DevicePage::PATH, Some(&tokens.b), named)?);
+        let mut operator = Vec::new();
+        for number in (0..OPERATOR_CALLS / 2).map(|at| round * OPERATOR_CALLS + at) {
+            operator.push(Call::orders(key, data::new_order(number)?)?);
+            operator.push(Call::heartbeats(key, data::heartbeat(number))?);
+        }
+        Ok(Probes {
+            dashboards: Box::new(dashboards.into_iter().cycle()),
+            operator: Box::new(operator.into_iter()),
+        })
+    }
+}
+
+/// The answers to probes.
+#[derive(Debug, Default)]
+pub(super) struct Probed {
+    answered: usize,
+    slowest: Duration,
+    failures: Vec<String>,
+}
+
+impl Probed {
+    /// The longest time of an answer in ms; a failure counts as an hour.
+    pub(super) fn slowest_ms(&self) -> f64 {
+        if self.failures.is_empty() { self.slowest.as_secs_f64() * 1e3 } else { 3_600_000.0 }
+    }
+
+    /// A remark on several rounds.
+    pub(super) fn note<'a>(rounds: impl Iterator<Item = &'a Probed>) -> String {
+        let (mut answered, mut failed, mut first) = (0, 0, None);
+        for round in rounds {
+            answered += round.answered;
+            failed += round.failures.len();
+            first = first.or(round.failures.first());
+        }
+        match first {
+            None => format!("{answered} answers, no failure"),
+            Some(first) => format!("{answered} answers, {failed} failures; the first: {first}"),
+        }
+    }
+}
+
+impl fmt::Display for Probed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slowest = self.slowest.as_secs_f64() * 1e3;
+        write!(f, "{slowest:.0} ms at most, {} failures", self.failures.len())
+    }
+}
+
+/// Makes one call after another for `span`, on one connection.
+///
+/// # Errors
+/// When there is no connection.
+pub(super) async fn ask(
+    client: &Client,
+    calls: &mut (dyn Iterator<Item = Call> + Send),
+    span: Duration,
+) -> anyhow::Result<Probed> {
+    let mut connection = client.connect().await?;
+    let (started, mut probed) = (Instant::now(), Probed::default());
+    while started.elapsed() < span {
+        let Some(call) = calls.next() else { break };
+        let asked = Instant::now();
+        match connection.post(&call).await {
+            Ok(_) => probed.answered += 1,
+            Err(fault) => probed.failures.push(format!("{fault:#}")),
+        }
+        probed.slowest = probed.slowest.max(asked.elapsed());
+        if connection.is_closed() {
+            connection = client.connect().await?;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(probed)
+}

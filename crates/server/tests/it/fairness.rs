@@ -1,0 +1,155 @@
+//! Long reads are shared out by account (`ENV-13`, `LIM-14`). No test measures time: an account's
+//! reads are held by their visitors for as long as a test needs.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::{Claim, PresentedToken};
+use kiosque_store::{DashboardQuery, Refused};
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
+    Reply, TestServer,
+};
+use tokio::task::JoinHandle;
+
+fn fleet() -> FleetToml {
+    FleetToml::new()
+        .group("g1", "One")
+        .group("g2", "Two")
+        .cheap_account("a", &["g1"])
+        .cheap_account("b", &["g2"])
+        .device("D1", "Lobby", "g1")
+        .device("D2", "Platform", "g2")
+}
+
+/// How many long reads one account may run at a time.
+fn share() -> usize {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    cores.div_ceil(2)
+}
+
+/// Reads that hold all permits of their account.
+struct Held {
+    reads: Vec<JoinHandle<Result<(), Refused>>>,
+    release: Vec<Sender<()>>,
+}
+
+impl Held {
+    /// Begins as many reads as the account's share, and returns when all of them have begun.
+    async fn of(server: &TestServer, token: &str) -> Held {
+        let (began, begun) = channel();
+        let mut held = Held { reads: Vec::new(), release: Vec::new() };
+        for _ in 0..share() {
+            let (release, released) = channel();
+            held.release.push(release);
+            held.reads.push(read(server, token, began.clone(), released));
+        }
+        tokio::task::block_in_place(|| {
+            for _ in 0..share() {
+                begun.recv().unwrap();
+            }
+        });
+        held
+    }
+
+    async fn release(self) {
+        drop(self.release);
+        for read in self.reads {
+            read.await.unwrap().unwrap();
+        }
+    }
+}
+
+/// Begins a device profile whose first device waits until it is released.
+fn read(
+    server: &TestServer,
+    token: &str,
+    began: Sender<()>,
+    released: Receiver<()>,
+) -> JoinHandle<Result<(), Refused>> {
+    let (store, now) = (server.store.clone(), server.now());
+    let token = PresentedToken::read(token.as_bytes()).unwrap();
+    let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
+    let signals = Arc::new(Mutex::new((began, released)));
+    let visit = move |_: &mut (), _: kiosque_store::Device<'_>| {
+        let signals = lock_ignoring_poison(&signals);
+        signals.0.send(()).unwrap();
+        // Ends when the sender is dropped.
+        tokio::task::block_in_place(|| signals.1.recv()).unwrap_err();
+        Ok(())
+    };
+    tokio::spawn(async move {
+        store.device_profile(Claim { token, now }, query, visit).await.map(|_| ())
+    })
+}
+
+#[track_caller]
+fn assert_answered(reply: &Reply, what: &str) {
+    assert_eq!((reply.status, reply.code()), (200, 200), "{what}: {reply:?}");
+}
+
+/// While one account holds its share of long reads, every call of another account and of the
+/// operator is answered, and so are the short reads of the account itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn an_account_that_holds_its_share_delays_no_other() {
+    let server = TestServer::start(fleet()).await;
+    let (a, b) = (server.log_in("a").await.token, server.log_in("b").await.token);
+    let key = server.create_key("orders,activity,fleet,audit").await;
+    let held = Held::of(&server, &a).await;
+    let waits = {
+        let (mut caller, token) = (server.connect().await, a.clone());
+        tokio::spawn(async move { caller.call(PROFILE_PATH, Some(&token), "{}").await })
+    };
+
+    for path in DASHBOARD_PATHS {
+        let body = if path == ONLINE_PATH { "" } else { "{}" };
+        assert_answered(&server.call(path, Some(&b), body).await, path);
+    }
+    let named = server.call(DEVICES_PATH, Some(&b), r#"{"deviceName":"Platform"}"#).await;
+    assert_answered(&named, "device page by name");
+    let since = r#"{"deviceCode":"D2","startTimestamp":0}"#;
+    assert_answered(&server.call(ORDERS_PATH, Some(&b), since).await, "orders of a time");
+    let page = server.call(ORDERS_PATH, Some(&a), r#"{"deviceCode":"D1"}"#).await;
+    assert_answered(&page, "an order page of the account that holds its share");
+
+    let beat = server.call_operator("/operator/v1/activity", Some(&key), r#"{"deviceCode":"D1"}"#);
+    assert_eq!(beat.await.status, 200);
+    let order = OrderLine::new("o1", "D1", "2026-03-01 09:00:00").amount("EUR", 100).to_string();
+    let stored = server.call_operator("/operator/v1/orders", Some(&key), order).await;
+    assert_eq!((stored.status, &stored.json["accepted"]), (200, &1.into()), "{stored:?}");
+    for path in ["/readyz", "/operator/v1/audit"] {
+        let request = http::Request::get(path).header("host", "localhost");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let mut caller = server.connect_operator().await;
+        let reply = caller.send(request.body(Default::default()).unwrap()).await;
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+    }
+
+    assert!(!waits.is_finished(), "a read beyond the account's share was answered");
+    held.release().await;
+    assert_answered(&waits.await.unwrap(), "the read that waited");
+}
+
+/// ENV-13: an account whose share is taken for as long as a request waits has asked for too much.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.store_wait = Duration::from_secs(1);
+    })
+    .await;
+    let token = server.log_in("a").await.token;
+    let held = Held::of(&server, &token).await;
+    let reply = server.call(PROFILE_PATH, Some(&token), "{}").await;
+    assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
+    assert_eq!(reply.headers["retry-after"], "1");
+    let data = reply.data().as_str().unwrap();
+    assert!(data.starts_with("too much work: ask for a shorter range"), "{data}");
+    let request = http::Request::get("/metrics").header("host", "localhost");
+    let mut operator = server.connect_operator().await;
+    let metrics = operator.send(request.body(Default::default()).unwrap()).await;
+    let counted = "kiosque_faults_total{kind=\"too_much_work\"} 1";
+    assert!(metrics.text.contains(counted), "{}", metrics.text);
+    drop(held);
+}

@@ -1,0 +1,231 @@
+//! Shared connections, over which requests send their batches.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
+use tokio::runtime::Handle;
+
+use super::connection::{Connection, until};
+use super::transaction::{Access, Transaction};
+use super::{Postgres, batch};
+use crate::db::read_permits::ReadPermit;
+use crate::db::{Batch, Cost};
+use crate::sql::{Row, Sql, Value};
+use crate::{Error, Refused};
+
+/// Batches in flight on one connection before the next one is used. Batches that share packets cost
+/// both ends half as much.
+const TOGETHER: usize = 32;
+/// A connection on which nothing has ended for so long runs a slow statement: new batches avoid it.
+const SLOW: Duration = Duration::from_millis(3);
+/// How long a statement may take to end after it was cancelled.
+const CANCELLED_WAIT: Duration = Duration::from_secs(1);
+
+/// A shared connection, opened when it is needed and again after it broke.
+#[derive(Debug)]
+pub(super) struct Slot {
+    in_flight: AtomicUsize,
+    made_at: Instant,
+    /// When its first batch began or the last one ended, in microseconds since it was made.
+    progressed_at_us: AtomicU64,
+    connection: RwLock<Option<Arc<Connection>>>,
+    connecting: tokio::sync::Mutex<()>,
+}
+
+impl Postgres {
+    /// Runs a batch in one round trip.
+    pub(in crate::db) async fn batch<B: Batch>(
+        &self,
+        asked: B,
+        cost: Cost,
+    ) -> Result<(B, B::Proof, B::Rows), Refused> {
+        let now = Instant::now();
+        let ends = now + self.wait;
+        let (proof, rows) = match cost {
+            Cost::Inline => self.short_batch(&asked, now).await?,
+            Cost::Unknown | Cost::Blocking => {
+                // Includes the wait for a permit.
+                let permit = self.batch_permits.acquire(asked.account(), ends).await?;
+                self.long_batch(&asked, ends, permit).await?
+            }
+        };
+        Ok((asked, proof, rows))
+    }
+
+    /// Runs a batch on a connection with others.
+    async fn short_batch<B: Batch>(
+        &self,
+        asked: &B,
+        now: Instant,
+    ) -> Result<(B::Proof, B::Rows), Refused> {
+        let in_flight = Slot::take(&self.short, TOGETHER, now)?;
+        let slot = in_flight.0;
+        let work = async {
+            let connection = slot.connection(self).await?;
+            let ran = batch::run(&connection, asked).await?;
+            self.lease.check_for(&connection)?;
+            Ok::<_, Refused>(ran)
+        };
+        match tokio::time::timeout_at((now + self.wait).into(), work).await {
+            Ok(ran) => ran,
+            Err(_) => {
+                // The server may hang, so the next batch gets another connection.
+                slot.forget();
+                Err(self.no_answer().into())
+            }
+        }
+    }
+
+    /// Runs a batch alone on a connection. At its deadline, or when its caller hangs up, its
+    /// statement is cancelled and the connection closed.
+    async fn long_batch<B: Batch>(
+        &self,
+        asked: &B,
+        ends: Instant,
+        permit: ReadPermit,
+    ) -> Result<(B::Proof, B::Rows), Refused> {
+        let in_flight = Slot::take(&self.long, 1, Instant::now())?;
+        let slot = in_flight.0;
+        let connection = until(ends, slot.connection(self)).await.inspect_err(|_| slot.forget())?;
+        let held = Some((Arc::clone(&connection), permit));
+        let mut running = RunningBatch { slot, runtime: &self.runtime, held };
+        let mut work = std::pin::pin!(batch::run(&connection, asked));
+        let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
+            Ok(ran) => ran,
+            Err(_) => {
+                connection.cancel().await;
+                match tokio::time::timeout(CANCELLED_WAIT, work).await {
+                    // The server answers, so it was the statement that took so long.
+                    Ok(_) => Err(Error::TooMuchWork("a read was ended at its deadline").into()),
+                    Err(_) => Err(self.no_answer().into()),
+                }
+            }
+        };
+        // After a refusal, statements that were sent may still run.
+        let ran = ran?;
+        running.held = None;
+        self.lease.check_for(&connection)?;
+        Ok(ran)
+    }
+
+    fn no_answer(&self) -> Error {
+        Error::Unreachable(format!("no answer within {:?}", self.wait))
+    }
+
+    /// Returns the first row of one statement.
+    pub(in crate::db) async fn one<T>(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let now = Instant::now();
+        let (in_flight, ends) = (Slot::take(&self.single, TOGETHER, now)?, now + self.wait);
+        let slot = in_flight.0;
+        let work = async {
+            let connection = slot.connection(self).await?;
+            let access = Access::ReadOnly;
+            let single = Transaction { connection: &connection, ends: None, access };
+            single.one(sql, params, read).await
+        };
+        let found = until(ends, work).await;
+        if found.is_err() {
+            slot.forget();
+        }
+        found
+    }
+}
+
+impl Slot {
+    pub(super) fn new() -> Slot {
+        Slot {
+            in_flight: AtomicUsize::new(0),
+            made_at: Instant::now(),
+            progressed_at_us: AtomicU64::new(0),
+            connection: RwLock::default(),
+            connecting: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Takes a place on a shared connection: the first that has fewer than `together` batches in
+    /// flight and is not slow, or else the one with the fewest.
+    fn take(slots: &[Slot], together: usize, now: Instant) -> Result<InFlight<'_>, Error> {
+        let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
+        let is_free = |slot: &&Slot| match in_flight(slot) {
+            0 => true,
+            count => count < together && !slot.is_slow(now),
+        };
+        let free = slots.iter().find(is_free);
+        let slot = free.or_else(|| slots.iter().min_by_key(in_flight)).ok_or(Error::Gone)?;
+        if slot.in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
+            slot.note_progress(now);
+        }
+        Ok(InFlight(slot))
+    }
+
+    fn note_progress(&self, now: Instant) {
+        let at = now.saturating_duration_since(self.made_at).as_micros();
+        self.progressed_at_us.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn is_slow(&self, now: Instant) -> bool {
+        let progressed = Duration::from_micros(self.progressed_at_us.load(Ordering::Relaxed));
+        now.saturating_duration_since(self.made_at).saturating_sub(progressed) > SLOW
+    }
+
+    async fn connection(&self, postgres: &Postgres) -> Result<Arc<Connection>, Error> {
+        if let Some(open) = self.open_one(postgres) {
+            open.replan_if_old().await?;
+            return Ok(open);
+        }
+        let _connecting = self.connecting.lock().await;
+        if let Some(open) = self.open_one(postgres) {
+            return Ok(open);
+        }
+        let new = Arc::new(postgres.connect().await?);
+        *write_ignoring_poison(&self.connection) = Some(Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn open_one(&self, postgres: &Postgres) -> Option<Arc<Connection>> {
+        let current = read_ignoring_poison(&self.connection);
+        let open = current.as_ref().filter(|current| current.is_open());
+        open.filter(|open| postgres.lease.is_current(open)).cloned()
+    }
+
+    fn forget(&self) {
+        *write_ignoring_poison(&self.connection) = None;
+    }
+}
+
+/// A batch alone on a connection. If it is dropped before the batch has ended, the statement is
+/// cancelled, and the permit is returned after that.
+struct RunningBatch<'a> {
+    slot: &'a Slot,
+    runtime: &'a Handle,
+    /// `None` once the batch has ended.
+    held: Option<(Arc<Connection>, ReadPermit)>,
+}
+
+impl Drop for RunningBatch<'_> {
+    fn drop(&mut self) {
+        let Some((connection, permit)) = self.held.take() else { return };
+        self.slot.forget();
+        self.runtime.spawn(async move {
+            let _permit = permit;
+            connection.cancel().await;
+        });
+    }
+}
+
+/// A batch in flight on a shared connection.
+struct InFlight<'a>(&'a Slot);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.note_progress(Instant::now());
+    }
+}

@@ -1,0 +1,88 @@
+//! Tokens and groups that have been proven before.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::RwLock;
+
+use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
+use kiosque_model::session::TokenDigest;
+use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Scope};
+
+use super::GroupFilter;
+use crate::Refused;
+
+/// A cache of the last token of each account, and of the groups that each account has asked for by
+/// their ids, as they were proven.
+///
+/// They are hints, and prove nothing: each query that uses one is checked in its own snapshot. They
+/// decide whether statements may run before that check is answered. There are never more entries
+/// than accounts, and groups of accounts.
+#[derive(Debug, Default)]
+pub(crate) struct ProvenBefore {
+    hasher: RandomState,
+    tokens: RwLock<HashMap<AccountNo, TokenHash>>,
+    groups: RwLock<HashMap<AccountNo, HashMap<GroupId, GroupNo>>>,
+}
+
+/// A hash of a token. Another token with the same hash is refused by its check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TokenHash(u64);
+
+/// A token that a request presents.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Presented {
+    account: AccountNo,
+    hash: TokenHash,
+}
+
+impl ProvenBefore {
+    fn hash(&self, digest: &TokenDigest) -> TokenHash {
+        TokenHash(self.hasher.hash_one(digest.as_str()))
+    }
+
+    pub(super) fn presented(&self, token: &PresentedToken) -> Presented {
+        Presented { account: token.account_hint(), hash: self.hash(token.digest()) }
+    }
+
+    /// Returns whether a token is the last one of its account that was proven.
+    pub(super) fn has_token(&self, token: &PresentedToken) -> bool {
+        let known = read_ignoring_poison(&self.tokens).get(&token.account_hint()).copied();
+        known.is_some_and(|known| known == self.hash(token.digest()))
+    }
+
+    /// Adds a token that was proven, or has just been given out.
+    pub(crate) fn add_token(&self, account: AccountNo, digest: &TokenDigest) {
+        write_ignoring_poison(&self.tokens).insert(account, self.hash(digest));
+    }
+
+    /// Removes a token that was refused.
+    pub(super) fn forget_refused(&self, presented: Presented, refused: &Refused) {
+        if matches!(refused, Refused::Refusal(_)) {
+            let mut tokens = write_ignoring_poison(&self.tokens);
+            if tokens.get(&presented.account) == Some(&presented.hash) {
+                tokens.remove(&presented.account);
+            }
+        }
+    }
+
+    /// Returns the number of a filter's group, if the account was allowed to see it.
+    pub(super) fn group(&self, account: AccountNo, filter: &GroupFilter) -> Option<GroupNo> {
+        let group = filter.as_ref().ok()?;
+        read_ignoring_poison(&self.groups).get(&account)?.get(group).copied()
+    }
+
+    /// Adds the group of a filter, which the account may see.
+    pub(super) fn add_group(&self, filter: &GroupFilter, scope: Scope) {
+        let Ok(group) = filter else { return };
+        let mut groups = write_ignoring_poison(&self.groups);
+        groups.entry(scope.account()).or_default().insert(group.clone(), scope.group());
+    }
+
+    /// Removes the group of a filter, which the account may not see.
+    pub(super) fn forget_group(&self, account: AccountNo, filter: &GroupFilter) {
+        let Ok(group) = filter else { return };
+        if let Some(groups) = write_ignoring_poison(&self.groups).get_mut(&account) {
+            groups.remove(group);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Long reads end at a deadline, and rows of a group are read for its own accounts alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kiosque_model::fleet::Fleet;
+use kiosque_model::{Claim, GroupId, PresentedToken, Refusal, UnixMs};
+use kiosque_store::{DashboardQuery, Device, DeviceLine, Error, OpenOptions, Refused, Store};
+use kiosque_testkit::entries::account;
+use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, open_options};
+
+fn all(group: Option<&str>) -> DashboardQuery {
+    let group = group.map(GroupId::parse);
+    DashboardQuery { group, devices: Vec::new(), start: UnixMs(0), end: NOW }
+}
+
+fn claim(token: &PresentedToken) -> Claim {
+    Claim { token: token.clone(), now: NOW }
+}
+
+fn no_line(_: &mut (), _: DeviceLine<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+fn no_device(_: &mut (), _: Device<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+/// A database in which every read of aisles takes a minute.
+async fn slow_aisles(wait: Duration) -> (TestStore, Store) {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    fixture.data.execute(
+        "alter table aisles rename to stored_aisles;
+        create view aisles as select a.* from (select pg_sleep(60)) s
+            left join stored_aisles a on true",
+    );
+    let options = OpenOptions { wait, ..open_options(&fixture.data) };
+    let store = Store::open(&options).await.unwrap();
+    (fixture, store)
+}
+
+/// Waits until so many statements sleep.
+async fn until_sleeping(fixture: &TestStore, wanted: usize) {
+    let statements = "select query from pg_stat_activity
+        where wait_event = 'PgSleep' and query like '%aisles%'";
+    let waited = async {
+        while fixture.query(statements).len() != wanted {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(WAIT_MAX, waited).await.expect("as many statements as expected");
+}
+
+/// ENV-13: PostgreSQL works no longer for a request than the request waits.
+#[tokio::test]
+async fn a_long_read_of_a_database_is_cancelled_at_its_deadline() {
+    let (fixture, store) = slow_aisles(Duration::from_secs(2)).await;
+    let token = fixture.log_in("ops").await.unwrap();
+    let ended = store.device_aisles(claim(&token), all(None), no_line).await;
+    assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{ended:?}");
+    until_sleeping(&fixture, 0).await;
+    store.device_profile(claim(&token), all(None), no_device).await.expect("a short read");
+}
+
+/// A caller that hangs up frees its account's share.
+#[tokio::test]
+async fn a_long_read_of_a_database_is_cancelled_when_its_caller_is_gone() {
+    let (fixture, store) = slow_aisles(Duration::from_secs(60)).await;
+    let token = fixture.log_in("ops").await.unwrap();
+    let reading = {
+        let (store, claim) = (store.clone(), claim(&token));
+        tokio::spawn(async move { store.device_aisles(claim, all(None), no_line).await })
+    };
+    until_sleeping(&fixture, 1).await;
+    reading.abort();
+    until_sleeping(&fixture, 0).await;
+    store.device_profile(claim(&token), all(None), no_device).await.expect("a short read");
+}
+
+/// Counts the devices that are read for a request with a filter.
+async fn devices_read(
+    fixture: &TestStore,
+    token: &PresentedToken,
+    group: &str,
+) -> (usize, Result<(), Refused>) {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&read);
+    let visit = move |_: &mut (), _: Device<'_>| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    };
+    let done = fixture.store.device_profile(claim(token), all(Some(group)), visit).await;
+    (read.load(Ordering::Relaxed), done.map(|_| ()))
+}
+
+/// SCOPE-3: nothing of a group is read before it is known to be the caller's.
+#[tokio::test]
+async fn a_group_of_another_account_is_not_read() {
+    for data in [TestData::sqlite(), TestData::postgres()] {
+        let fixture = TestStore::with_fleet_on(data).await;
+        let accounts = vec![account("guest", &["b"])];
+        fixture.apply(Fleet { accounts, ..Fleet::default() }).await.unwrap();
+        let owner = fixture.log_in("ops").await.unwrap();
+        let guest = fixture.log_in("guest").await.unwrap();
+        // The number of the group is known by now.
+        assert!(matches!(devices_read(&fixture, &owner, "a").await, (2, Ok(()))));
+        for group in ["a", "absent", "no\0id"] {
+            let (read, refused) = devices_read(&fixture, &guest, group).await;
+            assert!(matches!(refused, Err(Refused::Refusal(Refusal::OutOfScope))), "{refused:?}");
+            assert_eq!(read, 0, "{group}");
+        }
+        // A group that was taken from the account is read once more at most, and not returned.
+        fixture.tamper(
+            "delete from account_groups where group_no =
+                (select group_no from groups where group_id = 'a')",
+        );
+        let owner = fixture.log_in("ops").await.unwrap();
+        let refused = devices_read(&fixture, &owner, "a").await;
+        assert!(matches!(refused.1, Err(Refused::Refusal(Refusal::OutOfScope))), "{refused:?}");
+        let refused = devices_read(&fixture, &owner, "a").await;
+        assert!(matches!(refused, (0, Err(Refused::Refusal(Refusal::OutOfScope)))), "{refused:?}");
+    }
+}
