@@ -21,6 +21,10 @@ settings! {
         ///
         /// It holds for elapsed time and for calendar days.
         dashboard_days_max: i64 = 3_660, check positive;
+        /// Most devices × days of a dashboard that sums the sales of the devices in its filter.
+        ///
+        /// The default allows ten years of 136 devices, and 500 days of 1,000.
+        dashboard_work_max: i64 = 500_000, check positive;
         /// Most device codes in the filter of a dashboard.
         device_codes_max: usize = 1_000;
         /// Largest block of request headers, in bytes.

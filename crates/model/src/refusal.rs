@@ -72,4 +72,6 @@ pub enum Fault {
     TooMany(usize),
     /// A range of more days than the maximum, which is this.
     RangeTooLong(i64),
+    /// More devices × days than the maximum, which is this.
+    TooMuchWork(i64),
 }

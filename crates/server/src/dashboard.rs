@@ -9,8 +9,8 @@ use kiosque_contract::{
     BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
     OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
 };
-use kiosque_model::refusal::Fault;
-use kiosque_model::{DeviceCode, GroupId};
+use kiosque_model::refusal::{Fault, Violation};
+use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{DashboardQuery, Device, JsonRecords};
 
 use crate::answer::{Data, Failure};
@@ -42,13 +42,34 @@ fn query(call: &Call<'_>, filter: DashboardFilter) -> DashboardQuery {
     }
 }
 
+/// Returns the query of a filter for a function that sums the sales of its devices, unless that is
+/// too much work (DASH-26).
+async fn sales_query(
+    caller: &Caller<'_>,
+    filter: DashboardFilter,
+) -> Result<DashboardQuery, Failure> {
+    let Caller { call, claim } = caller;
+    let (store, work_max) = (&call.app.store, call.app.settings.limits.dashboard_work_max);
+    let query = query(call, filter);
+    let devices = i64::try_from(query.devices.len()).unwrap_or(i64::MAX);
+    let days = range::days((query.start, query.end), store.zone());
+    if devices.saturating_mul(days) > work_max {
+        // As for any other violation, the session is proven first (REQ-1).
+        store.session(claim.clone()).await?;
+        let violation = Violation { field: "startTimestamp", fault: Fault::TooMuchWork(work_max) };
+        return Err(Refusal::Invalid(vec![violation]).into());
+    }
+    Ok(query)
+}
+
 /// `POST …/kioskDashboard/summary`
 pub(crate) async fn summary(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Summary<'static>>, Failure> {
+    let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let (store, query) = (&call.app.store, query(&call, filter));
+    let store = &call.app.store;
     let (start, end) = (query.start, query.end);
     let online = call.app.online_since(call.now);
     let summary = store.summary(claim, online, query).await?;
@@ -67,8 +88,8 @@ pub(crate) async fn best_selling_product(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
+    let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let query = query(&call, filter);
     let ranked = call.app.store.best_sellers(claim, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
     let best = rank_list.first().cloned();
@@ -80,8 +101,8 @@ pub(crate) async fn sales_by_device(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
+    let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let query = query(&call, filter);
     let mut sales = call.app.store.sales_by_device(claim, query).await?;
     sales.sort_unstable_by(|one, other| {
         // By the rounded amounts: those that look the same are the same.
@@ -103,8 +124,8 @@ pub(crate) async fn sales_trend(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
+    let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let query = query(&call, filter);
     let days = call.app.store.sales_trend(claim, query).await?;
     let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),

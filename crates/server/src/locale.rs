@@ -246,6 +246,12 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (Fault::RangeTooLong(days), Locale::ZhCn) => {
             format!("{field} 距 endTimestamp 不能超过 {days} 天")
         }
+        (Fault::TooMuchWork(most), Locale::En) => {
+            format!("{field} must be later: deviceCodes × days must be at most {most}")
+        }
+        (Fault::TooMuchWork(most), Locale::ZhCn) => {
+            format!("{field} 过早：deviceCodes × 天数不能超过 {most}")
+        }
     }
 }
 

@@ -46,6 +46,11 @@ pub(super) fn validate(
 /// of the zone may have 25 hours, and a range of 24 hours may begin in the middle of one.
 fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
     const DAY_MS: i64 = 86_400_000;
-    let touched = || zone.day_of(until.plus_ms(-1)).0 - zone.day_of(from).0 + 1;
-    until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS) && touched() > days
+    until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS)
+        && self::days((from, until), zone) > days
+}
+
+/// Returns the number of days that a range touches.
+pub(super) fn days((from, until): (UnixMs, UnixMs), zone: &Zone) -> i64 {
+    zone.day_of(until.plus_ms(-1)).0 - zone.day_of(from).0 + 1
 }

@@ -16,11 +16,12 @@ use crate::abuse::slow_clients;
 use crate::operator::overload;
 
 /// Each limit, and the test that reaches it.
-const HIT_BY: [(&str, fn()); 27] = [
+const HIT_BY: [(&str, fn()); 28] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
     ("page_size_max", requests::a_page_is_as_large_as_its_limit),
     ("dashboard_days_max", dashboards::a_range_is_as_long_as_its_limit),
+    ("dashboard_work_max", dashboards::sales_of_devices_are_summed_up_to_a_limit),
     ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
     ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
     ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
@@ -65,6 +66,7 @@ fn the_limits_have_the_documented_defaults() {
             json_max_depth: 32,
             page_size_max: 1_000,
             dashboard_days_max: 3_660,
+            dashboard_work_max: 500_000,
             device_codes_max: 1_000,
             header_max_bytes: 32_768,
             connections_max: 10_000,

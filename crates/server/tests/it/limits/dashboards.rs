@@ -1,6 +1,9 @@
 //! The limits of dashboard filters.
 
-use kiosque_testkit::{SUMMARY_PATH, TREND_PATH, TestServer};
+use kiosque_testkit::{
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestRequest,
+    TestServer,
+};
 use serde_json::json;
 
 use crate::catalog;
@@ -42,4 +45,36 @@ pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
     let reply = ask(&["H-1"; 3]).await;
     assert_eq!(reply.code(), -1, "{reply:?}");
     assert_eq!(reply.data(), &json!(["deviceCodes must have at most 2 entries"]));
+}
+
+/// DASH-26: the sales of as many devices on as many days as the limit are summed, and not of one
+/// device more. Functions about devices alone have no such limit.
+#[tokio::test]
+pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
+    let server =
+        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_work_max = 6)
+            .await;
+    let token = server.log_in("ops").await.token;
+    let end = server.now().0;
+    let body = |codes: &[&str]| {
+        let start = end - 2 * DAY_MS;
+        json!({ "deviceCodes": codes, "startTimestamp": start, "endTimestamp": end }).to_string()
+    };
+    let (most, more) = (body(&["H-1", "H-2"]), body(&["H-1", "H-2", "H-3"]));
+    for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
+        assert_eq!(server.call(path, Some(&token), &most).await.code(), 200, "{path}");
+        let reply = server.call(path, Some(&token), &more).await;
+        assert_eq!(reply.code(), -1, "{path}: {reply:?}");
+        let violation = "startTimestamp must be later: deviceCodes × days must be at most 6";
+        assert_eq!(reply.data(), &json!([violation]));
+        assert_eq!(server.call(path, Some("no token"), &more).await.code(), -4, "{path}");
+        // Without a filter there is no such limit.
+        assert_eq!(server.call(path, Some(&token), &body(&[])).await.code(), 200, "{path}");
+    }
+    for path in [AISLE_PATH, PROFILE_PATH] {
+        assert_eq!(server.call(path, Some(&token), &more).await.code(), 200, "{path}");
+    }
+    let ask = TestRequest::to(SUMMARY_PATH).token(&token).body(more).locale("zh-CN");
+    let violation = "startTimestamp 过早：deviceCodes × 天数不能超过 6";
+    assert_eq!(ask.send(&server).await.data(), &json!([violation]));
 }
