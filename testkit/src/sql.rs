@@ -15,6 +15,9 @@ files! {
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
+    /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end
+    /// of the log.
+    EMPTY_LOG = "empty_log.sql",
     /// PostgreSQL: ends the sessions that [`HELD`] counts.
     END_HELD = "end_held.sql",
     /// PostgreSQL: every row of every table, with the transaction that wrote it.
@@ -31,6 +34,8 @@ files! {
     HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
     /// The names that orders brought for products.
     NAMES = "names.sql",
+    /// PostgreSQL: the number of transactions that are open and wait for their client.
+    OPEN_SNAPSHOTS = "open_snapshots.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.

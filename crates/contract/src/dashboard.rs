@@ -152,23 +152,23 @@ pub struct Layer {
     /// Its number.
     pub layer: i64,
     /// Its aisles, in the fleet's order.
-    pub aisles: Vec<Aisle>,
+    pub aisles: Vec<Aisle<'static>>,
 }
 
 /// An aisle. Its prices are integers in minor units of the product's currency, not dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Aisle {
+pub struct Aisle<'a> {
     /// Identifies the aisle in its device.
-    pub code: String,
+    pub code: Cow<'a, str>,
     /// The name of the aisle, which is its code.
-    pub show_name: String,
+    pub show_name: Cow<'a, str>,
     /// The selling price, minor units.
     pub price: i64,
     /// The displayed price, minor units.
     pub show_price: i64,
     /// The product's currency.
-    pub currency: String,
+    pub currency: Cow<'a, str>,
     /// Its capacity in items.
     pub max_stock: i64,
     /// Items in it, as last reported.
@@ -178,9 +178,9 @@ pub struct Aisle {
     /// 1 when it is out of order, else 0.
     pub is_broken: i64,
     /// The product in it.
-    pub goods_id: String,
+    pub goods_id: Cow<'a, str>,
     /// The product's name.
-    pub goods_name: String,
+    pub goods_name: Cow<'a, str>,
 }
 
 /// `data` of the device profile.
@@ -193,7 +193,7 @@ pub struct DeviceProfile<'a> {
 /// `data` of online devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct OnlineDevices {
+pub struct OnlineDevices<'a> {
     /// The devices that the group owns now.
     pub total_count: i64,
     /// Those that are online.
@@ -201,17 +201,17 @@ pub struct OnlineDevices {
     /// Those that are not.
     pub offline_count: i64,
     /// All of them, by code.
-    pub list: Vec<OnlineDevice>,
+    pub list: Vec<OnlineDevice<'a>>,
 }
 
 /// An element of online devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct OnlineDevice {
+pub struct OnlineDevice<'a> {
     /// Identifies the device.
-    pub device_code: String,
+    pub device_code: Cow<'a, str>,
     /// Its name.
-    pub device_name: String,
+    pub device_name: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
     pub is_online: i64,
     /// Its last activity in this group, Unix milliseconds; null when there was none.

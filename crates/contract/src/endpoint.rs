@@ -236,6 +236,6 @@ endpoints! {
         rules: "DASH-25",
         token: OrInvalid,
         request: NoBody,
-        response: crate::OnlineDevices,
+        response: crate::OnlineDevices<'static>,
     }
 }

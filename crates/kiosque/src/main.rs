@@ -28,6 +28,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use kiosque_server::Audience;
+use tracing_subscriber::EnvFilter;
 
 use args::{Cli, Command, ImportWhat};
 use settings::Settings;
@@ -96,14 +97,58 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
 
 fn start_log(settings: &Settings) -> anyhow::Result<()> {
     use std::io::IsTerminal;
-    let filter = settings.common.log.as_str();
-    let filter: tracing_subscriber::EnvFilter =
-        filter.parse().with_context(|| format!("log: {filter:?} is not a log filter"))?;
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(log_filter(&settings.common.log)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
     Ok(())
+}
+
+/// Returns the filter of the log. Clients can make `h2` warn as often as they like, so it logs only
+/// if `given` names it.
+fn log_filter(given: &str) -> anyhow::Result<EnvFilter> {
+    let filter = if given.is_empty() { String::new() } else { format!("h2=off,{given}") };
+    filter.parse().with_context(|| format!("log: {given:?} is not a log filter"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("no panic").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn warnings_of_h2_are_logged_only_on_request() {
+        for (given, is_logged) in [("info", false), ("debug", false), ("info,h2=warn", true)] {
+            let (lines, filter) = (Lines::default(), log_filter(given).expect("a filter"));
+            let sink = lines.clone();
+            let log = tracing_subscriber::fmt().with_env_filter(filter);
+            tracing::subscriber::with_default(
+                log.with_writer(move || sink.clone()).finish(),
+                || {
+                    tracing::warn!(target: "h2::proto::streams", "noise");
+                    tracing::warn!("kept");
+                },
+            );
+            let logged = String::from_utf8_lossy(&lines.0.lock().expect("no panic")).into_owned();
+            assert_eq!(logged.contains("noise"), is_logged, "{given}: {logged}");
+            assert!(logged.contains("kept"), "{given}: {logged}");
+        }
+    }
 }

@@ -27,8 +27,9 @@ const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which refused logins are written to the audit trail, in one transaction.
-const REFUSED_LOGINS_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which refused logins are written to the audit trail, in one transaction, and
+/// overload is logged.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let directory = open::directory(&settings)?;
@@ -132,7 +133,7 @@ pub(crate) async fn serve(
         };
         serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
     }
-    write_refused_logins(&app, &store, serving.join_all()).await;
+    report_regularly(&app, &store, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
     // Waits for orders that are still being stored.
@@ -164,18 +165,21 @@ async fn watch_clock(store: Store) {
     }
 }
 
-/// Writes refused logins to the audit trail at intervals until `done`, and then all that are left.
-async fn write_refused_logins(app: &App, store: &Store, done: impl Future) {
+/// Writes refused logins to the audit trail and logs overload, at intervals until `done`, and then
+/// all that is left.
+async fn report_regularly(app: &App, store: &Store, done: impl Future) {
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
     loop {
         tokio::select! {
             _ = &mut done => break,
-            () = tokio::time::sleep(REFUSED_LOGINS_INTERVAL) => {
+            () = tokio::time::sleep(REPORT_INTERVAL) => {
+                app.log_overload();
                 refused_logins.flush(store, Clock::System.now()).await;
             }
         }
     }
+    app.log_overload();
     refused_logins.flush_all(store).await;
 }
 

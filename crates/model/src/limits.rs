@@ -35,8 +35,22 @@ settings! {
         ///
         /// Further ones wait in the backlog of the listening socket.
         connections_max: usize = 10_000, check positive;
+        /// Concurrent connections of one source to a listener.
+        ///
+        /// Further ones are closed at once. A source is an IPv4 address or the /64 of an IPv6
+        /// address; trusted proxies are not limited.
+        connections_per_source_max: usize = 1_000, check positive;
         /// Concurrent HTTP/2 streams of a connection.
         http2_streams_max: u32 = 64;
+        /// Bytes of answers on one connection that are not sent yet.
+        ///
+        /// With more, further requests on the connection wait until the client has read enough.
+        unsent_max_bytes: usize = 4 << 20, check positive;
+        /// Memory of large answers that are being sent, in bytes.
+        ///
+        /// An answer longer than 256 KiB is large, and takes 512 KiB while it is sent in parts. One
+        /// account may use a quarter; further large answers wait.
+        large_answers_max_bytes: usize = 64 << 20, check positive;
         /// Timeout of a TLS handshake.
         ///
         /// It starts when the connection is accepted.

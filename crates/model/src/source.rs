@@ -111,7 +111,9 @@ impl TrustedProxies {
         source
     }
 
-    fn trusts(&self, source: Source) -> bool {
+    /// Returns whether this is the address of a trusted proxy.
+    #[must_use]
+    pub fn trusts(&self, source: Source) -> bool {
         self.0.iter().any(|range| range.contains(&source.0))
     }
 }

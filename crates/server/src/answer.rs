@@ -1,15 +1,18 @@
 //! Renders the outcome of a request, and nothing else does.
 
+use std::io::Write;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
+use futures_util::{StreamExt, future, stream};
 use http::{HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
-use kiosque_contract::{Code, DeviceProfile, Envelope, Page};
+use kiosque_contract::{Code, Envelope, Page};
 use kiosque_model::{PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
+use crate::answer_body::{Content, LaterParts};
 use crate::locale::{self, Locale, Message};
 use kiosque_clock::NoEntropy;
 
@@ -18,17 +21,29 @@ const USUAL_PAGE_BYTES: usize = 12 << 10;
 
 /// `data` of a success: a `T`, as JSON.
 pub(crate) struct Data<T> {
-    json: Vec<u8>,
+    json: DataJson,
     of: PhantomData<fn() -> T>,
+}
+
+/// `data` of a success.
+pub(crate) struct DataJson {
+    /// All of it, or its first part.
+    first: Vec<u8>,
+    later: Option<LaterParts>,
 }
 
 impl<T> Data<T> {
     /// Returns a `T` that is JSON already.
     pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
-        Data { json, of: PhantomData }
+        Data { json: DataJson { first: json, later: None }, of: PhantomData }
     }
 
-    pub(crate) fn into_json(self) -> Vec<u8> {
+    /// Takes a `T` of which the first part is JSON already, and the others will be.
+    pub(crate) fn in_parts(first: Vec<u8>, later: LaterParts) -> Data<T> {
+        Data { json: DataJson { first, later: Some(later) }, of: PhantomData }
+    }
+
+    pub(crate) fn into_json(self) -> DataJson {
         self.json
     }
 }
@@ -55,19 +70,8 @@ impl<T> Data<Page<T>> {
     ) -> Data<Page<T>> {
         let (current, size) = (page.current(), page.size());
         let mut data = Vec::with_capacity(USUAL_PAGE_BYTES);
-        data.extend_from_slice(
-            format!(r#"{{"total":{total},"current":{current},"size":{size},"records":["#)
-                .as_bytes(),
-        );
-        append_list(&mut data, records);
-        Data::of_json(data)
-    }
-}
-
-impl Data<DeviceProfile<'static>> {
-    /// Returns a profile of records that are JSON already.
-    pub(crate) fn profile<'r>(records: impl Iterator<Item = &'r [u8]>) -> Self {
-        let mut data = br#"{"list":["#.to_vec();
+        // Writing to a vector does not fail.
+        let _ = write!(data, r#"{{"total":{total},"current":{current},"size":{size},"records":["#);
         append_list(&mut data, records);
         Data::of_json(data)
     }
@@ -115,6 +119,22 @@ pub(crate) enum FaultKind {
     Overloaded,
     /// A defect.
     Internal,
+}
+
+impl FaultKind {
+    /// The kinds that callers cause by load. They are logged once a second, with their number, so
+    /// that callers cannot fill the log; see [`crate::App::log_overload`].
+    pub(crate) const OVERLOAD: [FaultKind; 3] =
+        [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
+}
+
+/// Logs a failure of the server; one by overload only at the level `debug`.
+pub(crate) fn log_fault(kind: FaultKind, message: &str, cause: &str, request_id: &str) {
+    if FaultKind::OVERLOAD.contains(&kind) {
+        tracing::debug!(request.id = request_id, cause, "{message}");
+    } else {
+        tracing::error!(request.id = request_id, cause, "{message}");
+    }
 }
 
 impl Failure {
@@ -198,7 +218,7 @@ impl From<NoEntropy> for Failure {
 }
 
 /// Returns the `code` of an outcome.
-pub(crate) fn code(outcome: &Result<Vec<u8>, Failure>) -> Code {
+pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
     match outcome {
         Ok(_) => Code::Success,
         Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
@@ -208,13 +228,13 @@ pub(crate) fn code(outcome: &Result<Vec<u8>, Failure>) -> Code {
 
 /// Renders the outcome of a request.
 pub(crate) fn render(
-    outcome: Result<Vec<u8>, Failure>,
+    outcome: Result<DataJson, Failure>,
     locale: Locale,
     request_id: &str,
-) -> Response<Full<Bytes>> {
+) -> Response<Content> {
     let mut retry_after_s = None;
-    let (status, body) = match outcome {
-        Ok(data) => (StatusCode::OK, success(&data, locale)),
+    let (status, content) = match outcome {
+        Ok(data) => (StatusCode::OK, success(data, locale)),
         Err(Failure::Refusal(refusal)) => {
             let status = match refusal {
                 Refusal::NotFound => StatusCode::NOT_FOUND,
@@ -223,17 +243,17 @@ pub(crate) fn render(
             if let Refusal::TooManyFailures { retry_after_s: seconds } = refusal {
                 retry_after_s = Some(seconds);
             }
-            (status, refused(&refusal, locale))
+            (status, refused(&refusal, locale).into())
         }
         Err(Failure::System(fault)) => {
-            tracing::error!(request.id = request_id, cause = fault.cause, "{}", fault.message);
+            log_fault(fault.kind, fault.message, &fault.cause, request_id);
             retry_after_s = fault.retry_after_s;
             let data = format!("{} (request {request_id})", fault.message);
             let body = failure(Message::System, locale, &data);
-            (StatusCode::INTERNAL_SERVER_ERROR, body)
+            (StatusCode::INTERNAL_SERVER_ERROR, body.into())
         }
     };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+    let mut response = Response::new(content);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_contract::CONTENT_TYPE));
@@ -247,17 +267,37 @@ pub(crate) fn render(
     response
 }
 
-fn success(data: &[u8], locale: Locale) -> Vec<u8> {
-    let head = format!(
-        r#"{{"code":{},"msg":"{}","enMsg":null,"data":"#,
-        Code::Success.number(),
-        Message::Success.text(locale)
-    );
-    let mut body = Vec::with_capacity(head.len() + data.len() + 1);
+fn success(data: DataJson, locale: Locale) -> Content {
+    static HEADS: LazyLock<[String; 2]> =
+        LazyLock::new(|| [Locale::En, Locale::ZhCn].map(success_head));
+    /// The end of the envelope.
+    const END: &[u8] = b"}";
+    let [en, zh_cn] = &*HEADS;
+    let head = match locale {
+        Locale::En => en,
+        Locale::ZhCn => zh_cn,
+    };
+    let DataJson { first, later } = data;
+    // Exactly as long as the body, so that it is not copied again.
+    let mut body = Vec::with_capacity(head.len() + first.len() + END.len());
     body.extend_from_slice(head.as_bytes());
-    body.extend_from_slice(data);
-    body.push(b'}');
-    body
+    body.extend_from_slice(&first);
+    match later {
+        None => {
+            body.extend_from_slice(END);
+            body.into()
+        }
+        Some(later) => {
+            let end = stream::once(future::ready(Ok(Bytes::from_static(END))));
+            Content::in_parts(body.into(), Box::pin(later.chain(end)))
+        }
+    }
+}
+
+/// Returns the envelope of a success up to its data.
+fn success_head(locale: Locale) -> String {
+    let (code, message) = (Code::Success.number(), Message::Success.text(locale));
+    format!(r#"{{"code":{code},"msg":"{message}","enMsg":null,"data":"#)
 }
 
 /// Renders a refusal; ENV-7 says which shape its `data` has.

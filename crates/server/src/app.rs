@@ -8,6 +8,8 @@ use kiosque_model::setting::positive;
 use kiosque_model::{Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
+use crate::answer::FaultKind;
+use crate::large_answers::LargeAnswers;
 use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
@@ -51,6 +53,9 @@ pub struct App {
     pub(crate) refused_logins: RefusedLogins,
     pub(crate) intake: StreamIntake,
     pub(crate) metrics: Metrics,
+    pub(crate) large_answers: LargeAnswers,
+    /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
+    overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     stopping: AtomicBool,
     request_prefix: String,
     requests: AtomicU64,
@@ -76,6 +81,8 @@ impl App {
             refused_logins: RefusedLogins::default(),
             intake: StreamIntake::new(&store, &clock, &settings.limits),
             metrics,
+            large_answers: LargeAnswers::new(&settings.limits),
+            overload_logged: Default::default(),
             stopping: AtomicBool::new(false),
             store,
             settings,
@@ -90,6 +97,18 @@ impl App {
     #[must_use]
     pub fn refused_logins(&self) -> &RefusedLogins {
         &self.refused_logins
+    }
+
+    /// Logs how many requests failed by overload since the last call, one line for each kind. The
+    /// program calls it once a second.
+    pub fn log_overload(&self) {
+        let counts = self.metrics.overload().into_iter().zip(&self.overload_logged);
+        for ((kind, count), logged) in counts {
+            let requests = count.saturating_sub(logged.swap(count, Ordering::Relaxed));
+            if requests > 0 {
+                tracing::error!(kind, requests, "requests failed because the server is overloaded");
+            }
+        }
     }
 
     /// Returns the id of a request, which is unique in this run and, by a random prefix, among

@@ -2,6 +2,7 @@
 //! handler with the types that its endpoint declares.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use kiosque_contract::{
 };
 use kiosque_model::{Claim, Limits, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
-use crate::answer::{Data, Failure};
+use crate::answer::{Data, DataJson, Failure};
 use crate::app::App;
 use crate::json::{self, Fields};
 use crate::locale::Locale;
@@ -25,12 +26,12 @@ const FORWARDED_HEADER: &str = "x-forwarded-for";
 
 /// A request without its body.
 pub(crate) struct Call<'a> {
-    pub(crate) app: &'a App,
+    pub(crate) app: &'a Arc<App>,
     pub(crate) now: UnixMs,
     /// The other end of the connection: the caller, or a proxy before it.
     peer: IpAddr,
     /// Names the request in its answer, the log and the audit trail.
-    request_id: &'a str,
+    pub(crate) request_id: &'a str,
     head: Parts,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Received<'a> {
     /// Reads the whole body, even of a request that will be refused: a connection that is closed
     /// while its caller is still sending loses the answer (REQ-13).
     pub(crate) async fn read(
-        app: &'a App,
+        app: &'a Arc<App>,
         request: Request<Incoming>,
         peer: IpAddr,
         request_id: &'a str,
@@ -74,7 +75,7 @@ impl<'a> Received<'a> {
     }
 
     /// Answers with the handler of an endpoint.
-    pub(crate) async fn answer<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    pub(crate) async fn answer<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
@@ -85,7 +86,7 @@ impl<'a> Received<'a> {
     }
 
     /// Answers with the handler of a paged endpoint.
-    pub(crate) async fn answer_page<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    pub(crate) async fn answer_page<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request, PageRequest) -> Result<Data<E::Response>, Failure>,
@@ -96,7 +97,7 @@ impl<'a> Received<'a> {
     }
 
     /// Answers with the handler of an endpoint that takes no token.
-    pub(crate) async fn answer_anyone<E, H>(self, _: E, handler: H) -> Result<Vec<u8>, Failure>
+    pub(crate) async fn answer_anyone<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Call<'a>, E::Request) -> Result<Data<E::Response>, Failure>,

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::audience::Audience;
 use crate::connection_activity::{ConnectionActivity, Monitored, Protocol};
 use crate::stop::Stopping;
-use crate::{operator, router};
+use crate::{http1_request, operator, router};
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
@@ -48,17 +48,23 @@ pub(crate) async fn serve(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    let activity = ConnectionActivity::new(protocol);
-    let io = TokioIo::new(Monitored { stream, activity: Arc::clone(&activity) });
+    let activity = ConnectionActivity::new(protocol, &app.settings.limits);
+    let io = TokioIo::new(Monitored::new(stream, &activity));
     let shared = (Arc::clone(&app), Arc::clone(&activity));
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, activity) = shared.clone();
         async move {
-            let _active = activity.request();
-            Ok::<_, Infallible>(match audience {
-                Audience::Gateway => router::answer(&app, request, peer).await,
-                Audience::Operator => operator::answer(&app, request, peer).await,
-            })
+            let active = activity.request();
+            active.room().await;
+            let response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
+                http1_request::bad_request()
+            } else {
+                match audience {
+                    Audience::Gateway => router::answer(&app, request, peer).await,
+                    Audience::Operator => operator::answer(&app, request, peer).await,
+                }
+            };
+            Ok::<_, Infallible>(response.map(|content| content.sent(active)))
         }
     });
     match protocol {

@@ -1,15 +1,19 @@
-//! The phase of a connection, which decides its deadline. hyper's own header deadline cannot
-//! distinguish an idle connection from a slow one.
+//! The phase of a connection and its unsent answers, which decide its deadline. hyper's own header
+//! deadline cannot distinguish an idle connection from a slow one.
 
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use kiosque_model::Limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
+
+use crate::control_frames::ControlFrames;
 
 /// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +30,34 @@ const IDLE: usize = 2;
 /// The value of `write_blocked_since_ms` while no write waits.
 const NOT_BLOCKED: u64 = u64::MAX;
 
-/// The phase of a connection with its start, and the number of its requests under way.
+/// Slots of time in an idle timeout: the precision with which unsent pieces are timed.
+const SLOTS_PER_TIMEOUT: u32 = 16;
+/// Slots in all. A piece is late before its slot comes again.
+const SLOTS: usize = 32;
+
+/// The phase of a connection with its start, its requests under way and its unsent answers.
 #[derive(Debug)]
 pub(crate) struct ConnectionActivity {
     protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
     phase_since_ms: AtomicU64,
+    /// Requests under way, and pieces of answers that are not sent yet.
     requests: AtomicUsize,
     write_blocked_since_ms: AtomicU64,
+    slot_ms: u64,
+    /// The pieces of answers that are not sent yet, by the slot of time in which they were made.
+    unsent_pieces: [AtomicU32; SLOTS],
+    unsent_bytes: AtomicUsize,
+    unsent_max_bytes: usize,
+    /// Requests that wait for unsent bytes to become fewer.
+    waiting: AtomicUsize,
+    sent: Notify,
 }
 
 impl ConnectionActivity {
-    pub(crate) fn new(protocol: Protocol) -> Arc<ConnectionActivity> {
+    pub(crate) fn new(protocol: Protocol, limits: &Limits) -> Arc<ConnectionActivity> {
+        let slot_ms = (limits.idle_deadline / SLOTS_PER_TIMEOUT).as_millis();
         Arc::new(ConnectionActivity {
             protocol,
             start: Instant::now(),
@@ -46,24 +65,32 @@ impl ConnectionActivity {
             phase_since_ms: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
             write_blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
+            slot_ms: u64::try_from(slot_ms).unwrap_or(u64::MAX).max(1),
+            unsent_pieces: Default::default(),
+            unsent_bytes: AtomicUsize::new(0),
+            unsent_max_bytes: limits.unsent_max_bytes,
+            waiting: AtomicUsize::new(0),
+            sent: Notify::new(),
         })
     }
 
     /// Counts a request as under way until the guard is dropped. The phase has no deadline
     /// meanwhile.
-    pub(crate) fn request(self: &Arc<Self>) -> ActiveRequest {
+    pub(crate) fn request(self: Arc<Self>) -> ActiveRequest {
         self.requests.fetch_add(1, Ordering::AcqRel);
-        ActiveRequest(Arc::clone(self))
+        ActiveRequest(self)
     }
 
-    /// Returns the time at which the connection is closed unless its phase changes.
+    /// Returns the time at which the connection is closed unless its phase changes or it sends.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let blocked = match self.write_blocked_since_ms.load(Ordering::Acquire) {
             NOT_BLOCKED => None,
             since => Some(self.at(since) + limits.idle_deadline),
         };
+        let unsent = self.oldest_unsent().map(|since| since + limits.idle_deadline);
+        let sending = [blocked, unsent].into_iter().flatten().min();
         if self.requests.load(Ordering::Acquire) > 0 {
-            return blocked;
+            return sending;
         }
         let allowed = match self.phase.load(Ordering::Acquire) {
             FRESH => limits.first_byte_deadline,
@@ -71,7 +98,24 @@ impl ConnectionActivity {
             _ => limits.idle_deadline,
         };
         let phase = self.at(self.phase_since_ms.load(Ordering::Acquire)) + allowed;
-        Some(blocked.map_or(phase, |blocked| blocked.min(phase)))
+        Some(sending.map_or(phase, |sending| sending.min(phase)))
+    }
+
+    /// Returns when the slot of the oldest unsent piece ended, or will end.
+    fn oldest_unsent(&self) -> Option<Instant> {
+        if self.unsent_bytes.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let now = self.now_ms() / self.slot_ms;
+        let slots = now.saturating_sub(SLOTS as u64 - 1)..=now;
+        let mut used = slots.filter(|slot| self.pieces_of(*slot).load(Ordering::Acquire) > 0);
+        used.next().map(|slot| self.at(slot.saturating_add(1).saturating_mul(self.slot_ms)))
+    }
+
+    fn pieces_of(&self, slot: u64) -> &AtomicU32 {
+        let [first, ..] = &self.unsent_pieces;
+        let index = usize::try_from(slot % SLOTS as u64).unwrap_or_default();
+        self.unsent_pieces.get(index).unwrap_or(first)
     }
 
     fn at(&self, ms: u64) -> Instant {
@@ -110,8 +154,39 @@ impl ConnectionActivity {
     }
 }
 
-/// A request under way.
+/// A request under way, or a piece of its answer that is not sent yet.
 pub(crate) struct ActiveRequest(Arc<ConnectionActivity>);
+
+impl ActiveRequest {
+    /// Returns once the connection has fewer unsent bytes than it may have. A caller that does not
+    /// read its answers gets no further ones.
+    pub(crate) async fn room(&self) {
+        let activity = &*self.0;
+        let is_full = || activity.unsent_bytes.load(Ordering::SeqCst) >= activity.unsent_max_bytes;
+        if !is_full() {
+            return;
+        }
+        let _waiting = Waiting::new(&activity.waiting);
+        loop {
+            let mut sent = pin!(activity.sent.notified());
+            sent.as_mut().enable();
+            if !is_full() {
+                return;
+            }
+            sent.await;
+        }
+    }
+
+    /// Counts bytes as unsent until the last copy of them is dropped.
+    pub(crate) fn unsent(&self, bytes: Bytes) -> Bytes {
+        let activity = &self.0;
+        let slot = activity.now_ms() / activity.slot_ms;
+        activity.unsent_bytes.fetch_add(bytes.len(), Ordering::SeqCst);
+        activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
+        let request = Arc::clone(activity).request();
+        Bytes::from_owner(Unsent { bytes, slot, request })
+    }
+}
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
@@ -121,10 +196,69 @@ impl Drop for ActiveRequest {
     }
 }
 
+/// Counts a waiting request until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    fn new(count: &AtomicUsize) -> Waiting<'_> {
+        count.fetch_add(1, Ordering::SeqCst);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A piece of an answer that is not sent yet.
+struct Unsent {
+    bytes: Bytes,
+    slot: u64,
+    request: ActiveRequest,
+}
+
+impl AsRef<[u8]> for Unsent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        let activity = &*self.request.0;
+        activity.pieces_of(self.slot).fetch_sub(1, Ordering::AcqRel);
+        activity.unsent_bytes.fetch_sub(self.bytes.len(), Ordering::SeqCst);
+        if activity.waiting.load(Ordering::SeqCst) > 0 {
+            activity.sent.notify_waiters();
+        }
+    }
+}
+
 /// A stream that reports its reads and writes to a [`ConnectionActivity`].
 pub(crate) struct Monitored<S> {
-    pub(crate) stream: S,
-    pub(crate) activity: Arc<ConnectionActivity>,
+    stream: S,
+    activity: Arc<ConnectionActivity>,
+    /// Of HTTP/2.
+    control_frames: Option<ControlFrames>,
+}
+
+impl<S> Monitored<S> {
+    pub(crate) fn new(stream: S, activity: &Arc<ConnectionActivity>) -> Monitored<S> {
+        let control_frames = match activity.protocol {
+            Protocol::Http1 => None,
+            Protocol::Http2 => Some(ControlFrames::new()),
+        };
+        Monitored { stream, activity: Arc::clone(activity), control_frames }
+    }
+
+    fn wrote(&mut self, poll: &Poll<io::Result<usize>>) {
+        self.activity.wrote(poll);
+        if let (Some(frames), Poll::Ready(Ok(bytes))) = (&mut self.control_frames, poll) {
+            frames.sent(*bytes);
+        }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
@@ -135,8 +269,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let poll = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
+        let received = buffer.filled().get(before..).unwrap_or_default();
+        if !received.is_empty() {
             self.activity.received();
+            if let Some(frames) = &mut self.control_frames {
+                frames.received(received).map_err(io::Error::other)?;
+            }
         }
         poll
     }
@@ -149,7 +287,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.activity.wrote(&poll);
+        self.wrote(&poll);
         poll
     }
 
@@ -175,7 +313,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.activity.wrote(&poll);
+        self.wrote(&poll);
         poll
     }
 }

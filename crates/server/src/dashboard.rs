@@ -2,8 +2,11 @@
 //! half to even once, here.
 
 mod aisles;
+mod device_list;
 mod kpi;
 mod range;
+
+use std::sync::Arc;
 
 use kiosque_contract::{
     BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
@@ -11,12 +14,14 @@ use kiosque_contract::{
 };
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::{DeviceCode, GroupId, Refusal};
-use kiosque_store::{DashboardQuery, Device, JsonRecords};
+use kiosque_store::{DashboardQuery, Device, Error, OnlineSince};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, Caller, Validate};
 use crate::devices;
 use crate::request::Violations;
+use aisles::AisleElements;
+use device_list::{Elements, ListFormat, ReadPart, ReadingPart};
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
@@ -103,6 +108,7 @@ pub(crate) async fn sales_by_device(
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
     let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
+    let account = claim.token.account_hint();
     let mut sales = call.app.store.sales_by_device(claim, query).await?;
     sales.sort_unstable_by(|one, other| {
         // By the rounded amounts: those that look the same are the same.
@@ -116,7 +122,9 @@ pub(crate) async fn sales_by_device(
         sales_count: sales.turnover.items,
         sales_amount: dollars(sales.turnover.amount.cents()),
     });
-    Data::of(&sales.collect())
+    let sales: Vec<DeviceSales> = sales.collect();
+    let json = serde_json::to_vec(&sales).map_err(|error| Failure::internal(&error))?;
+    call.app.large_answers.admit_whole(account, json)
 }
 
 /// `POST …/kioskDashboard/salesTrend`
@@ -140,9 +148,15 @@ pub(crate) async fn device_aisle(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceAisles>>, Failure> {
-    let Caller { call, claim } = caller;
-    let query = query(&call, filter);
-    Data::of(&call.app.store.device_aisles(claim, query, aisles::add).await?)
+    let (store, query) = (caller.call.app.store.clone(), query(&caller.call, filter));
+    let read = move |claim, part| -> ReadingPart {
+        let (store, query) = (store.clone(), query.clone());
+        Box::pin(async move {
+            let read = store.device_aisles(claim, query, part, AisleElements::add).await?;
+            Ok(read.devices.into_elements().into_part(read.next))
+        })
+    };
+    device_list::answer(caller, ListFormat::Plain, Box::new(read)).await
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
@@ -150,37 +164,52 @@ pub(crate) async fn device_profile(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
-    let Caller { call, claim } = caller;
-    let (query, online) = (query(&call, filter), call.app.online_since(call.now));
-    let collect = move |records: &mut JsonRecords, device: Device<'_>| {
-        records.push(&devices::record(device, online))
-    };
-    let records = call.app.store.device_profile(claim, query, collect).await?;
-    Ok(Data::profile(records.iter()))
+    let query = query(&caller.call, filter);
+    let read = read_devices(&caller, query, |elements, device, online| {
+        elements.add(&devices::record(device, online))
+    });
+    device_list::answer(caller, ListFormat::List, read).await
 }
 
 /// `POST …/kioskDashboard/onlineDevices`
 pub(crate) async fn online_devices(
     caller: Caller<'_>,
     _: NoBody,
-) -> Result<Data<OnlineDevices>, Failure> {
-    let Caller { call, claim } = caller;
-    let (now, online) = (call.now, call.app.online_since(call.now));
+) -> Result<Data<OnlineDevices<'static>>, Failure> {
+    let now = caller.call.now;
     let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
-    let collect = move |list: &mut Vec<OnlineDevice>, device: Device<'_>| {
-        list.push(OnlineDevice {
-            device_code: device.code.to_owned(),
-            device_name: device.name.to_owned(),
-            is_online: i64::from(online.holds(device.last_active)),
+    let read = read_devices(&caller, query, |elements, device, online| {
+        let is_online = i64::from(online.holds(device.last_active));
+        elements.totals.online += is_online;
+        elements.add(&OnlineDevice {
+            device_code: device.code.into(),
+            device_name: device.name.into(),
+            is_online,
             last_active_timestamp: device.last_active.map(|last| last.0),
-        });
-        Ok(())
-    };
-    let list = call.app.store.device_profile(claim, query, collect).await?;
-    let total_count = i64::try_from(list.len()).unwrap_or(i64::MAX);
-    let online_count = list.iter().map(|device| device.is_online).sum();
-    let offline_count = total_count - online_count;
-    Data::of(&OnlineDevices { total_count, online_count, offline_count, list })
+        })
+    });
+    device_list::answer(caller, ListFormat::Counted, read).await
+}
+
+/// Returns a function that reads a part of the devices of a group, and adds the element of each
+/// with `add`.
+fn read_devices(
+    caller: &Caller<'_>,
+    query: DashboardQuery,
+    add: fn(&mut Elements, Device<'_>, OnlineSince) -> Result<(), Error>,
+) -> ReadPart {
+    let app = Arc::clone(caller.call.app);
+    Box::new(move |claim, part| {
+        let (app, query) = (Arc::clone(&app), query.clone());
+        Box::pin(async move {
+            let online = app.online_since(claim.now);
+            let visit = move |elements: &mut Elements, device: Device<'_>| {
+                if elements.begin(device.code) { add(elements, device, online) } else { Ok(()) }
+            };
+            let read = app.store.device_profile(claim, query, part, visit).await?;
+            Ok(read.devices.into_part(read.next))
+        })
+    })
 }
 
 fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// A JSON value, reduced to the types that requests use.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,16 +60,74 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     }
     let text = std::str::from_utf8(body)
         .map_err(|error| format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))?;
+    let parsed = match parse(text, max_depth) {
+        Err(error) if error.starts_with(OUT_OF_RANGE) => parse(&within_range(text), max_depth),
+        parsed => parsed,
+    };
+    match parsed? {
+        (Json::Object, fields) => Ok(fields),
+        (Json::Null, _) => Err("the body is null; send a JSON object such as {}".to_owned()),
+        _ => Err("the body is not a JSON object; send one such as {}".to_owned()),
+    }
+}
+
+fn parse(text: &str, max_depth: usize) -> Result<(Json, Fields), String> {
     let mut fields = Fields::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let level = Level { keep: Keep::Fields(&mut fields), depth_left: max_depth, max_depth };
     let value = level.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
     deserializer.end().map_err(|error| error.to_string())?;
-    match value {
-        Json::Object => Ok(fields),
-        Json::Null => Err("the body is null; send a JSON object such as {}".to_owned()),
-        _ => Err("the body is not a JSON object; send one such as {}".to_owned()),
+    Ok((value, fields))
+}
+
+/// The error of serde_json for a number such as `1e999`, which JSON allows and `f64` cannot hold.
+const OUT_OF_RANGE: &str = "number out of range";
+
+/// Replaces each number beyond the range of `f64` by `0.000…` of the same length: like these, it is
+/// no integer, and faults after it keep their position.
+fn within_range(text: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_number = first == '-' || first.is_ascii_digit();
+        let length = match first {
+            '"' => string_length(rest),
+            _ if is_number => rest.find(|c| !is_in_number(c)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let Some((token, after)) = rest.split_at_checked(length) else { break };
+        if is_number && is_out_of_range(token) {
+            replaced.push_str("0.");
+            replaced.extend(std::iter::repeat_n('0', length.saturating_sub(2)));
+        } else {
+            replaced.push_str(token);
+        }
+        rest = after;
     }
+    replaced
+}
+
+/// Returns the length of the string that a text begins with, its quotation marks included.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_in_number(c: char) -> bool {
+    c.is_ascii_digit() || "+-.eE".contains(c)
+}
+
+fn is_out_of_range(number: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(number).is_ok()
+        && number.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// The part of a level's content that is stored.
@@ -207,6 +265,27 @@ mod tests {
         }
     }
 
+    /// REQ-10, REQ-11: a number beyond `f64` is a number that is not an integer.
+    #[test]
+    fn a_number_of_any_size_is_a_number() {
+        let digits = "7".repeat(400);
+        for number in ["1e999", "-1e999", "1E+400", "123.5e309", &digits] {
+            let body =
+                format!(r#"{{"a":{number},"b":["\\\"1e999",{number}],"c":"é1e999","d":1e308}}"#);
+            let fields = parse_object(body.as_bytes(), 32).expect(number).0;
+            let text = Json::Text("é1e999".to_owned());
+            let want = [("a", Json::Number), ("b", Json::List), ("c", text), ("d", Json::Number)];
+            assert_eq!(fields, want.map(|(name, value)| (name.to_owned(), value)), "{number}");
+        }
+        for (body, want) in [
+            ("{\"a\":1e999,\"b\":01e999}", "invalid number at line 1 column 17"),
+            ("{\"a\":1e999,\"b\":x}", "expected value at line 1 column 16"),
+            ("{\"a\":1e999,\"a\":1}", "duplicate field \"a\" at line 1 column 14"),
+        ] {
+            assert_eq!(parse_object(body.as_bytes(), 32).expect_err(body), want);
+        }
+    }
+
     #[test]
     fn nesting_is_refused_at_the_limit() {
         let body = "[".repeat(100_000);
@@ -218,6 +297,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(body in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse_object(&body, 32);
+            let _ = within_range(&String::from_utf8_lossy(&body));
         }
     }
 }

@@ -5,16 +5,20 @@
 //! There is no SQL here.
 
 mod answer;
+mod answer_body;
 mod app;
 mod audience;
 mod auth;
 mod call;
 mod connection;
 mod connection_activity;
+mod control_frames;
 mod dashboard;
 mod devices;
 mod failure_buckets;
+mod http1_request;
 mod json;
+mod large_answers;
 mod listener;
 mod load;
 pub mod locale;
@@ -28,6 +32,7 @@ mod password;
 mod refused_logins;
 mod request;
 mod router;
+mod source_limits;
 mod stop;
 pub mod tls;
 

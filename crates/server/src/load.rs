@@ -17,6 +17,8 @@ pub struct Load {
     pub streams: usize,
     /// Bytes of streams that are being checked or wait to be stored.
     pub queue_bytes: usize,
+    /// Memory of large answers that are being sent, in KiB.
+    pub large_answers: usize,
 }
 
 impl App {
@@ -32,6 +34,7 @@ impl App {
             waiting_to_be_stored,
             streams: self.intake.streams_open(),
             queue_bytes: self.intake.queue_bytes(),
+            large_answers: self.large_answers.used(),
         }
     }
 }

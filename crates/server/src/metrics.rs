@@ -13,7 +13,7 @@ use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
 
-use crate::answer::{Failure, FaultKind};
+use crate::answer::{DataJson, Failure, FaultKind};
 use crate::audience::Audience;
 pub(crate) use listeners::OpenConnection;
 use listeners::{ListenerCounters, ListenerMetrics};
@@ -163,11 +163,25 @@ impl Metrics {
     }
 
     /// Counts an answer of the gateway.
-    pub(crate) fn answered(&self, path: &str, outcome: &Result<Vec<u8>, Failure>, took: Duration) {
+    pub(crate) fn answered(&self, path: &str, outcome: &Result<DataJson, Failure>, took: Duration) {
         self.gateway.answered(path, crate::answer::code(outcome).number(), took);
         if let Err(Failure::System(fault)) = outcome {
             self.faults.count(&fault.kind);
         }
+    }
+
+    /// Counts an answer that broke off after its first byte.
+    pub(crate) fn broken_off(&self, kind: FaultKind) {
+        self.faults.count(&kind);
+    }
+
+    /// Returns how many requests failed by overload so far, with the label of their kind.
+    pub(crate) fn overload(&self) -> [(&'static str, u64); FaultKind::OVERLOAD.len()] {
+        FaultKind::OVERLOAD.map(|kind| {
+            let label = FAULT_KINDS.iter().find(|(known, _)| *known == kind);
+            let count = self.faults.of(&kind).map_or(0, IntCounter::get);
+            (label.map_or("", |(_, label)| label), count)
+        })
     }
 
     /// Counts the outcome of a login.
@@ -186,6 +200,11 @@ impl Metrics {
     /// Counts a connection; it is open until the returned guard is dropped.
     pub(crate) fn connected(&self, audience: Audience) -> OpenConnection {
         self.of(audience).connected()
+    }
+
+    /// Counts a connection that was closed because its source had too many.
+    pub(crate) fn connection_refused(&self, audience: Audience) {
+        self.of(audience).connection_refused();
     }
 
     /// Counts a failed TLS handshake.

@@ -17,27 +17,27 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use kiosque_contract::operator_call::{
     ApplyFleet, ListAudit, Livez, Metrics, OperatorCall, Readyz, ReceiveActivity, ReceiveOrders,
 };
 
 use crate::answer::Failure;
+use crate::answer_body::Content;
 use crate::app::App;
 use crate::panics::catch_panic;
 use call::Call;
 use problem::Problem;
 
 /// The outcome of a call.
-type Answer = Result<Response<Full<Bytes>>, Problem>;
+type Answer = Result<Response<Content>, Problem>;
 
 /// Answers one request.
 pub(crate) async fn answer(
     app: &App,
     request: Request<Incoming>,
     peer: IpAddr,
-) -> Response<Full<Bytes>> {
+) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
@@ -71,8 +71,8 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
     }
 }
 
-fn success(content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn success(content_type: &'static str, body: impl Into<Bytes>) -> Response<Content> {
+    let mut response = Response::new(Content::from(body));
     let content_type = HeaderValue::from_static(content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     response

@@ -23,19 +23,17 @@ pub(crate) async fn catch_panic<T>(
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt;
-
     use super::*;
-    use crate::answer;
+    use crate::answer::{self, DataJson};
     use crate::locale::Locale;
 
     /// ENV-11.
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = catch_panic::<Vec<u8>>(async { panic!("secret detail") }).await;
+        let outcome = catch_panic::<DataJson>(async { panic!("secret detail") }).await;
         let response = answer::render(outcome, Locale::En, "abc-1");
         assert_eq!(response.status(), 500);
-        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let body = response.into_body().whole().expect("a whole body");
         assert_eq!(
             body,
             "{\"code\":500,\"msg\":\"system error\",\"enMsg\":\"system error\",\

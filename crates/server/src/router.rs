@@ -1,11 +1,10 @@
 //! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::{Method, Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
@@ -14,7 +13,8 @@ use kiosque_contract::endpoint::{
 };
 use kiosque_model::Refusal;
 
-use crate::answer::{self, Failure};
+use crate::answer::{self, DataJson, Failure};
+use crate::answer_body::Content;
 use crate::app::App;
 use crate::call::{self, Received};
 use crate::panics::catch_panic;
@@ -22,10 +22,10 @@ use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request.
 pub(crate) async fn answer(
-    app: &App,
+    app: &Arc<App>,
     request: Request<Incoming>,
     peer: IpAddr,
-) -> Response<Full<Bytes>> {
+) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
@@ -38,12 +38,12 @@ pub(crate) async fn answer(
 
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
 async fn route(
-    app: &App,
+    app: &Arc<App>,
     request: Request<Incoming>,
     peer: IpAddr,
     request_id: &str,
     path: &str,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<DataJson, Failure> {
     let call = Received::read(app, request, peer, request_id).await;
     if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());

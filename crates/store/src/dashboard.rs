@@ -16,6 +16,7 @@
 mod best_sellers;
 mod cache;
 mod device_aisles;
+mod device_part;
 mod device_profile;
 mod owned_devices;
 mod range;
@@ -41,6 +42,7 @@ use crate::{Error, Refused, Store};
 pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
 pub use device_aisles::{Aisle, DeviceLine};
+pub use device_part::{DevicePart, DevicesRead};
 use owned_devices::OwnedDevices;
 use range::Range;
 use report_query::ReportQuery;
@@ -51,7 +53,8 @@ pub use summary::Summary;
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let shared = [cache::ALL, owned_devices::ALL, shared::ALL, sums::ALL];
-    let reports = [best_sellers::ALL, device_aisles::ALL, sales_by_device::ALL];
+    let reports =
+        [best_sellers::ALL, device_aisles::ALL, device_profile::ALL, sales_by_device::ALL];
     shared.into_iter().chain(reports).flatten().copied()
 }
 

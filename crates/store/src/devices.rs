@@ -15,7 +15,7 @@ use crate::{Error, Refused, Store};
 row! {
     struct OwnerRow { group_id: String, group_name: String, listed: i64, group_no: GroupNo }
     /// Begins with the number, so that a reader can skip a device by its number alone.
-    struct DeviceRow<'r> {
+    pub(crate) struct DeviceRow<'r> {
         device_no: DeviceNo,
         device_code: &'r str,
         device_name: &'r str,

@@ -45,7 +45,9 @@ pub use audit::{AuditPage, AuditQuery};
 pub use backup::{BackedUp, BackupError};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
-pub use dashboard::{Aisle, DashboardQuery, DeviceLine, DeviceSales, ProductSales, Summary};
+pub use dashboard::{
+    Aisle, DashboardQuery, DeviceLine, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
+};
 pub use db::{ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent};
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
 pub use error::{Error, Refused};

@@ -12,6 +12,7 @@ mod help;
 mod import_orders;
 mod import_rates;
 mod kill_9;
+mod log;
 mod operating;
 mod operator_key;
 mod operator_listen;

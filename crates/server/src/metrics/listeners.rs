@@ -19,6 +19,7 @@ pub(super) struct ListenerCounters {
     durations: HistogramVec,
     open: IntGaugeVec,
     accepted: IntCounterVec,
+    refused: IntCounterVec,
     handshakes_failed: IntCounterVec,
 }
 
@@ -29,6 +30,7 @@ pub(super) struct ListenerMetrics {
     elsewhere: PathMetrics,
     open: IntGauge,
     accepted: IntCounter,
+    refused: IntCounter,
     handshakes_failed: IntCounter,
 }
 
@@ -65,6 +67,11 @@ impl ListenerCounters {
                 "Accepted connections.",
                 &["listener"],
             ),
+            refused: registry.counters(
+                "kiosque_connections_refused_total",
+                "Connections that were closed because their source had as many as it may have.",
+                &["listener"],
+            ),
             handshakes_failed: registry.counters(
                 "kiosque_tls_handshakes_failed_total",
                 "TLS handshakes that failed: closed by the peer, timed out, or not TLS.",
@@ -88,6 +95,7 @@ impl ListenerCounters {
             elsewhere: path(OTHER),
             open: self.open.with_label_values(&[name]),
             accepted: self.accepted.with_label_values(&[name]),
+            refused: self.refused.with_label_values(&[name]),
             handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
         }
     }
@@ -113,6 +121,10 @@ impl ListenerMetrics {
 
     pub(super) fn handshake_failed(&self) {
         self.handshakes_failed.inc();
+    }
+
+    pub(super) fn connection_refused(&self) {
+        self.refused.inc();
     }
 
     pub(super) fn connected(&self) -> OpenConnection {

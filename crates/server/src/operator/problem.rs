@@ -1,13 +1,12 @@
 //! The failure of an operator's call: `application/problem+json`.
 
-use bytes::Bytes;
 use http::header::HeaderName;
 use http::{HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
 use kiosque_contract::PROBLEM_CONTENT_TYPE;
 use kiosque_model::Refusal;
 
-use crate::answer::{Failure, FaultKind, SystemFault};
+use crate::answer::{Failure, FaultKind, SystemFault, log_fault};
+use crate::answer_body::Content;
 use crate::call::BodyFault;
 use crate::locale::{self, Locale, Message};
 
@@ -147,9 +146,9 @@ impl From<Failure> for Problem {
 
 /// Renders the outcome of a call.
 pub(crate) fn render(
-    outcome: Result<Response<Full<Bytes>>, Problem>,
+    outcome: Result<Response<Content>, Problem>,
     request_id: &str,
-) -> Response<Full<Bytes>> {
+) -> Response<Content> {
     let mut response = outcome.unwrap_or_else(|problem| failure(problem, request_id));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -159,9 +158,9 @@ pub(crate) fn render(
     response
 }
 
-fn failure(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
-    if let Some(cause) = &problem.cause {
-        tracing::error!(request.id = request_id, cause, "{}", problem.detail);
+fn failure(problem: Problem, request_id: &str) -> Response<Content> {
+    if let (Some(kind), Some(cause)) = (problem.fault, &problem.cause) {
+        log_fault(kind, &problem.detail, cause, request_id);
     }
     let body = kiosque_contract::Problem {
         kind: "about:blank".into(),
@@ -173,7 +172,7 @@ fn failure(problem: Problem, request_id: &str) -> Response<Full<Bytes>> {
     };
     // Texts and numbers can always be written.
     let body = serde_json::to_vec(&body).unwrap_or_default();
-    let mut response = Response::new(Full::from(body));
+    let mut response = Response::new(body.into());
     *response.status_mut() = problem.status;
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static(PROBLEM_CONTENT_TYPE);

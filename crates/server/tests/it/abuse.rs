@@ -8,7 +8,7 @@ pub(crate) mod http2;
 mod noise;
 mod paths;
 pub(crate) mod slow_clients;
-mod stalled_clients;
+pub(crate) mod stalled_clients;
 mod tls;
 pub(crate) mod wire;
 

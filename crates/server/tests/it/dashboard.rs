@@ -5,6 +5,7 @@ mod books;
 mod days;
 mod filters;
 mod first_layout;
+pub(crate) mod large;
 mod money;
 mod recount;
 

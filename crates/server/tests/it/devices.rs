@@ -84,6 +84,7 @@ async fn empty_fields_change_nothing() {
         ("", r#"{"groupId":null,"deviceCode":null,"deviceName":null,"isOnline":null}"#),
         ("", r#"{"groupId":"","deviceCode":"","deviceName":"","isOnline":""}"#),
         ("", r#"{"current":2,"size":1,"other":{"groupId":"station"}}"#),
+        ("", r#"{"current":1e999,"other":[-1e999]}"#),
         ("currents=7&Size=1&page=3&=4&&current=1", "{}"),
         ("size=%31%30", "{}"),
     ] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, PresentedToken};
-use kiosque_store::{DashboardQuery, Refused};
+use kiosque_store::{DashboardQuery, DevicePart, Refused};
 use kiosque_testkit::{
     DASHBOARD_PATHS, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
     Reply, TestServer,
@@ -80,8 +80,9 @@ fn read(
         tokio::task::block_in_place(|| signals.1.recv()).unwrap_err();
         Ok(())
     };
+    let part = DevicePart::first(10);
     tokio::spawn(async move {
-        store.device_profile(Claim { token, now }, query, visit).await.map(|_| ())
+        store.device_profile(Claim { token, now }, query, part, visit).await.map(|_| ())
     })
 }
 

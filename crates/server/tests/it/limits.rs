@@ -12,11 +12,12 @@ use std::time::Duration;
 use kiosque_model::Limits;
 use kiosque_model::setting::Configurable;
 
-use crate::abuse::slow_clients;
+use crate::abuse::{slow_clients, stalled_clients};
+use crate::dashboard::large;
 use crate::operator::overload;
 
 /// Each limit, and the test that reaches it.
-const HIT_BY: [(&str, fn()); 28] = [
+const HIT_BY: [(&str, fn()); 31] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
     ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -25,7 +26,10 @@ const HIT_BY: [(&str, fn()); 28] = [
     ("device_codes_max", dashboards::a_filter_names_as_many_devices_as_its_limit),
     ("header_max_bytes", requests::headers_are_taken_up_to_their_limit),
     ("connections_max", connections::one_connection_too_many_waits_for_its_turn),
+    ("connections_per_source_max", connections::one_source_cannot_take_every_connection),
     ("http2_streams_max", connections::one_stream_too_many_is_refused),
+    ("unsent_max_bytes", stalled_clients::a_caller_that_does_not_read_gets_no_further_answers),
+    ("large_answers_max_bytes", large::large_answers_of_an_account_wait_for_each_other),
     ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
     (
         "first_byte_deadline",
@@ -70,7 +74,10 @@ fn the_limits_have_the_documented_defaults() {
             device_codes_max: 1_000,
             header_max_bytes: 32_768,
             connections_max: 10_000,
+            connections_per_source_max: 1_000,
             http2_streams_max: 64,
+            unsent_max_bytes: 4 << 20,
+            large_answers_max_bytes: 64 << 20,
             tls_handshake_deadline: seconds(10),
             first_byte_deadline: seconds(10),
             header_deadline: seconds(10),

@@ -2,9 +2,12 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{Claim, DeviceNo, Minor};
+use kiosque_model::{Claim, Minor};
 
-use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
+use super::device_part::PartRows;
+use super::{
+    AnswerContext, DashboardQuery, DevicePart, DevicesRead, Report, Request, RowContext, SalesBy,
+};
 use crate::db::{Bound, Step};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, row, statements};
@@ -12,7 +15,6 @@ use crate::{Error, Refused, Store};
 
 row! {
     struct LineRow<'r> {
-        device_no: DeviceNo,
         device_code: &'r str,
         device_name: &'r str,
         /// `None` for a device without aisles.
@@ -35,15 +37,29 @@ row! {
 }
 
 statements! {
-    AISLES(group_no, now_ms) -> LineRow<'_> = "select o.device_no, o.device_code, d.device_name,
+    AISLES(group_no, now_ms, after, size) -> LineRow<'_> = "select o.device_code, d.device_name,
             a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
             a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
-        from device_owners o
+        from (
+            select device_no, device_code from device_owners
+            where group_no = $group_no and device_code > $after and since_ms <= $now_ms
+                and until_ms > $now_ms and listed
+            order by device_code limit $size
+        ) o
         join devices d on d.device_no = o.device_no
         left join aisles a on a.device_no = o.device_no
         left join products p on p.goods_id = a.goods_id
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
-            and o.listed
+        order by o.device_code, a.cabinet_code, a.layer, a.position";
+    AISLES_OF(group_no, now_ms) -> LineRow<'_> = "select o.device_code, d.device_name,
+            a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
+            a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
+        from {rows r: code text}
+        cross join device_owners o
+        join devices d on d.device_no = o.device_no
+        left join aisles a on a.device_no = o.device_no
+        left join products p on p.goods_id = a.goods_id
+        where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
+            and o.until_ms > $now_ms and o.listed
         order by o.device_code, a.cabinet_code, a.layer, a.position";
 }
 
@@ -88,8 +104,8 @@ pub struct Aisle<'a> {
 }
 
 impl Store {
-    /// Visits the aisles of the enabled devices that the group owns now: by device code, cabinet
-    /// and layer.
+    /// Visits the aisles of a part of the enabled devices that the group owns now: by device code,
+    /// cabinet and layer.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -97,17 +113,19 @@ impl Store {
         &self,
         claim: Claim,
         query: DashboardQuery,
+        part: DevicePart,
         visit: V,
-    ) -> Result<A, Refused>
+    ) -> Result<DevicesRead<A>, Refused>
     where
         A: Default + Send + 'static,
         V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
-        self.report(claim, query, AislesReport { visit, visited: PhantomData }).await
+        self.report(claim, query, AislesReport { part, visit, visited: PhantomData }).await
     }
 }
 
 struct AislesReport<A, V> {
+    part: DevicePart,
     visit: V,
     visited: PhantomData<fn() -> A>,
 }
@@ -117,31 +135,40 @@ where
     A: Default + Send + 'static,
     V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
-    type Rows = A;
+    type Rows = PartRows<A>;
     type Step = ();
-    type Answer = A;
+    type Answer = DevicesRead<A>;
     const SALES: SalesBy = SalesBy::Nothing;
 
     fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
-        vec![Bound::new(&AISLES, [group.into(), request.now.into()]).step(())]
+        let (group, now) = (group.into(), request.now.into());
+        let bound = if request.is_of_all_devices() {
+            let (after, size) = (self.part.after.as_str().into(), self.part.size());
+            Bound::new(&AISLES, [group, now, after, size])
+        } else {
+            Bound::new(&AISLES_OF, [group, now]).with_rows(self.part.filter_rows(request))
+        };
+        vec![bound.step(())]
     }
 
     fn on_row(
         &self,
-        visited: &mut A,
+        rows: &mut Self::Rows,
         (): &(),
         row: &Row<'_>,
-        context: &RowContext<'_>,
+        _: &RowContext<'_>,
     ) -> Result<(), Error> {
         let line: LineRow<'_> = row.read()?;
-        if context.selects(line.device_no) {
-            (self.visit)(visited, line.into())?;
-        }
-        Ok(())
+        rows.visit(line.device_code);
+        (self.visit)(&mut rows.devices, line.into())
     }
 
-    fn answer(self, visited: A, _: &AnswerContext<'_>) -> Result<A, Refused> {
-        Ok(visited)
+    fn answer(
+        self,
+        rows: Self::Rows,
+        context: &AnswerContext<'_>,
+    ) -> Result<Self::Answer, Refused> {
+        Ok(rows.finish(&self.part, context.request))
     }
 }
 

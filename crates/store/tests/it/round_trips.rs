@@ -14,8 +14,8 @@ use kiosque_model::{
     Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    DashboardQuery, Device, DeviceLine, DeviceQuery, Error, History, OnlineSince, OpenOptions,
-    OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
+    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, OnlineSince,
+    OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testkit::entries::{first_devices, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
@@ -169,8 +169,12 @@ async fn ask(counted: &Counted, name: &str) {
         "sales by device" => store.sales_by_device(claim, all()).await.map(|_| ()),
         "best sellers" => store.best_sellers(claim, all(), 10).await.map(|_| ()),
         "best sellers of cut days" => store.best_sellers(claim, cut, 10).await.map(|_| ()),
-        "device profile" => store.device_profile(claim, all(), no_device).await,
-        "device aisles" => store.device_aisles(claim, all(), no_line).await,
+        "device profile" => {
+            store.device_profile(claim, all(), DevicePart::first(10), no_device).await.map(|_| ())
+        }
+        "device aisles" => {
+            store.device_aisles(claim, all(), DevicePart::first(10), no_line).await.map(|_| ())
+        }
         name => panic!("no request {name}"),
     };
     done.unwrap_or_else(|error| panic!("{name}: {error:?}"));

@@ -75,6 +75,59 @@ async fn languages_that_make_no_sense_are_the_default() {
     }
 }
 
+/// Asks for a device page with these headers, and returns the status and the text of the answer,
+/// after which the connection closes unless it is a success.
+async fn ask(server: &TestServer, version: &str, headers: &str) -> (u16, String) {
+    let mut wire = Wire::open(server).await;
+    let body = if headers.to_ascii_lowercase().contains("chunked") {
+        "2\r\n{}\r\n0\r\n\r\n"
+    } else {
+        "{}"
+    };
+    wire.say(format!("POST /v8/{DEVICES_PATH} {version}\r\n{headers}\r\n{body}")).await;
+    let reply = wire.answer().await.unwrap_or_else(|| panic!("no answer to {headers:?}"));
+    if reply.status != 200 {
+        assert_eq!(reply.headers.get("x-request-id"), None);
+        assert!(wire.is_closed().await, "{headers:?}");
+    }
+    (reply.status, reply.text)
+}
+
+/// ADDR-8: a request has one host and at most one transfer coding, which is `chunked`.
+#[tokio::test]
+async fn hosts_and_codings_that_are_no_http_are_refused() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let length = format!("third-api-token: {token}\r\nContent-Length: 2\r\n");
+    let chunked = format!("third-api-token: {token}\r\nHost: a\r\nTransfer-Encoding: ");
+    for (version, headers) in [
+        ("HTTP/1.1", format!("Host: localhost\r\n{length}")),
+        ("HTTP/1.1", format!("{length}host:   [::1]:8443  \r\n")),
+        ("HTTP/1.1", format!("Host:\r\n{length}")),
+        ("HTTP/1.0", length.clone()),
+        ("HTTP/1.1", format!("{chunked}Chunked\r\n")),
+    ] {
+        let (status, text) = ask(&server, version, &headers).await;
+        assert_eq!(status, 200, "{headers:?}");
+        assert!(text.starts_with("{\"code\":200,"), "{headers:?}: {text}");
+    }
+    for (version, headers) in [
+        ("HTTP/1.1", length.clone()),
+        ("HTTP/1.1", format!("Host: a\r\nHost: a\r\n{length}")),
+        ("HTTP/1.0", format!("Host: a\r\n{length}Host: b\r\n")),
+        ("HTTP/1.1", format!("Host: a, b\r\n{length}")),
+        ("HTTP/1.1", format!("Host: user@a\r\n{length}")),
+        ("HTTP/1.1", format!("Host: a/b\r\n{length}")),
+        ("HTTP/1.1", format!("{chunked}chunked, chunked\r\n")),
+        ("HTTP/1.1", format!("{chunked}gzip, chunked\r\n")),
+        ("HTTP/1.1", format!("{chunked}x\r\nTransfer-Encoding: chunked\r\n")),
+        ("HTTP/1.1", format!("{chunked}chunked\r\nTransfer-Encoding: chunked\r\n")),
+    ] {
+        assert_eq!(ask(&server, version, &headers).await, (400, String::new()), "{headers:?}");
+    }
+    assert_serves(&server, &token).await;
+}
+
 /// ADDR-8: a message that is not valid HTTP is refused before it is a request, and the connection
 /// closes.
 #[tokio::test]

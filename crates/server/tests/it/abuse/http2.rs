@@ -54,10 +54,12 @@ fn length(bytes: &mut Vec<u8>, length: usize) {
 }
 
 pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
 const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -92,6 +94,11 @@ fn frames(mut bytes: &[u8]) -> Vec<(u8, u32, Vec<u8>)> {
         bytes = rest;
     }
     frames
+}
+
+/// Returns the number of frames of this kind.
+pub(crate) fn count(bytes: &[u8], kind: u8) -> usize {
+    frames(bytes).iter().filter(|(found, _, _)| *found == kind).count()
 }
 
 /// Reads until a frame of this kind arrives on this stream.
@@ -229,4 +236,48 @@ async fn a_flood_of_requests_taken_back_ends_its_connection() {
     const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
     assert_eq!(enough[4..8], ENHANCE_YOUR_CALM);
     assert_serves(&server, &token).await;
+}
+
+/// LIM-17: a connection on which little but control frames arrive ends.
+#[tokio::test]
+async fn a_flood_of_control_frames_ends_its_connection() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let unknown = |stream| request(stream, "/v8/nowhere", &[]);
+    const PRIORITY: u8 = 2;
+    for control in [
+        frame(PING, 1, 0, &[0; 8]),
+        frame(SETTINGS, 0, 0, &[]),
+        frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 1]),
+        frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()),
+        frame(99, 0, 0, b"unknown"),
+    ] {
+        let mut wire = target.open().await;
+        wire.say(preface(&[])).await;
+        wire.say(unknown(1)).await;
+        await_frame(&mut wire, DATA, 1).await;
+        // A request now and then does not make up for it.
+        for number in 1..200 {
+            wire.say(control.repeat(300)).await;
+            wire.say(unknown(1 + 2 * number)).await;
+        }
+        let wire_ended = wire.rest().await;
+        assert!(count(&wire_ended, HEADERS) < 150, "frame {}: all were answered", control[3]);
+        assert_serves(&server, &token).await;
+    }
+}
+
+/// LIM-17: clients that send some control frames with each request are served.
+#[tokio::test]
+async fn control_frames_between_requests_are_no_flood() {
+    let server = TestServer::start(fleet()).await;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(preface(&[])).await;
+    for number in 0..200 {
+        wire.say(frame(PING, 1, 0, &[0; 8]).repeat(90)).await;
+        wire.say(request(1 + 2 * number, "/v8/nowhere", &[])).await;
+        await_frame(&mut wire, DATA, 1 + 2 * number).await;
+        wire.seen.clear();
+    }
 }

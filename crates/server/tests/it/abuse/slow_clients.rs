@@ -33,6 +33,7 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
         limits.header_deadline = FAR;
         limits.body_deadline = FAR;
         limits.idle_deadline = FAR;
+        limits.connections_per_source_max = limits.connections_max;
         shorten(limits);
     })
     .await

@@ -1,8 +1,10 @@
 //! Numbers of connections and streams.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX};
+use kiosque_model::TrustedProxies;
+use kiosque_testkit::{Client, DEVICES_PATH, TestServer, WAIT_MAX, eventually};
 use tokio::time::timeout;
 
 use crate::abuse::fleet;
@@ -38,6 +40,34 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
         assert_eq!(target.open().await.ask(&ask).await.code(), 200);
     }
     assert_eq!(resting.ask(&ask).await.code(), 200);
+}
+
+/// LIM-15: a source has so many connections to a listener, and one more is closed. Others are not
+/// affected, and neither is a trusted proxy.
+#[tokio::test]
+pub(super) async fn one_source_cannot_take_every_connection() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.connections_per_source_max = 2;
+        settings.trusted_proxies = TrustedProxies::parse(["127.0.0.3"]).unwrap();
+    })
+    .await;
+    let [source, other, proxy] = [1, 2, 3].map(|last| Ipv4Addr::new(127, 0, 0, last));
+    let ask = async |client: &mut Client| client.call("nowhere", None, "{}").await.status;
+    let mut first = server.connect_from(source).await.unwrap();
+    let second = server.connect_from(source).await.unwrap();
+    assert!(server.connect_from(source).await.is_none(), "a third connection was accepted");
+    // The operator's listener counts its own connections.
+    assert_eq!(server.connect_operator().await.call("nowhere", None, "{}").await.status, 404);
+    assert_eq!(ask(&mut server.connect_from(other).await.unwrap()).await, 404);
+    let mut behind = Vec::new();
+    for _ in 0..5 {
+        behind.push(server.connect_from(proxy).await.unwrap());
+        assert_eq!(ask(behind.last_mut().unwrap()).await, 404);
+    }
+    assert_eq!(ask(&mut first).await, 404);
+    drop(second);
+    eventually("its place is free again", async || server.connect_from(source).await.is_some())
+        .await;
 }
 
 /// LIM-5: the server announces the number of streams, and refuses one more in a way that allows

@@ -30,9 +30,10 @@ const TOO_LONG: Fault = (
 );
 
 /// JSON values of every type but a string.
-const NO_TEXT: &[&str] = &["1", "1.5", "true", "[\"N-1\"]", "{}"];
+const NO_TEXT: &[&str] = &["1", "1.5", "-1e999", "true", "[\"N-1\"]", "{}"];
 const NO_FLAG: &[&str] = &["\"true\"", "1", "0", "[]", "{}"];
-const NO_INTEGER: &[&str] = &["\"1\"", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"];
+const NO_INTEGER: &[&str] =
+    &["\"1\"", "1.5", "1e3", "1e999", "true", "[]", "{}", "9223372036854775808"];
 const NO_ZERO_OR_ONE: &[&str] = &["2", "-1", "1.0", "0.5", "true", "\"1\"", "[]", "{}"];
 const NO_TEXTS: &[&str] =
     &["1", "true", "\"N-1\"", "{}", "[1]", "[null]", "[\"N-1\",1]", "[[\"N-1\"]]", "[\"N-1\",{}]"];

@@ -1,0 +1,246 @@
+//! Answers that list the devices of a group: whole if they are short, otherwise in parts (DASH-27).
+//! A part is read when the caller has taken the one before, so that an answer that is not read
+//! holds no snapshot and no connection to the database.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use kiosque_model::Claim;
+use kiosque_store::{DevicePart, Error};
+use serde::Serialize;
+
+use crate::answer::{Data, Failure, log_fault};
+use crate::answer_body::{BrokenOff, LaterParts};
+use crate::app::App;
+use crate::call::Caller;
+use crate::large_answers::{LargeAnswerPermit, PART_BYTES, PARTS_BYTES};
+use crate::panics::catch_panic;
+
+/// The devices of the first part.
+const FIRST_DEVICES: usize = 128;
+/// The most devices of a part.
+const DEVICES_MAX: usize = 1_000;
+
+/// A part of a list.
+pub(super) struct ListPart {
+    pub(super) elements: Elements,
+    /// The code after which the next part begins.
+    pub(super) next: Option<String>,
+}
+
+/// The elements of a part as JSON, separated by commas.
+#[derive(Default)]
+pub(super) struct Elements {
+    pub(super) json: Vec<u8>,
+    pub(super) totals: Totals,
+    last: String,
+    /// Whether the part is full, and its last devices belong to the next one.
+    is_full: bool,
+}
+
+/// The devices of a list so far.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Totals {
+    pub(super) devices: i64,
+    pub(super) online: i64,
+}
+
+/// The text around the elements of a list.
+#[derive(Clone, Copy)]
+pub(super) enum ListFormat {
+    /// The list alone.
+    Plain,
+    /// An object with the field `list`.
+    List,
+    /// An object with the counts of the devices and the field `list`: in this order if the list is
+    /// whole, otherwise the list first.
+    Counted,
+}
+
+/// Reads a part of a list.
+pub(super) type ReadPart = Box<dyn Fn(Claim, DevicePart) -> ReadingPart + Send + Sync>;
+pub(super) type ReadingPart = Pin<Box<dyn Future<Output = Result<ListPart, Failure>> + Send>>;
+
+/// Appends a value.
+pub(super) fn append_json(
+    json: &mut Vec<u8>,
+    value: &(impl Serialize + ?Sized),
+) -> Result<(), Error> {
+    serde_json::to_writer(json, value).map_err(|error| Error::Data(format!("rendering: {error}")))
+}
+
+impl Elements {
+    /// Begins the element of a device; returns whether it belongs to this part.
+    pub(super) fn begin(&mut self, code: &str) -> bool {
+        self.is_full |= self.json.len() >= PARTS_BYTES;
+        if self.is_full {
+            return false;
+        }
+        if self.totals.devices > 0 {
+            self.json.push(b',');
+        }
+        self.totals.devices += 1;
+        self.last.clear();
+        self.last.push_str(code);
+        true
+    }
+
+    /// Appends the element of the device that was begun.
+    pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
+        append_json(&mut self.json, element)
+    }
+
+    /// Returns whether the last element is of this device.
+    pub(super) fn is_at(&self, code: &str) -> bool {
+        self.totals.devices > 0 && self.last == code
+    }
+
+    /// Returns the part of a list that these elements are.
+    pub(super) fn into_part(self, next: Option<String>) -> ListPart {
+        let next = if self.is_full { Some(self.last.clone()) } else { next };
+        ListPart { elements: self, next }
+    }
+}
+
+impl ListFormat {
+    /// Returns the text before the elements; with the totals of a list that is whole.
+    fn opening(self, whole: Option<Totals>) -> String {
+        match (self, whole) {
+            (ListFormat::Plain, _) => "[".to_owned(),
+            (ListFormat::Counted, Some(totals)) => format!(r#"{{{},"list":["#, counts(totals)),
+            (ListFormat::List | ListFormat::Counted, _) => r#"{"list":["#.to_owned(),
+        }
+    }
+
+    /// Returns the text after the elements; with the totals of a list that was sent in parts.
+    fn closing(self, in_parts: Option<Totals>) -> String {
+        match (self, in_parts) {
+            (ListFormat::Plain, _) => "]".to_owned(),
+            (ListFormat::Counted, Some(totals)) => format!("],{}}}", counts(totals)),
+            (ListFormat::List | ListFormat::Counted, _) => "]}".to_owned(),
+        }
+    }
+}
+
+fn counts(Totals { devices, online }: Totals) -> String {
+    let offline = devices - online;
+    format!(r#""totalCount":{devices},"onlineCount":{online},"offlineCount":{offline}"#)
+}
+
+/// Answers with a list.
+pub(super) async fn answer<T>(
+    caller: Caller<'_>,
+    format: ListFormat,
+    read: ReadPart,
+) -> Result<Data<T>, Failure> {
+    let Caller { call, claim } = caller;
+    let begin = DevicePart::first(FIRST_DEVICES);
+    let mut first = read(claim.clone(), begin.clone()).await?;
+    if first.next.is_none() {
+        return Ok(Data::of_json(whole(format, first.elements)));
+    }
+
+    let (answers, account) = (&call.app.large_answers, claim.token.account_hint());
+    let permit = match answers.try_admit(account, PARTS_BYTES) {
+        Some(permit) => permit,
+        None => {
+            // While this request waits, it occupies no memory.
+            drop(first);
+            let permit = answers.admit(account, PARTS_BYTES).await?;
+            first = read(claim.clone(), begin.clone()).await?;
+            permit
+        }
+    };
+    let (app, request_id) = (Arc::clone(call.app), call.request_id.to_owned());
+    let (part, totals) = (begin, Totals::default());
+    let mut rest = Rest { app, request_id, claim, format, read, part, totals, _permit: permit };
+    let mut json = format.opening(None).into_bytes();
+    let is_last = rest.add(&mut json, first);
+    let later = rest.into_parts(is_last);
+    Ok(Data::in_parts(json, later))
+}
+
+fn whole(format: ListFormat, elements: Elements) -> Vec<u8> {
+    let (opening, closing) = (format.opening(Some(elements.totals)), format.closing(None));
+    let mut json = Vec::with_capacity(opening.len() + elements.json.len() + closing.len());
+    json.extend_from_slice(opening.as_bytes());
+    json.extend_from_slice(&elements.json);
+    json.extend_from_slice(closing.as_bytes());
+    json
+}
+
+/// The rest of an answer whose first part has been read.
+struct Rest {
+    app: Arc<App>,
+    request_id: String,
+    claim: Claim,
+    format: ListFormat,
+    read: ReadPart,
+    /// The next part.
+    part: DevicePart,
+    totals: Totals,
+    _permit: LargeAnswerPermit,
+}
+
+/// Whether a part is the last one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IsLast {
+    Yes,
+    No,
+}
+
+impl Rest {
+    fn into_parts(self, is_last: IsLast) -> LaterParts {
+        let state = (is_last == IsLast::No).then_some(self);
+        Box::pin(stream::try_unfold(state, |rest| async {
+            let Some(mut rest) = rest else { return Ok(None) };
+            // Each part proves the session anew, at its own time.
+            rest.claim.now = rest.app.clock.now();
+            let reading = (rest.read)(rest.claim.clone(), rest.part.clone());
+            match catch_panic(reading).await {
+                Ok(part) => {
+                    let mut json = Vec::with_capacity(part.elements.json.len() + 1);
+                    let is_last = rest.add(&mut json, part);
+                    Ok(Some((Bytes::from(json), (is_last == IsLast::No).then_some(rest))))
+                }
+                Err(failure) => Err(rest.broken_off(&failure)),
+            }
+        }))
+    }
+
+    /// Appends a part, and the end of the list after the last one.
+    fn add(&mut self, json: &mut Vec<u8>, part: ListPart) -> IsLast {
+        let ListPart { elements, next } = part;
+        if self.totals.devices > 0 && elements.totals.devices > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(&elements.json);
+        self.totals.devices += elements.totals.devices;
+        self.totals.online += elements.totals.online;
+        let Some(after) = next else {
+            json.extend_from_slice(self.format.closing(Some(self.totals)).as_bytes());
+            return IsLast::Yes;
+        };
+        self.part.after = after;
+        let devices = usize::try_from(elements.totals.devices).unwrap_or_default();
+        if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(elements.json.len()) {
+            self.part.size = fitting.clamp(1, DEVICES_MAX);
+        }
+        IsLast::No
+    }
+
+    fn broken_off(&self, failure: &Failure) -> BrokenOff {
+        match failure {
+            Failure::System(fault) => {
+                self.app.metrics.broken_off(fault.kind);
+                log_fault(fault.kind, "an answer broke off", &fault.cause, &self.request_id);
+            }
+            Failure::Refusal(refusal) => {
+                tracing::debug!(request.id = self.request_id, ?refusal, "an answer broke off");
+            }
+        }
+        BrokenOff
+    }
+}

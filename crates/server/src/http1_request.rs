@@ -1,0 +1,49 @@
+//! Checks of HTTP/1 requests that hyper leaves to its callers (`ADDR-8`). Servers that read such a
+//! request in different ways could take one request of a gateway for another.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+
+use crate::answer_body::Content;
+
+/// Returns whether a request of HTTP/1 is valid: RFC 9112 requires exactly one valid `Host`, which
+/// HTTP/1.0 may leave out, and this server knows one transfer coding, `chunked`.
+pub(crate) fn is_valid<B>(request: &Request<B>) -> bool {
+    let headers = request.headers();
+    let is_host_valid = match only(headers, header::HOST) {
+        Ok(Some(host)) => host.as_bytes().iter().all(|byte| is_in_host(*byte)),
+        Ok(None) => request.version() == Version::HTTP_10,
+        Err(Repeated) => false,
+    };
+    let is_coding_known = match only(headers, header::TRANSFER_ENCODING) {
+        Ok(None) => true,
+        Ok(Some(coding)) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
+        Err(Repeated) => false,
+    };
+    is_host_valid && is_coding_known
+}
+
+/// Returns the answer to a request that is not valid. It closes the connection.
+pub(crate) fn bad_request() -> Response<Content> {
+    let mut response = Response::new(Bytes::new().into());
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The header is there more than once.
+struct Repeated;
+
+fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&HeaderValue>, Repeated> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (first, None) => Ok(first),
+        (_, Some(_)) => Err(Repeated),
+    }
+}
+
+/// Returns whether a host with a port may contain a byte: RFC 3986 without user information. The
+/// empty host is valid.
+fn is_in_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:%[]".contains(&byte)
+}

@@ -1,0 +1,210 @@
+//! DASH-27: long lists of devices are sent in parts.
+
+use std::time::Duration;
+
+use kiosque_testkit::{
+    AISLE_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, PROFILE_PATH, TestRequest,
+    TestServer, eventually, sql,
+};
+use serde_json::{Value, json};
+
+use crate::abuse::http2::{self, DATA, HEADERS, RST_STREAM, WINDOW_UPDATE, await_frame};
+use crate::abuse::wire::{Target, Wire, post};
+
+const PATHS: [&str; 3] = [AISLE_PATH, PROFILE_PATH, ONLINE_PATH];
+const DEVICES: usize = 900;
+
+/// A group with so many devices, of such long names, that no buffer on the way holds the list of
+/// them; a group with three; and an account for each.
+fn fleet() -> FleetToml {
+    let name = "x".repeat(8_000);
+    let mut fleet = FleetToml::new()
+        .group("large", "Large")
+        .group("small", "Small")
+        .cheap_account("ops", &["large", "small"])
+        .cheap_account("other", &["large"])
+        .product("P", "Tea", "EUR");
+    for number in 0..DEVICES {
+        fleet = fleet.device(&code(number), &format!("{name}{number}"), "large");
+        if number % 3 == 0 {
+            fleet = fleet.with(
+                r#"aisle = [{ code = "1", product = "P", price = 1, capacity = 1 },
+                    { code = "2", product = "P", price = 2, capacity = 1, layer = 2 }]"#,
+            );
+        }
+    }
+    for number in 0..3 {
+        fleet = fleet.device(&format!("S{number}"), "Small", "small");
+    }
+    fleet
+}
+
+fn code(number: usize) -> String {
+    format!("L{number:04}")
+}
+
+async fn ask(server: &TestServer, token: &str, path: &str, body: &Value) -> kiosque_testkit::Reply {
+    super::ask(server, token, path, body).await
+}
+
+/// Returns the devices of an answer.
+fn list(data: &Value) -> &Vec<Value> {
+    data.as_array().or_else(|| data["list"].as_array()).unwrap()
+}
+
+fn codes(data: &Value) -> Vec<&str> {
+    list(data).iter().map(|device| device["deviceCode"].as_str().unwrap()).collect()
+}
+
+/// Every device is in the answer once and in order, whole lists and filtered ones; a short answer
+/// has a length.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_list_is_whole_though_it_is_sent_in_parts() {
+    let server = TestServer::start(fleet()).await;
+    server.import_valid(online_order(7)).await;
+    let token = server.log_in("ops").await.token;
+    let all: Vec<String> = (0..DEVICES).map(code).collect();
+    let some: Vec<String> = (0..DEVICES).rev().step_by(2).map(code).collect();
+    for path in PATHS {
+        let reply = ask(&server, &token, path, &json!({})).await;
+        assert_eq!(codes(reply.data()), all, "{path}");
+        assert_eq!(reply.headers.get("content-length"), None, "{path}");
+        let over_http2 = http2_reply(&server, path, &token).await;
+        assert_eq!(over_http2.data(), reply.data(), "{path}");
+        if path == ONLINE_PATH {
+            let counts = ["totalCount", "onlineCount", "offlineCount"];
+            let counts = counts.map(|count| reply.data()[count].as_u64().unwrap());
+            assert_eq!(counts, [DEVICES as u64, 1, DEVICES as u64 - 1]);
+            let online = list(reply.data()).iter().filter(|device| device["isOnline"] == 1);
+            assert_eq!(online.count(), 1);
+            continue;
+        }
+        let short = ask(&server, &token, path, &json!({ "groupId": "small" })).await;
+        assert_eq!(short.headers["content-length"], short.text.len().to_string(), "{path}");
+        assert_eq!(codes(short.data()), ["S0", "S1", "S2"], "{path}");
+        let filtered = ask(&server, &token, path, &json!({ "deviceCodes": some })).await;
+        let mut wanted = some.clone();
+        wanted.sort();
+        assert_eq!(codes(filtered.data()), wanted, "{path}");
+        let foreign = json!({ "deviceCodes": [code(0), code(1), "S0"] }).to_string();
+        let ask = TestRequest::to(path).token(&token).body(foreign);
+        assert_eq!(ask.send(&server).await.code(), -1, "SCOPE-4: {path}");
+    }
+}
+
+/// An order that makes a device online.
+fn online_order(number: usize) -> String {
+    let (device, start) = (code(number), "2026-03-02 09:59:00");
+    format!(
+        r#"{{"orderId":"o","deviceCode":"{device}","currency":"EUR","totalAmount":1,
+        "tradeStartTime":"{start}"}}"#
+    )
+    .replace('\n', "")
+}
+
+async fn http2_reply(server: &TestServer, path: &str, token: &str) -> kiosque_testkit::Reply {
+    let mut sender = server.connect_http2().await;
+    let request = http::Request::post(format!("https://localhost/v8/{path}"));
+    let request = request.header("third-api-token", token);
+    let body = http_body_util::Full::from("{}");
+    let response = sender.send_request(request.body(body).unwrap()).await.unwrap();
+    kiosque_testkit::Reply::of(response).await
+}
+
+/// Begins a long answer on stream 1, and returns once it has begun.
+async fn unread(server: &TestServer, path: &str, token: &str) -> Wire {
+    const INITIAL_WINDOW_SIZE: u16 = 4;
+    let mut wire = Target::with(server, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 1_000)])).await;
+    let path = format!("/v8/{path}");
+    wire.say(http2::begun(1, &path, &[("third-api-token", token)])).await;
+    wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
+    await_frame(&mut wire, DATA, 1).await;
+    wire
+}
+
+/// An answer that waits for its caller holds no snapshot: the log can be emptied, and no
+/// transaction of PostgreSQL is open.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_not_read_holds_no_snapshot() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    for path in PATHS {
+        let _waiting = unread(&server, path, &token).await;
+        // A write, so that the snapshot of an answer would be an old one.
+        server.import_valid(online_order(1)).await;
+        if server.store.is_file() {
+            eventually("the log is emptied", async || server.query(sql::EMPTY_LOG) == ["0|0|0"])
+                .await;
+        } else {
+            eventually("no transaction is open", async || {
+                server.query(sql::OPEN_SNAPSHOTS) == ["0"]
+            })
+            .await;
+        }
+    }
+}
+
+/// A fault after the first byte resets the stream, or ends the connection: here the session ends
+/// while its answer is sent, and each part proves it anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_session_ends_breaks_off() {
+    let server = TestServer::start(fleet()).await;
+    for path in PATHS {
+        let token = server.log_in("ops").await.token;
+        let mut wire = unread(&server, path, &token).await;
+        let log_out = server.call(LOGOUT_PATH, Some(&token), "").await;
+        assert_eq!(log_out.code(), 200);
+        for stream in [0, 1] {
+            let window = 100_000_000_u32.to_be_bytes();
+            wire.say(http2::frame(WINDOW_UPDATE, 0, stream, &window)).await;
+        }
+        const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
+        assert_eq!(await_frame(&mut wire, RST_STREAM, 1).await, INTERNAL_ERROR, "{path}");
+        // The connection continues.
+        wire.say(http2::request(3, "/v8/nowhere", &[])).await;
+        await_frame(&mut wire, HEADERS, 3).await;
+
+        let token = server.log_in("ops").await.token;
+        let mut wire = Target::of(&server).narrow().await;
+        wire.say(post(path, &[("third-api-token", &token)], "{}")).await;
+        assert!(wire.more().await);
+        let log_out = server.call(LOGOUT_PATH, Some(&token), "").await;
+        assert_eq!(log_out.code(), 200);
+        let answer = wire.rest().await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains("transfer-encoding: chunked"), "{path}");
+        assert!(answer.contains(r#""deviceCode":"L0000""#), "{path}");
+        assert!(!answer.contains(&code(DEVICES - 1)), "{path}: the answer was whole");
+        assert!(!answer.ends_with("0\r\n\r\n"), "{path}: the answer ended as a whole one does");
+    }
+    assert_eq!(server.app.load().large_answers, 0);
+}
+
+/// LIM-18: the memory of large answers is bounded, and no account takes the memory of others.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn large_answers_of_an_account_wait_for_each_other() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        // A quarter is one answer.
+        settings.limits.large_answers_max_bytes = 2 << 20;
+        settings.limits.store_wait = Duration::from_secs(2);
+    })
+    .await;
+    let [ops, other] = ["ops", "other"].map(|account| server.log_in(account));
+    let (ops, other) = (ops.await.token, other.await.token);
+    let waiting = unread(&server, AISLE_PATH, &ops).await;
+    let refused = TestRequest::to(PROFILE_PATH).token(&ops).body("{}").send(&server).await;
+    assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
+    assert_eq!(refused.headers["retry-after"], "1");
+    let said = refused.data().as_str().unwrap();
+    assert!(said.starts_with("too many large answers are being sent"), "{said}");
+    // Short answers need no memory, and other accounts have their own.
+    let body = json!({ "groupId": "small" });
+    ask(&server, &ops, PROFILE_PATH, &body).await;
+    assert_eq!(server.call(DEVICES_PATH, Some(&ops), "{}").await.code(), 200);
+    let of_other = ask(&server, &other, PROFILE_PATH, &json!({})).await;
+    assert_eq!(list(of_other.data()).len(), DEVICES);
+    drop(waiting);
+    let again = ask(&server, &ops, PROFILE_PATH, &json!({})).await;
+    assert_eq!(list(again.data()).len(), DEVICES);
+}

@@ -1,0 +1,85 @@
+//! Parts of a list of devices. A long list is read part by part, each from a snapshot of its own,
+//! so that no snapshot is held while the caller of the list reads it.
+
+use super::{DashboardQuery, Request};
+use crate::sql::Value;
+
+/// The devices of a list after a code, in the order of codes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePart {
+    /// The part begins after this code; the empty code begins the list.
+    pub after: String,
+    /// The most devices.
+    pub size: usize,
+}
+
+/// The devices of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicesRead<A> {
+    /// The accumulated devices.
+    pub devices: A,
+    /// The code after which the next part begins; `None` if this part is the last.
+    pub next: Option<String>,
+}
+
+/// The devices of a part, as they arrive.
+#[derive(Default)]
+pub(super) struct PartRows<A> {
+    pub(super) devices: A,
+    count: usize,
+    last: String,
+}
+
+impl DevicePart {
+    /// Returns the first part of a list.
+    #[must_use]
+    pub fn first(size: usize) -> DevicePart {
+        DevicePart { after: String::new(), size }
+    }
+
+    /// Returns the codes of the filter that belong to this part, and the one after which the next
+    /// part begins.
+    fn filtered<'q>(&self, query: &'q DashboardQuery) -> (Vec<&'q str>, Option<&'q str>) {
+        let codes = query.devices.iter().filter_map(|code| code.as_ref().ok());
+        let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
+        codes.retain(|code| *code > self.after.as_str());
+        codes.sort_unstable();
+        codes.dedup();
+        let has_more = codes.len() > self.size;
+        codes.truncate(self.size);
+        let next = codes.last().copied().filter(|_| has_more);
+        (codes, next)
+    }
+
+    /// Returns the most devices as a parameter of a statement.
+    pub(super) fn size(&self) -> Value<'static> {
+        i64::try_from(self.size).unwrap_or(i64::MAX).into()
+    }
+
+    /// Returns the codes of the filter that belong to this part, as rows of a bulk statement.
+    pub(super) fn filter_rows<'q>(&self, request: &'q Request) -> Vec<Vec<Value<'q>>> {
+        let (codes, _) = self.filtered(&request.query);
+        codes.into_iter().map(|code| vec![code.into()]).collect()
+    }
+}
+
+impl<A> PartRows<A> {
+    /// Counts the device of a row.
+    pub(super) fn visit(&mut self, code: &str) {
+        if self.last != code {
+            self.count += 1;
+            self.last.clear();
+            self.last.push_str(code);
+        }
+    }
+
+    /// Returns the part that these rows are.
+    pub(super) fn finish(self, part: &DevicePart, request: &Request) -> DevicesRead<A> {
+        let next = if request.is_of_all_devices() {
+            (self.count >= part.size).then_some(self.last)
+        } else {
+            part.filtered(&request.query).1.map(str::to_owned)
+        };
+        DevicesRead { devices: self.devices, next }
+    }
+}
