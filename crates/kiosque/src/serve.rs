@@ -104,7 +104,7 @@ pub(crate) async fn serve(
         tracing::warn!(cause = %error, "the limit of open files cannot be raised");
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
-    let retention = settings.audit_retention;
+    let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
     let app = Arc::new(App::new(store.clone(), settings, Clock::System, Entropy::system())?);
     let stop = Stop::new();
     let stopper = stop.clone();
@@ -136,8 +136,10 @@ pub(crate) async fn serve(
     report_regularly(&app, &store, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
-    // Waits for orders that are still being stored.
-    Ok(tokio::task::spawn_blocking(|| drop(operator_runtime)).await?)
+    // Waits for orders that are still being stored. Work that takes longer is rolled back; its
+    // caller has had no answer.
+    let stopping = move || operator_runtime.shutdown_timeout(deadline);
+    Ok(tokio::task::spawn_blocking(stopping).await?)
 }
 
 /// Returns a runtime for the operator's calls. Streams of orders keep its threads busy, and
@@ -210,7 +212,7 @@ async fn archive_regularly(store: Store, age: Duration) {
 }
 
 async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
-    let archived = store.archive(ago(age)).await?;
+    let archived = store.archive(ago(age), Clock::System.now()).await?;
     if archived.orders > 0 {
         let by = ActedBy::server(Clock::System.now());
         store.record_act(Act::from(archived), by).await?;
