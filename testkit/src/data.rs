@@ -201,15 +201,29 @@ impl TestData {
     /// Begins a transaction that blocks every other writer, and no reader, until it is released or
     /// dropped.
     pub async fn block_writes(&self) -> WriteLock {
+        self.begin(match self {
+            TestData::Directory(_) => sql::HOLD_WRITES_SQLITE,
+            TestData::Postgres(_) => sql::HOLD_WRITES_POSTGRES,
+        })
+        .await
+    }
+
+    /// Runs a statement in a transaction of its own, which holds its locks until it is released or
+    /// dropped.
+    pub async fn hold(&self, sql: &str) -> WriteLock {
+        self.begin(&format!("begin; {sql}")).await
+    }
+
+    async fn begin(&self, sql: &str) -> WriteLock {
         match self {
             TestData::Directory(directory) => {
                 let connection = connect(directory.path());
-                connection.execute_batch(sql::HOLD_WRITES_SQLITE).unwrap();
+                connection.execute_batch(sql).unwrap();
                 WriteLock(Holder::Sqlite(connection))
             }
             TestData::Postgres(postgres) => {
                 let client = postgres.connect().await;
-                client.batch_execute(sql::HOLD_WRITES_POSTGRES).await.unwrap();
+                client.batch_execute(sql).await.unwrap();
                 WriteLock(Holder::Postgres(client))
             }
         }
@@ -243,7 +257,7 @@ impl TestData {
 #[derive(PartialEq, Eq)]
 pub struct Fingerprint(Vec<Vec<u8>>);
 
-/// A transaction that blocks every other writer; see [`TestData::block_writes`].
+/// A transaction that holds locks; see [`TestData::block_writes`] and [`TestData::hold`].
 pub struct WriteLock(Holder);
 
 enum Holder {

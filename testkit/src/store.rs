@@ -10,7 +10,7 @@ use kiosque_model::{
     Zone,
 };
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, NewHashes, OpenOptions, OrderOutcome,
+    Applied, ApplyError, Error, History, Incoming, NewHash, NewHashes, OpenOptions, OrderOutcome,
     OrderQuery, Owners, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
@@ -81,7 +81,8 @@ impl TestStore {
         let mut hashes = NewHashes::new();
         for name in names {
             if self.store.credentials(name).await.unwrap().is_none() {
-                hashes.insert(name.to_string(), format!("hash of {name}"));
+                let new = Some(format!("hash of {name}"));
+                hashes.insert(name.to_string(), NewHash { compared_with: None, new });
             }
         }
         self.store.apply(fleet, hashes, ActedBy::command(now)).await

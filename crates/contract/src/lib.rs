@@ -33,7 +33,8 @@ pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
 pub use fleet::{FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct};
 pub use operator::{
-    ActivityReceived, Applied, FleetApplied, OrdersReceived, RejectedHeartbeat, RejectedOrder,
+    ActivityReceived, Applied, DatedMove, FleetApplied, OrdersReceived, RejectedHeartbeat,
+    RejectedOrder,
 };
 pub use operator_call::{OPERATOR_CALLS, OperatorCall, OperatorCallInfo};
 pub use order::{

@@ -69,6 +69,20 @@ pub struct FleetApplied {
     pub devices: Applied,
     /// Sessions that ended because their account or its access changed.
     pub sessions_ended: usize,
+    /// Moves of devices that take effect at another time than now.
+    pub moves: Vec<DatedMove>,
+}
+
+/// A move of a device that takes effect at another time than now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DatedMove {
+    /// The code of the device.
+    pub device_code: String,
+    /// The group that it moves to.
+    pub group_id: String,
+    /// The start of the group's ownership, in milliseconds since 1970-01-01T00:00:00Z.
+    pub since_timestamp: i64,
 }
 
 /// The entries of one kind, counted.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use kiosque_contract::{
     FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct,
@@ -14,7 +15,7 @@ use kiosque_model::money::MINOR_MAX;
 use kiosque_model::{
     ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
 };
-use kiosque_store::{Applied, ApplyError, Credentials, NewHashes, Store};
+use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store};
 
 use kiosque_clock::{Entropy, NoEntropy};
 
@@ -75,37 +76,40 @@ pub async fn apply(
     entropy: &Entropy,
     by: ActedBy,
 ) -> Result<Applied, ApplyError> {
-    let mut new_hashes = NewHashes::new();
-    for account in &fleet.accounts {
-        let Some(given) = &account.password else { continue };
-        let stored = store.credentials(&account.login_name).await?;
-        let new = new_hash(given, stored.as_ref(), entropy);
-        if let Some(hash) = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))? {
-            new_hashes.insert(account.login_name.as_str().to_owned(), hash);
+    let fleet = Arc::new(fleet);
+    loop {
+        let mut new_hashes = NewHashes::new();
+        for account in &fleet.accounts {
+            let Some(given) = &account.password else { continue };
+            let stored = store.credentials(&account.login_name).await?;
+            let new = new_hash(given, stored, entropy);
+            let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))?;
+            new_hashes.insert(account.login_name.as_str().to_owned(), new);
+        }
+        match store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
+            Err(ApplyError::PasswordChanged) => {}
+            done => return done,
         }
     }
-    store.apply(fleet, new_hashes, by).await
 }
 
-/// Returns the hash of a given password, unless it equals the stored one. Takes tens of
-/// milliseconds.
+/// Compares a given password with the stored hash, and hashes it if it is another one, which takes
+/// tens of milliseconds.
 ///
 /// # Errors
 /// The source of random bytes failed.
 pub fn new_hash(
     given: &Password,
-    stored: Option<&Credentials>,
+    stored: Option<Credentials>,
     entropy: &Entropy,
-) -> Result<Option<String>, NoEntropy> {
-    let stored = stored.map(|stored| stored.password_hash.as_str());
-    match (given, stored) {
-        (Password::Hash(hash), Some(stored)) if hash == stored => Ok(None),
-        (Password::Hash(hash), _) => Ok(Some(hash.clone())),
-        (Password::Clear(clear), Some(stored)) if kiosque_password::verify(stored, clear) => {
-            Ok(None)
-        }
-        (Password::Clear(clear), _) => kiosque_password::hash(clear, entropy).map(Some),
-    }
+) -> Result<NewHash, NoEntropy> {
+    let compared_with = stored.map(|stored| stored.password_hash);
+    let new = match (given, &compared_with) {
+        (Password::Hash(hash), _) => Some(hash.clone()),
+        (Password::Clear(clear), Some(stored)) if kiosque_password::verify(stored, clear) => None,
+        (Password::Clear(clear), _) => Some(kiosque_password::hash(clear, entropy)?),
+    };
+    Ok(NewHash { compared_with, new })
 }
 
 /// The faults of a fleet.

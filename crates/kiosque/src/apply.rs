@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::fleet::{self, Format};
-use kiosque_model::ActedBy;
-use kiosque_store::{Applied, ApplyError, WhenAbsent};
+use kiosque_model::{ActedBy, Zone};
+use kiosque_store::{Applied, ApplyError, DatedMove, WhenAbsent};
 
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
@@ -26,11 +26,11 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
     let by = ActedBy::command(Clock::System.now());
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
-            print(&applied);
+            print(&applied, store.zone());
             Ok(CommandOutcome::Complete)
         }
         Err(ApplyError::Faults(faults)) => Ok(print_faults(file, &faults)),
-        Err(ApplyError::Store(error)) => Err(error.into()),
+        Err(error @ (ApplyError::PasswordChanged | ApplyError::Store(_))) => Err(error.into()),
     }
 }
 
@@ -42,12 +42,16 @@ fn print_faults(file: &Path, faults: &[String]) -> CommandOutcome {
     CommandOutcome::Partial
 }
 
-fn print(applied: &Applied) {
+fn print(applied: &Applied, zone: &Zone) {
     println!("groups:   {}", applied.groups);
     println!("accounts: {}", applied.accounts);
     println!("products: {}", applied.products);
     println!("devices:  {}", applied.devices);
     if applied.sessions_ended > 0 {
         println!("sessions ended: {}", applied.sessions_ended);
+    }
+    for DatedMove { device_code, group_id, since } in &applied.dated_moves {
+        let (since, zone) = (zone.text(*since), zone.name());
+        println!("device {device_code}: belongs to group {group_id} from {since} {zone} on");
     }
 }

@@ -13,8 +13,9 @@ pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Com
         .zone()
         .parse_time_or_date(before)
         .map_err(|error| anyhow::anyhow!("--before: {error}"))?;
-    let archived = store.archive(before).await?;
+    let now = Clock::System.now();
+    let archived = store.archive(before, now).await?;
     println!("archived {} orders of {} devices", archived.orders, archived.devices);
-    store.record_act(archived.into(), ActedBy::command(Clock::System.now())).await?;
+    store.record_act(archived.into(), ActedBy::command(now)).await?;
     Ok(CommandOutcome::Complete)
 }

@@ -5,7 +5,8 @@ use crate::ids::{DeviceCode, GroupId, LoginName};
 use crate::money::{Currency, Minor};
 use crate::time::UnixMs;
 
-/// Entries to create or change. Entries that it does not contain stay as they are.
+/// Entries to create or change, each at most once. Entries that it does not contain stay as they
+/// are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
     /// Groups.

@@ -196,6 +196,13 @@ async fn assign_owners(
     Ok((owned, refused))
 }
 
+/// Increments the counter that validates cached device counts of a group, and locks the group
+/// until the transaction ends. Called when the owners of its devices change, and when a device is
+/// enabled or disabled.
+pub(crate) async fn devices_change(write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+    write.execute(&BUMP_ACTIVITY_VERSION, &[group.into()]).await.map(|_| ())
+}
+
 /// Writes heartbeats, sorted by group. A row that an order has set to a later time stays.
 async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<(), Error> {
     for group_rows in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {

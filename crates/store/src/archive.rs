@@ -1,6 +1,8 @@
 //! Archiving raises a device's archive mark up to the first order that is not older than a given
-//! time. An order that arrived late stays current until all orders before it are old.
+//! time. An order that arrived late stays current until all orders before it are old. An order that
+//! is dated ahead does not stop the mark, and stays current until one that arrived after it is old.
 
+use futures_util::future::try_join_all;
 use kiosque_model::audit::Act;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
@@ -22,10 +24,16 @@ statements! {
     LEDGERS() -> LedgerRow = "select group_no, device_code, device_no, archived_seq, last_seq
         from ledger
         where last_seq > archived_seq order by group_no, device_code";
-    FIRST_CURRENT(group_no, device_no, archived_seq, before_ms) -> i64 = "select seq from orders
+    FIRST_CURRENT(group_no, device_no, archived_seq, before_ms, now_ms) -> i64 = "select seq
+        from orders
         where group_no = $group_no and device_no = $device_no and seq > $archived_seq
-            and trade_start_ms >= $before_ms
+            and trade_start_ms >= $before_ms and trade_start_ms <= $now_ms
         order by seq limit 1";
+    LAST_OLD(group_no, device_no, archived_seq, first_current, before_ms) -> i64 = "select seq
+        from orders
+        where group_no = $group_no and device_no = $device_no and seq > $archived_seq
+            and seq < $first_current and trade_start_ms < $before_ms
+        order by seq desc limit 1";
     RAISE_MARK(group_no, device_code, old_seq, new_seq) = "update ledger
         set archived_seq = $new_seq
         where group_no = $group_no and device_code = $device_code and archived_seq = $old_seq";
@@ -58,14 +66,14 @@ struct ArchiveMark {
 }
 
 impl Store {
-    /// Archives the orders older than `before`.
+    /// Archives the orders older than `before`. Orders that start after `now` are dated ahead.
     ///
     /// # Errors
     /// The store failed; orders archived until then stay archived, and another run does the rest.
-    pub async fn archive(&self, before: UnixMs) -> Result<Archived, Error> {
+    pub async fn archive(&self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
         let marks = self
             .db
-            .read(Deadline::None, async move |read: &Read<'_>| marks(read, before).await)
+            .read(Deadline::None, async move |read: &Read<'_>| marks(read, before, now).await)
             .await?;
         let mut archived = Archived::default();
         let mut marks = marks.into_iter().peekable();
@@ -84,37 +92,41 @@ impl Store {
     }
 }
 
-async fn marks(read: &Read<'_>, before: UnixMs) -> Result<Vec<ArchiveMark>, Error> {
+async fn marks(read: &Read<'_>, before: UnixMs, now: UnixMs) -> Result<Vec<ArchiveMark>, Error> {
     let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
     let mut marks = Vec::new();
     for ledger in ledgers {
         let LedgerRow { group_no, device_no, archived_seq, .. } = ledger;
-        let params = [group_no.into(), device_no.into(), archived_seq.into(), before.into()];
+        let [group, device, old] = [group_no.into(), device_no.into(), archived_seq.into()];
+        let params = [group, device, old, before.into(), now.into()];
         let first_current = read.one(&FIRST_CURRENT, &params, |row| row.read::<i64>()).await?;
-        let mark = ArchiveMark {
+        let first_current = first_current.unwrap_or(ledger.last_seq + 1);
+        let params = [group, device, old, first_current.into(), before.into()];
+        let last_old = read.one(&LAST_OLD, &params, |row| row.read::<i64>()).await?;
+        marks.extend(last_old.map(|new| ArchiveMark {
             group: group_no,
             code: ledger.device_code,
             old: archived_seq,
-            new: first_current.map_or(ledger.last_seq, |first| first - 1),
-        };
-        if mark.new > mark.old {
-            marks.push(mark);
-        }
+            new,
+        }));
     }
     Ok(marks)
 }
 
-/// Raises marks, except those that another run has changed meanwhile.
+/// Raises marks, which are sorted by group, except those that another run has changed meanwhile.
 async fn raise(write: &Write<'_>, marks: &[ArchiveMark]) -> Result<Archived, Error> {
-    let mut archived = Archived::default();
-    for mark in marks {
-        owners::lock_groups(write, &[mark.group]).await?;
+    let mut groups: Vec<GroupNo> = marks.iter().map(|mark| mark.group).collect();
+    groups.dedup();
+    owners::lock_groups(write, &groups).await?;
+    let raised = marks.iter().map(|mark| async move {
         let params =
             [mark.group.into(), mark.code.as_str().into(), mark.old.into(), mark.new.into()];
-        if write.execute(&RAISE_MARK, &params).await? == 1 {
-            archived.orders += mark.new - mark.old;
-            archived.devices += 1;
-        }
+        Ok::<_, Error>((write.execute(&RAISE_MARK, &params).await? == 1, mark.new - mark.old))
+    });
+    let mut archived = Archived::default();
+    for (is_raised, orders) in try_join_all(raised).await? {
+        archived.orders += if is_raised { orders } else { 0 };
+        archived.devices += usize::from(is_raised);
     }
     Ok(archived)
 }

@@ -1,73 +1,71 @@
 //! Applies a fleet: entries are created or changed, the rest of the data stays, and nothing is
 //! applied if any entry has a fault.
+//!
+//! The stored state of all entries is read first, the changes are computed from it, and then they
+//! are written: a fixed number of statements for every few thousand rows. The groups whose devices
+//! change are locked last, because order streams wait for them. An apply that changes nothing
+//! increments no version counter.
 
 mod accounts;
+mod changes;
+mod chunks;
+mod device_rows;
 mod devices;
+mod groups;
+mod ownership;
+mod products;
+mod snapshot;
+mod stored_devices;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
-use kiosque_model::audit::AccountChange;
-use kiosque_model::fleet::{Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{ActedBy, GroupId, GroupNo, Minor};
+use futures_util::future::try_join_all;
+use kiosque_model::fleet::Fleet;
+use kiosque_model::{ActedBy, UnixMs};
 
-use crate::audit::LiveSession;
 use crate::db::{Deadline, Read, Write};
-use crate::sql::{Row, Sql, row, statements};
-use crate::{Error, Store, audit, metadata};
+use crate::sql::Sql;
+use crate::{Error, Store, activity, audit, metadata};
+use accounts::Accounts;
+use changes::FleetChanges;
+use devices::DevicePlan;
+use groups::Groups;
+use products::Products;
+pub use snapshot::FleetSnapshot;
+use stored_devices::{Devices, faults_of_late_moves};
 
-row! {
-    struct GroupRow { group_no: GroupNo, group_name: String, active: bool }
-    #[derive(Clone, Default, PartialEq)]
-    struct ProductRow {
-        goods_name: String,
-        category: String,
-        currency: String,
-        default_price: Minor,
-    }
-    struct ProductName { goods_id: String, goods_name: String }
-    struct DeviceGroup { device_code: String, group_no: GroupNo }
-}
-
-statements! {
-    GROUP_BY_ID(group_id) -> GroupRow = "select group_no, group_name, active from groups
-        where group_id = $group_id";
-    NEXT_GROUP() -> i64 = "select coalesce(max(group_no), 0) + 1 from groups";
-    INSERT_GROUP(group_no, group_id, group_name, active) = "insert into groups
-            (group_no, group_id, group_name, active)
-        values ($group_no, $group_id, $group_name, $active)";
-    UPDATE_GROUP(group_no, group_name, active) = "update groups
-        set group_name = $group_name, active = $active where group_no = $group_no";
-    PRODUCT(goods_id) -> ProductRow = "select goods_name, category, currency, default_price
-        from products where goods_id = $goods_id";
-    SET_PRODUCT(goods_id, goods_name, category, currency, default_price) = "insert into products
-            (goods_id, goods_name, category, currency, default_price)
-        values ($goods_id, $goods_name, $category, $currency, $default_price)
-        on conflict (goods_id) do update set goods_name = excluded.goods_name,
-            category = excluded.category, currency = excluded.currency,
-            default_price = excluded.default_price";
-    PRODUCT_NAMES() -> ProductName = "select goods_id, goods_name from products";
-    DEVICE_CODES() -> String = "select device_code from devices";
-    GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
-        from device_owners order by since_ms";
-}
-
-/// Every statement of this module and of those below it.
+/// Every statement of the modules below this one.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, accounts::ALL, devices::ALL].into_iter().flatten().copied()
+    let parts = [
+        accounts::ALL,
+        device_rows::ALL,
+        groups::ALL,
+        products::ALL,
+        snapshot::ALL,
+        stored_devices::ALL,
+    ];
+    parts.into_iter().flatten().copied()
 }
 
-/// New password hashes by login name, for the accounts whose password changes.
-pub type NewHashes = HashMap<String, String>;
+/// The hashes of the given passwords, by login name.
+pub type NewHashes = HashMap<String, NewHash>;
 
-/// The part of the fleet that incoming orders need, from one snapshot.
-#[derive(Debug, Default)]
-pub struct FleetSnapshot {
-    version: Option<i64>,
-    /// The name of every product, by `goodsId`.
-    pub product_names: HashMap<String, String>,
-    /// The present or next group of every device, by device code.
-    pub groups_by_device: HashMap<String, GroupNo>,
+/// A given password, compared with the stored hash.
+#[derive(Clone)]
+pub struct NewHash {
+    /// The hash that was stored; `None` for a new account. If another one is stored when the fleet
+    /// is applied, the comparison has to be repeated.
+    pub compared_with: Option<String>,
+    /// The hash to store; `None` if the password is the stored one.
+    pub new: Option<String>,
+}
+
+impl fmt::Debug for NewHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewHash(***)")
+    }
 }
 
 /// The numbers of entries of one kind that were created, changed and left unchanged.
@@ -100,8 +98,13 @@ pub(crate) enum EntryChange {
 }
 
 impl EntryChange {
-    pub(crate) fn between<T: PartialEq>(old: &T, new: &T) -> EntryChange {
-        if old == new { EntryChange::Unchanged } else { EntryChange::Changed }
+    /// Compares a stored row, if there is one, with the row after the apply.
+    pub(crate) fn between<T: PartialEq>(old: Option<&T>, new: &T) -> EntryChange {
+        match old {
+            None => EntryChange::Created,
+            Some(old) if old == new => EntryChange::Unchanged,
+            Some(_) => EntryChange::Changed,
+        }
     }
 }
 
@@ -116,7 +119,7 @@ impl ChangeCounts {
 }
 
 /// The result of applying a fleet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Groups.
     pub groups: ChangeCounts,
@@ -128,11 +131,25 @@ pub struct Applied {
     pub devices: ChangeCounts,
     /// Sessions that ended because their account lost its access.
     pub sessions_ended: usize,
+    /// The new moves that take effect at another time than now.
+    pub dated_moves: Vec<DatedMove>,
 }
 
+/// A move of a device that takes effect at another time than the apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatedMove {
+    /// The code of the device.
+    pub device_code: String,
+    /// The id of the new owner.
+    pub group_id: String,
+    /// The time at which it takes effect.
+    pub since: UnixMs,
+}
+
+/// Formats the counts, as the audit trail has them.
 impl fmt::Display for Applied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Applied { groups, accounts, products, devices, sessions_ended } = self;
+        let Applied { groups, accounts, products, devices, sessions_ended, .. } = self;
         write!(f, "groups: {groups}; accounts: {accounts}; products: {products}; ")?;
         write!(f, "devices: {devices}; sessions ended: {sessions_ended}")
     }
@@ -144,214 +161,186 @@ pub enum ApplyError {
     /// The faults, each naming its entry.
     #[error("{}", .0.join("\n"))]
     Faults(Vec<String>),
+    /// Another password was set since the given one was compared with the stored hash. Compare it
+    /// again, and repeat the apply.
+    #[error("another apply has changed a password at the same time; apply the fleet again")]
+    PasswordChanged,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] Error),
 }
 
-/// An apply in progress. Faults are collected, so that all are reported at once.
-pub(crate) struct FleetApplier<'a> {
-    pub(crate) write: &'a Write<'a>,
-    pub(crate) by: &'a ActedBy,
-    /// Sessions to record in the audit trail, which is written last: writing locks it, and a login
-    /// that waits for it may hold a session that a later entry needs.
-    pub(crate) ended: Vec<EndedSession>,
-    pub(crate) faults: Vec<String>,
-}
-
-/// A session that ended because its account lost its access.
-pub(crate) struct EndedSession {
-    pub(crate) account: String,
-    pub(crate) reason: AccountChange,
-    pub(crate) session: LiveSession,
+/// Which entries of a fleet are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entries {
+    All,
+    /// Those whose product or device does not exist.
+    New,
 }
 
 impl Store {
-    /// Applies a fleet, all or nothing, and records it in the audit trail. `new_hashes` has the
-    /// hashes of new passwords.
+    /// Applies a fleet, all or nothing, and records it in the audit trail. Each list of the fleet
+    /// names an entry once. `new_hashes` has the hashes of the passwords that it gives.
     ///
     /// # Errors
-    /// Every fault of the fleet, or the store failed.
+    /// Every fault of the fleet, a password that was changed at the same time, or the store failed.
     pub async fn apply(
         &self,
-        fleet: Fleet,
+        fleet: impl Into<Arc<Fleet>>,
         new_hashes: NewHashes,
         by: ActedBy,
     ) -> Result<Applied, ApplyError> {
+        let fleet = fleet.into();
         self.db
             .write(Deadline::None, async move |write: &Write<'_>| {
-                apply(write, &fleet, &new_hashes, &by).await
+                let apply = Apply { write, new_hashes: &new_hashes, by: &by };
+                apply.run(&fleet, Entries::All).await
             })
             .await
     }
 
-    /// Returns the name of every product by `goodsId`, for order lines without a name.
+    /// Creates the products and the devices of a fleet that do not exist, and changes none that
+    /// does. Without new ones, nothing is recorded in the audit trail.
     ///
     /// # Errors
-    /// The store failed.
-    pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
-        self.db.read(Deadline::None, product_names).await
-    }
-
-    /// Returns the present or next group of every device, by device code.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
-        self.db.read(Deadline::None, groups_by_device).await
-    }
-
-    /// Returns a snapshot of the fleet if the fleet has changed since `known`. Without a change it
-    /// only reads a version counter.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn newer_fleet_snapshot(
-        &self,
-        known: &FleetSnapshot,
-    ) -> Result<Option<FleetSnapshot>, Error> {
-        if Some(metadata::fleet_version_now(&self.db).await?) == known.version {
-            return Ok(None);
-        }
-        let read = async |read: &Read<'_>| {
-            Ok(FleetSnapshot {
-                version: Some(metadata::fleet_version(read).await?),
-                product_names: product_names(read).await?,
-                groups_by_device: groups_by_device(read).await?,
+    /// As for [`Store::apply`].
+    pub async fn create_missing(&self, fleet: Fleet, by: ActedBy) -> Result<Applied, ApplyError> {
+        self.db
+            .write(Deadline::None, async move |write: &Write<'_>| {
+                let apply = Apply { write, new_hashes: &NewHashes::new(), by: &by };
+                apply.run(&fleet, Entries::New).await
             })
-        };
-        self.db.read(Deadline::OfRequest, read).await.map(Some)
-    }
-
-    /// Returns the code of every device.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn device_codes(&self) -> Result<std::collections::HashSet<String>, Error> {
-        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
-        Ok(self.db.read(Deadline::None, codes).await?.into_iter().collect())
+            .await
     }
 }
 
-async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    let name = |row: &Row<'_>| {
-        let ProductName { goods_id, goods_name } = row.read()?;
-        Ok((goods_id, goods_name))
-    };
-    Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
+/// The stored state of everything that a fleet refers to.
+struct StoredFleet {
+    groups: Groups,
+    products: Products,
+    accounts: Accounts,
+    devices: Devices,
 }
 
-async fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
-    let group = |row: &Row<'_>| {
-        let DeviceGroup { device_code, group_no } = row.read()?;
-        Ok((device_code, group_no))
-    };
-    Ok(read.all(&GROUPS_BY_DEVICE, &[], group).await?.into_iter().collect())
-}
-
-async fn apply(
-    write: &Write<'_>,
-    fleet: &Fleet,
-    new_hashes: &NewHashes,
-    by: &ActedBy,
-) -> Result<Applied, ApplyError> {
-    // First, since it locks out other applies.
-    metadata::fleet_changes(write).await?;
-    let mut applier = FleetApplier { write, by, ended: Vec::new(), faults: Vec::new() };
-    let mut applied = Applied::default();
-    for entry in &fleet.groups {
-        applied.groups.count(applier.group(entry).await?);
-    }
-    for entry in &fleet.products {
-        applied.products.count(applier.product(entry).await?);
-    }
-    for entry in &fleet.accounts {
-        let new_hash = new_hashes.get(entry.login_name.as_str()).map(String::as_str);
-        applied.accounts.count(applier.account(entry, new_hash).await?);
-    }
-    applier.lock_moves(&fleet.devices).await?;
-    for entry in &fleet.devices {
-        applied.devices.count(applier.device(entry).await?);
-    }
-    if !applier.faults.is_empty() {
-        return Err(ApplyError::Faults(applier.faults));
-    }
-    applied.sessions_ended = applier.ended.len();
-    for EndedSession { account, reason, session } in applier.ended {
-        audit::session_ended(write, (&account, reason), session, by).await?;
-    }
-    audit::fleet_applied(write, by, applied.to_string()).await?;
-    Ok(applied)
-}
-
-impl FleetApplier<'_> {
-    /// Records a fault. The entry counts as unchanged, and nothing will be applied.
-    pub(crate) fn fault(&mut self, fault: String) -> EntryChange {
-        self.faults.push(fault);
-        EntryChange::Unchanged
-    }
-
-    pub(crate) async fn group_no(&self, group: &GroupId) -> Result<Option<GroupNo>, Error> {
-        let group = self.stored_group(group).await?;
-        Ok(group.map(|group| group.group_no))
-    }
-
-    /// Returns the next free number, read by `sql`.
-    pub(crate) async fn next_no(&self, sql: &'static Sql) -> Result<i64, Error> {
-        let next = self.write.one(sql, &[], |row| row.read()).await?;
-        next.ok_or_else(|| Error::Data(format!("{} returned no row", sql.name)))
-    }
-
-    async fn stored_group(&self, group: &GroupId) -> Result<Option<GroupRow>, Error> {
-        self.write.one(&GROUP_BY_ID, &[group.as_str().into()], |row| row.read()).await
-    }
-
-    async fn group(&mut self, entry: &GroupEntry) -> Result<EntryChange, Error> {
-        let id = entry.id.as_str();
-        let Some(old) = self.stored_group(&entry.id).await? else {
-            let Some(name) = &entry.name else {
-                return Ok(self.fault(format!("group {id}: name: required for a new group")));
-            };
-            let number = self.next_no(&NEXT_GROUP).await?;
-            let active = entry.active.unwrap_or(true);
-            let params = [number.into(), id.into(), name.as_str().into(), active.into()];
-            self.write.execute(&INSERT_GROUP, &params).await?;
-            return Ok(EntryChange::Created);
-        };
-        let name = entry.name.as_ref().unwrap_or(&old.group_name);
-        let active = entry.active.unwrap_or(old.active);
-        let params = [old.group_no.into(), name.as_str().into(), active.into()];
-        self.write.execute(&UPDATE_GROUP, &params).await?;
-        Ok(EntryChange::between(&(&old.group_name, old.active), &(name, active)))
-    }
-
-    async fn product(&mut self, entry: &ProductEntry) -> Result<EntryChange, Error> {
-        let id = entry.id.as_str();
-        let known: Option<ProductRow> =
-            self.write.one(&PRODUCT, &[id.into()], |row| row.read()).await?;
-        let old = known.clone().unwrap_or_default();
-        let currency = entry.currency.map(|currency| currency.code().to_owned());
-        if known.is_none() && (entry.name.is_none() || currency.is_none()) {
-            let missing = if entry.name.is_none() { "name" } else { "currency" };
-            return Ok(self.fault(format!("product {id}: {missing}: required for a new product")));
-        }
-        let new = ProductRow {
-            goods_name: entry.name.clone().unwrap_or(old.goods_name),
-            category: entry.category.clone().unwrap_or(old.category),
-            currency: currency.unwrap_or(old.currency),
-            default_price: entry.default_price.unwrap_or(old.default_price),
-        };
-        let params = [
-            id.into(),
-            new.goods_name.as_str().into(),
-            new.category.as_str().into(),
-            new.currency.as_str().into(),
-            new.default_price.into(),
-        ];
-        self.write.execute(&SET_PRODUCT, &params).await?;
-        Ok(match known {
-            None => EntryChange::Created,
-            Some(old) => EntryChange::between(&old, &new),
+impl StoredFleet {
+    async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Error> {
+        Ok(StoredFleet {
+            groups: Groups::read(read, fleet).await?,
+            products: Products::read(read, fleet).await?,
+            accounts: Accounts::read(read, fleet).await?,
+            devices: Devices::read(read, fleet).await?,
         })
     }
+}
+
+/// The transaction of an apply.
+struct Apply<'a> {
+    write: &'a Write<'a>,
+    new_hashes: &'a NewHashes,
+    by: &'a ActedBy,
+}
+
+impl Apply<'_> {
+    async fn run(&self, fleet: &Fleet, entries: Entries) -> Result<Applied, ApplyError> {
+        metadata::lock_fleet(self.write).await?;
+        let stored = StoredFleet::read(self.write, fleet).await?;
+        if entries == Entries::All {
+            return self.apply(fleet, stored).await;
+        }
+        let mut new = fleet.clone();
+        new.products.retain(|entry| !stored.products.contains(&entry.id));
+        new.devices.retain(|entry| !stored.devices.contains(entry.code.as_str()));
+        let is_empty = new.products.is_empty() && new.devices.is_empty();
+        if is_empty { Ok(Applied::default()) } else { self.apply(&new, stored).await }
+    }
+
+    async fn apply(&self, fleet: &Fleet, stored: StoredFleet) -> Result<Applied, ApplyError> {
+        let (changes, mut applied) = self.plan(fleet, stored).await?;
+        let ended = self.write(&changes).await?;
+        applied.sessions_ended = ended.len();
+        applied.dated_moves = changes.dated_moves(self.by.at);
+        // The audit trail is written last: writing locks it, and a login that waits for it may hold
+        // a session that the apply needs.
+        for session in ended {
+            session.record(self.write, self.by).await?;
+        }
+        audit::fleet_applied(self.write, self.by, applied.to_string()).await?;
+        Ok(applied)
+    }
+
+    /// Computes the changes from the stored state, and counts them.
+    async fn plan<'f>(
+        &self,
+        fleet: &'f Fleet,
+        stored: StoredFleet,
+    ) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
+        let StoredFleet { mut groups, mut products, mut accounts, devices } = stored;
+        let (mut applied, mut faults) = (Applied::default(), Vec::new());
+        let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut faults);
+        let changed_products = products.plan(&fleet.products, &mut applied.products, &mut faults);
+        let changed_accounts = accounts.plan(
+            &fleet.accounts,
+            self.new_hashes,
+            &groups,
+            &mut applied.accounts,
+            &mut faults,
+        )?;
+        let now = self.by.at;
+        let late_moves = devices.late_moves(&fleet.devices, &groups, now);
+        let mut plan = DevicePlan {
+            groups: &groups,
+            products: &products,
+            late_moves: faults_of_late_moves(self.write, &late_moves, now).await?,
+            now,
+            faults: &mut faults,
+        };
+        let changed_devices = plan.run(&fleet.devices, devices, &mut applied.devices);
+        if !faults.is_empty() {
+            return Err(ApplyError::Faults(faults));
+        }
+        let changes = FleetChanges {
+            groups: changed_groups,
+            products: changed_products,
+            accounts: changed_accounts,
+            devices: changed_devices,
+            late_moves,
+        };
+        Ok((changes, applied))
+    }
+
+    /// Writes the changes, and returns the sessions that end with them.
+    async fn write(
+        &self,
+        changes: &FleetChanges<'_>,
+    ) -> Result<Vec<accounts::EndedSession>, ApplyError> {
+        let write = self.write;
+        groups::write(write, &changes.groups).await?;
+        products::write(write, &changes.products).await?;
+        let ended = accounts::write(write, &changes.accounts, self.by.at).await?;
+        device_rows::write(write, &changes.devices).await?;
+        self.lock_groups(changes).await?;
+        device_rows::write_moves(write, &changes.devices).await?;
+        if changes.changes_owners_or_names() {
+            metadata::fleet_changes(write).await?;
+        }
+        Ok(ended)
+    }
+
+    /// Locks the groups whose devices change, in the order of their numbers, and counts the change.
+    /// From then on, no stream adds orders to them until this transaction ends.
+    async fn lock_groups(&self, changes: &FleetChanges<'_>) -> Result<(), ApplyError> {
+        let groups = changes.groups_of_devices();
+        let locks = groups.iter().map(|group| activity::devices_change(self.write, *group));
+        try_join_all(locks).await?;
+        // Orders may have come since the moves were planned.
+        let late_moves = &changes.late_moves;
+        let faults = faults_of_late_moves(self.write, late_moves, self.by.at).await?;
+        if faults.is_empty() { Ok(()) } else { Err(ApplyError::Faults(sorted(faults))) }
+    }
+}
+
+fn sorted(faults: HashMap<String, String>) -> Vec<String> {
+    let mut faults: Vec<String> = faults.into_values().collect();
+    faults.sort_unstable();
+    faults
 }

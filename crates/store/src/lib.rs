@@ -51,7 +51,7 @@ pub use dashboard::{
 pub use db::{ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent};
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
 pub use error::{Error, Refused};
-pub use fleet::{Applied, ApplyError, ChangeCounts, FleetSnapshot, NewHashes};
+pub use fleet::{Applied, ApplyError, ChangeCounts, DatedMove, FleetSnapshot, NewHash, NewHashes};
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::SourceStatus;

@@ -13,6 +13,7 @@ statements! {
     DELETE_ENTRIES(name, prefix, prefix_end) = "delete from house
         where name = $name or (name >= $prefix and name < $prefix_end)";
     COUNTER(name) -> i64 = "select last from counters where name = $name";
+    LOCK_COUNTER(name) = "update counters set last = last where name = $name";
     INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
         returning last";
 }
@@ -37,7 +38,8 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
     }
 }
 
-/// Returns the version of the fleet, which grows with each change, to validate cached parts of it.
+/// Returns the version of the fleet, to validate caches. It grows with each change of the owners of
+/// devices and of the names of products.
 pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
@@ -47,7 +49,12 @@ pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
     db.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// Increments the version of the fleet, and locks the fleet until the transaction ends.
+/// Locks the fleet until the transaction ends, so that one apply runs at a time.
+pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
+    write.execute(&LOCK_COUNTER, &[FLEET.into()]).await.map(|_| ())
+}
+
+/// Increments the version of the fleet.
 pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
     increment(write, FLEET).await.map(|_| ())
 }

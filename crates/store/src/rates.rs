@@ -44,10 +44,7 @@ async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<ChangeCounts, Err
         let key = [currency.code().into(), (*day).into()];
         let stored = write.one(&STORED_RATE, &key, |row| row.read::<i64>()).await?;
         write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
-        counts.count(match stored {
-            None => EntryChange::Created,
-            Some(stored) => EntryChange::between(&stored, &rate.parts()),
-        });
+        counts.count(EntryChange::between(stored.as_ref(), &rate.parts()));
     }
     Ok(counts)
 }

@@ -1,7 +1,9 @@
 //! `POST /operator/v1/fleet`: a fleet as `kiosque apply` takes it, in JSON.
 
+use std::sync::Arc;
+
 use http::StatusCode;
-use kiosque_contract::FleetApplied;
+use kiosque_contract::{DatedMove, FleetApplied};
 use kiosque_model::fleet::Fleet;
 use kiosque_store::{Applied, ApplyError, ChangeCounts, KeyHolder, NewHashes};
 
@@ -23,11 +25,15 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
         Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
     });
     let fleet = reading.await.map_err(|panic| Failure::internal(&panic))??;
-    let new_hashes = new_hashes(app, &fleet).await?;
-    match app.store.apply(fleet, new_hashes, call.acted_by(holder)).await {
-        Ok(applied) => Ok(wire_counts(&applied)),
-        Err(ApplyError::Faults(faults)) => Err(faulty(faults)),
-        Err(ApplyError::Store(error)) => Err(Failure::from(error).into()),
+    let (fleet, by) = (Arc::new(fleet), call.acted_by(holder));
+    loop {
+        let new_hashes = new_hashes(app, &fleet).await?;
+        match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
+            Ok(applied) => return Ok(wire_answer(applied)),
+            Err(ApplyError::Faults(faults)) => return Err(faulty(faults)),
+            Err(ApplyError::PasswordChanged) => {}
+            Err(ApplyError::Store(error)) => return Err(Failure::from(error).into()),
+        }
     }
 }
 
@@ -35,34 +41,37 @@ fn faulty(faults: Vec<String>) -> Problem {
     Problem::unprocessable("the fleet has faults; nothing was applied", faults)
 }
 
-/// Returns the hashes of new passwords. They are computed in the slots of known sources, which an
-/// attacker who guesses passwords cannot occupy.
+/// Returns the hashes of the given passwords. They are computed in the slots of known sources,
+/// which an attacker who guesses passwords cannot occupy.
 async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = account.password.clone() else { continue };
-        let kept = app.store.credentials(&account.login_name).await?;
+        let stored = app.store.credentials(&account.login_name).await?;
         let entropy = app.entropy.clone();
-        let hashing =
-            app.known_hash_slots.work(move || fleet::new_hash(&given, kept.as_ref(), &entropy));
-        if let Some(hash) = hashing.await?? {
-            new_hashes.insert(account.login_name.as_str().to_owned(), hash);
-        }
+        let hashing = app.known_hash_slots.work(move || fleet::new_hash(&given, stored, &entropy));
+        new_hashes.insert(account.login_name.as_str().to_owned(), hashing.await??);
     }
     Ok(new_hashes)
 }
 
-fn wire_counts(applied: &Applied) -> FleetApplied {
-    let counts = |counts: &ChangeCounts| kiosque_contract::Applied {
+fn wire_answer(applied: Applied) -> FleetApplied {
+    let counts = |counts: ChangeCounts| kiosque_contract::Applied {
         created: counts.created,
         changed: counts.changed,
         unchanged: counts.unchanged,
     };
+    let moves = applied.dated_moves.into_iter().map(|one| DatedMove {
+        device_code: one.device_code,
+        group_id: one.group_id,
+        since_timestamp: one.since.0,
+    });
     FleetApplied {
-        groups: counts(&applied.groups),
-        accounts: counts(&applied.accounts),
-        products: counts(&applied.products),
-        devices: counts(&applied.devices),
+        groups: counts(applied.groups),
+        accounts: counts(applied.accounts),
+        products: counts(applied.products),
+        devices: counts(applied.devices),
         sessions_ended: applied.sessions_ended,
+        moves: moves.collect(),
     }
 }

@@ -80,7 +80,8 @@ async fn server_of(marks: &[&str]) -> TestServer {
         server.import_valid(orders_of(mark)).await;
     }
     server.set_rates(&[("EUR", "2026-03-02", "1.085")]).await;
-    server.store.archive(server.now().plus_ms(-20 * 3_600_000)).await.unwrap();
+    let now = server.now();
+    server.store.archive(now.plus_ms(-20 * 3_600_000), now).await.unwrap();
     server
 }
 

@@ -7,12 +7,10 @@ use crate::sql::{Columns, Sql};
 
 /// Statements that Citus runs on every shard, by module and name, each with its reason: rare
 /// operations of the operator.
-const OF_ALL_GROUPS: [(&str, &str); 20] = [
+const OF_ALL_GROUPS: [(&str, &str); 18] = [
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
-    ("owners::LAST_PERIOD", "a device that an apply names"),
-    ("fleet::devices::SET_LISTED", "a device that an apply names"),
-    ("owners::GROUPS_OF_MOVES", "the devices that an apply names"),
-    ("fleet::GROUPS_BY_DEVICE", "once before an import"),
+    ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
+    ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("backup::ORDERS", "a backup counts all orders"),
     ("verify::LEDGERS", "verify reads every ledger"),
@@ -21,9 +19,9 @@ const OF_ALL_GROUPS: [(&str, &str); 20] = [
     ("verify::WITHOUT_OWNER", "verify reads every device"),
     ("verify::sums::UNSOLD_ORDERS", "verify reads every order"),
     ("upgrade::ORDERS_AFTER", "the upgrade from the first layout"),
-    ("owners::ADD_PERIOD", "an insert; its group is a value"),
-    ("owners::OPEN_LEDGER", "an insert; its group is a value"),
-    ("owners::OPEN_CHANGES", "an insert; its group is a value"),
+    ("fleet::device_rows::ADD_PERIODS", "an insert; its group is a value"),
+    ("fleet::device_rows::OPEN_LEDGERS", "an insert; its group is a value"),
+    ("fleet::device_rows::OPEN_CHANGES", "an insert; its group is a value"),
     ("sessions::REPLACE", "an insert; its account is a value"),
     ("sessions::LOCK", "an insert; its account is a value"),
     ("known_sources::REMEMBER", "an insert; its account is a value"),

@@ -17,12 +17,11 @@ use crate::sql::{row, statements};
 
 row! {
     /// Counters that grow with every change of the rows that an entry is made of: the orders of the
-    /// group, the written activity of its devices, the fleet, and the exchange rates.
+    /// group, its devices with their written activity, and the exchange rates.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) struct CacheVersion {
         last_change_no: i64,
         heard_no: i64,
-        fleet: i64,
         rates: i64,
     }
 }
@@ -31,7 +30,6 @@ statements! {
     /// SQLite only. On PostgreSQL, nodes with an older program may not increment all of these, and
     /// Citus does not keep all of the tables on one node.
     VERSION(group_no) -> CacheVersion = "select c.last_change_no, c.heard_no,
-            (select last from counters where name = 'fleet') as fleet,
             (select last from counters where name = 'rates') as rates
         from group_changes c where c.group_no = $group_no";
 }
@@ -162,7 +160,7 @@ mod tests {
         let (day, at) = (Day(0), UnixMs(0));
         let turnover = Turnover::default();
         let total = DayTotal { day, turnover, first_sale: at, last_sale: at };
-        let version = CacheVersion { last_change_no: 0, heard_no: 0, fleet: 0, rates: 0 };
+        let version = CacheVersion { last_change_no: 0, heard_no: 0, rates: 0 };
         CacheEntry {
             version,
             read_at: at,

@@ -1,147 +1,193 @@
 //! Accounts of a fleet. A changed password, a disabled account or disabled API access deletes the
 //! session row in the same transaction, so that the session ends at once.
 
-use kiosque_model::audit::AccountChange;
-use kiosque_model::fleet::AccountEntry;
-use kiosque_model::{AccountNo, GroupId, GroupNo};
+use std::collections::HashMap;
 
-use super::{EndedSession, EntryChange, FleetApplier};
-use crate::sql::{row, statements};
+use kiosque_model::audit::AccountChange;
+use kiosque_model::fleet::{AccountEntry, Fleet};
+use kiosque_model::{AccountNo, ActedBy, GroupNo, LoginName, UnixMs};
+
+use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
+use super::groups::Groups;
+use super::{ApplyError, ChangeCounts, EntryChange, NewHash, NewHashes};
+use crate::audit::LiveSession;
+use crate::db::{Read, Write};
+use crate::sql::{Value, row, statements};
 use crate::{Error, audit, sessions};
 
 row! {
-    #[derive(PartialEq)]
+    #[derive(Clone, PartialEq)]
     struct AccountRow {
         display_name: String,
         password_hash: String,
         third_party_api: bool,
         enabled: bool,
     }
-    struct NumberedAccount { account_no: AccountNo, account: AccountRow }
+    struct KeyedAccount { login_name: String, account_no: AccountNo, account: AccountRow }
+    struct AccountGroup { account_no: AccountNo, group_no: GroupNo }
 }
 
 statements! {
-    ACCOUNT_BY_NAME(login_name) -> NumberedAccount = "select account_no, display_name,
-            password_hash, third_party_api, enabled
-        from accounts where login_name = $login_name";
+    ACCOUNTS_BY_NAME() -> KeyedAccount = "select a.login_name, a.account_no, a.display_name,
+            a.password_hash, a.third_party_api, a.enabled
+        from {rows r: name text} cross join accounts a where a.login_name = r.name";
     NEXT_ACCOUNT() -> i64 = "select coalesce(max(account_no), 0) + 1 from accounts";
-    SET_ACCOUNT(
-        account_no, login_name, display_name, password_hash, third_party_api, enabled
-    ) = "insert into accounts
+    SET_ACCOUNTS() = "insert into accounts
             (account_no, login_name, display_name, password_hash, third_party_api, enabled)
-        values ($account_no, $login_name, $display_name, $password_hash, $third_party_api, $enabled)
+        select r.number, r.login, r.name, r.hash, r.api, r.enabled
+        from {rows r: number bigint, login text, name text, hash text, api boolean,
+            enabled boolean} where true
         on conflict (account_no) do update set display_name = excluded.display_name,
             password_hash = excluded.password_hash,
             third_party_api = excluded.third_party_api, enabled = excluded.enabled";
-    GROUPS(account_no) -> GroupNo = "select group_no from account_groups
-        where account_no = $account_no order by position";
-    DELETE_GROUPS(account_no) = "delete from account_groups where account_no = $account_no";
-    INSERT_GROUP(account_no, group_no, position) = "insert into account_groups
-            (account_no, group_no, position)
-        values ($account_no, $group_no, $position)";
+    GROUPS_OF_ACCOUNTS() -> AccountGroup = "select g.account_no, g.group_no
+        from {rows r: account bigint} cross join account_groups g
+        where g.account_no = r.account order by g.account_no, g.position";
+    DELETE_ACCOUNT_GROUPS() = "delete from account_groups using {rows r: account bigint}
+        where account_groups.account_no = r.account";
+    INSERT_ACCOUNT_GROUPS() = "insert into account_groups (account_no, group_no, position)
+        select r.account_no, r.group_no, r.place
+        from {rows r: account_no bigint, group_no bigint, place bigint} where true";
     DELETE_SESSION(account_no) = "delete from sessions where account_no = $account_no";
 }
 
-impl FleetApplier<'_> {
-    /// Creates or changes an account.
-    pub(super) async fn account(
-        &mut self,
-        entry: &AccountEntry,
-        new_hash: Option<&str>,
-    ) -> Result<EntryChange, Error> {
-        let name = entry.login_name.as_str();
-        let known = self.write.one(&ACCOUNT_BY_NAME, &[name.into()], |row| row.read()).await?;
-        let (number, old) = match known {
-            Some(NumberedAccount { account_no, account }) => (account_no, Some(account)),
-            None => (AccountNo(self.next_no(&NEXT_ACCOUNT).await?), None),
-        };
-        let Some(hash) = new_hash.or(old.as_ref().map(|account| account.password_hash.as_str()))
-        else {
-            let required = "password or password_hash: required for a new account";
-            return Ok(self.fault(format!("account {name}: {required}")));
-        };
-        let former = old.as_ref();
-        let new = AccountRow {
-            display_name: entry.display_name.clone().unwrap_or_else(|| {
-                former.map_or_else(|| name.to_owned(), |account| account.display_name.clone())
-            }),
-            password_hash: hash.to_owned(),
-            third_party_api: entry
-                .third_party_api
-                .unwrap_or_else(|| former.is_some_and(|account| account.third_party_api)),
-            enabled: entry.enabled.unwrap_or_else(|| former.is_none_or(|account| account.enabled)),
-        };
-        self.set_account(number, name, &new).await?;
-        let groups = self.account_groups(number, name, entry.groups.as_deref()).await?;
-        self.end_session_without_access((number, name), old.as_ref(), &new).await?;
-        Ok(match old {
-            None => EntryChange::Created,
-            Some(old) if old == new => groups,
-            Some(_) => EntryChange::Changed,
+/// The stored accounts that a fleet names.
+pub(super) struct Accounts {
+    by_name: HashMap<String, StoredAccount>,
+    next: i64,
+}
+
+struct StoredAccount {
+    number: AccountNo,
+    row: AccountRow,
+    /// In the order of the account.
+    groups: Vec<GroupNo>,
+}
+
+/// An account that an apply creates or changes.
+pub(super) struct ChangedAccount<'a> {
+    number: AccountNo,
+    name: &'a LoginName,
+    row: AccountRow,
+    /// `None` if they stay.
+    groups: Option<Vec<GroupNo>>,
+    lost_access: Option<AccountChange>,
+}
+
+/// A session that ended because its account lost its access.
+pub(super) struct EndedSession {
+    account: String,
+    reason: AccountChange,
+    session: LiveSession,
+}
+
+impl Accounts {
+    /// Reads every account that a fleet names.
+    pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Accounts, Error> {
+        let names = keys(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
+        let (mut by_name, mut names_by_number) = (HashMap::new(), HashMap::new());
+        each_in_chunks(read, &ACCOUNTS_BY_NAME, &names, |row| {
+            let KeyedAccount { login_name, account_no: number, account: row } = row.read()?;
+            names_by_number.insert(number, login_name.clone());
+            by_name.insert(login_name, StoredAccount { number, row, groups: Vec::new() });
+            Ok(())
         })
+        .await?;
+        let numbers: Vec<[Value<'_>; 1]> =
+            names_by_number.keys().map(|number| [(*number).into()]).collect();
+        each_in_chunks(read, &GROUPS_OF_ACCOUNTS, &numbers, |row| {
+            let AccountGroup { account_no, group_no } = row.read()?;
+            let name = names_by_number.get(&account_no);
+            if let Some(account) = name.and_then(|name| by_name.get_mut(name)) {
+                account.groups.push(group_no);
+            }
+            Ok(())
+        })
+        .await?;
+        let is_empty = fleet.accounts.is_empty();
+        let next = if is_empty { 0 } else { next_number(read, &NEXT_ACCOUNT).await? };
+        Ok(Accounts { by_name, next })
     }
 
-    async fn set_account(
-        &self,
-        number: AccountNo,
-        name: &str,
-        account: &AccountRow,
-    ) -> Result<(), Error> {
-        let params = [
-            number.into(),
-            name.into(),
-            account.display_name.as_str().into(),
-            account.password_hash.as_str().into(),
-            account.third_party_api.into(),
-            account.enabled.into(),
-        ];
-        self.write.execute(&SET_ACCOUNT, &params).await?;
-        Ok(())
-    }
-
-    async fn account_groups(
+    /// Returns the accounts that entries create or change.
+    ///
+    /// # Errors
+    /// [`ApplyError::PasswordChanged`].
+    pub(super) fn plan<'a>(
         &mut self,
-        number: AccountNo,
-        name: &str,
-        groups: Option<&[GroupId]>,
-    ) -> Result<EntryChange, Error> {
-        let Some(groups) = groups else { return Ok(EntryChange::Unchanged) };
-        let old = self.write.all(&GROUPS, &[number.into()], |row| row.read()).await?;
-        let mut new = Vec::with_capacity(groups.len());
-        for group in groups {
-            match self.group_no(group).await? {
-                Some(known) => new.push(known),
-                None => {
-                    self.fault(format!("account {name}: groups: no group {group} is known"));
-                }
+        entries: &'a [AccountEntry],
+        new_hashes: &NewHashes,
+        groups: &Groups,
+        counts: &mut ChangeCounts,
+        faults: &mut Vec<String>,
+    ) -> Result<Vec<ChangedAccount<'a>>, ApplyError> {
+        let mut changes = Vec::new();
+        for entry in entries {
+            let name = entry.login_name.as_str();
+            let old = self.by_name.get(name);
+            let old_row = old.map(|account| &account.row);
+            let stored_hash = old_row.map(|row| row.password_hash.as_str());
+            let hash = match new_hashes.get(name) {
+                Some(given) => given.checked_against(stored_hash)?.or(stored_hash),
+                None => stored_hash,
+            };
+            let Some(hash) = hash else {
+                let required = "password or password_hash: required for a new account";
+                faults.push(format!("account {name}: {required}"));
+                continue;
+            };
+            let row = merged(entry, hash, old_row);
+            let groups = entry.groups.as_ref().map(|ids| {
+                let known = ids.iter().filter_map(|id| {
+                    let number = groups.number(id);
+                    if number.is_none() {
+                        faults.push(format!("account {name}: groups: no group {id} is known"));
+                    }
+                    number
+                });
+                known.collect::<Vec<_>>()
+            });
+            let old_groups = old.map(|account| account.groups.as_slice()).unwrap_or_default();
+            let groups = groups.filter(|new| new != old_groups);
+            let change = match EntryChange::between(old_row, &row) {
+                EntryChange::Unchanged if groups.is_some() => EntryChange::Changed,
+                change => change,
+            };
+            counts.count(change);
+            if change != EntryChange::Unchanged {
+                let number = old.map_or(AccountNo(self.next), |account| account.number);
+                self.next += i64::from(old.is_none());
+                let lost_access = old_row.and_then(|old| lost_access(old, &row));
+                let name = &entry.login_name;
+                changes.push(ChangedAccount { number, name, row, groups, lost_access });
             }
         }
-        if old != new {
-            self.write.execute(&DELETE_GROUPS, &[number.into()]).await?;
-            for (position, group) in (0_i64..).zip(&new) {
-                let params = [number.into(), (*group).into(), position.into()];
-                self.write.execute(&INSERT_GROUP, &params).await?;
-            }
-        }
-        Ok(EntryChange::between(&old, &new))
+        Ok(changes)
     }
+}
 
-    async fn end_session_without_access(
-        &mut self,
-        (number, name): (AccountNo, &str),
-        old: Option<&AccountRow>,
-        new: &AccountRow,
-    ) -> Result<(), Error> {
-        let Some(reason) = old.and_then(|old| lost_access(old, new)) else { return Ok(()) };
-        sessions::lock(self.write, number).await?;
-        let live = audit::live_session(self.write, number, self.by.at).await?;
-        self.ended.extend(live.map(|session| EndedSession {
-            account: name.to_owned(),
-            reason,
-            session,
-        }));
-        self.write.execute(&DELETE_SESSION, &[number.into()]).await?;
-        Ok(())
+impl NewHash {
+    /// Returns the hash to store, if the stored one is still that with which the password was
+    /// compared.
+    fn checked_against(&self, stored: Option<&str>) -> Result<Option<&str>, ApplyError> {
+        if self.compared_with.as_deref() == stored {
+            Ok(self.new.as_deref())
+        } else {
+            Err(ApplyError::PasswordChanged)
+        }
+    }
+}
+
+/// Returns the row with the fields of an entry, and the old ones that the entry leaves out.
+fn merged(entry: &AccountEntry, hash: &str, old: Option<&AccountRow>) -> AccountRow {
+    let display_name = entry.display_name.clone().or_else(|| Some(old?.display_name.clone()));
+    AccountRow {
+        display_name: display_name.unwrap_or_else(|| entry.login_name.as_str().to_owned()),
+        password_hash: hash.to_owned(),
+        third_party_api: entry
+            .third_party_api
+            .unwrap_or_else(|| old.is_some_and(|account| account.third_party_api)),
+        enabled: entry.enabled.unwrap_or_else(|| old.is_none_or(|account| account.enabled)),
     }
 }
 
@@ -154,5 +200,49 @@ fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<AccountChange> {
         Some(AccountChange::Password)
     } else {
         None
+    }
+}
+
+/// Writes the accounts that a plan changes, and returns the sessions that end with that.
+pub(super) async fn write(
+    write: &Write<'_>,
+    changes: &[ChangedAccount<'_>],
+    now: UnixMs,
+) -> Result<Vec<EndedSession>, Error> {
+    let rows = changes.iter().map(|ChangedAccount { number, name, row, .. }| {
+        let AccountRow { display_name, password_hash, third_party_api, enabled } = row;
+        let (login, name, hash) = (name.as_str(), display_name.as_str(), password_hash.as_str());
+        let (api, enabled) = ((*third_party_api).into(), (*enabled).into());
+        [(*number).into(), login.into(), name.into(), hash.into(), api, enabled]
+    });
+    execute_in_chunks(write, &SET_ACCOUNTS, rows).await?;
+    let regrouped = || changes.iter().filter_map(|one| Some((one.number, one.groups.as_ref()?)));
+    let numbers = regrouped().map(|(number, _)| [number.into()]);
+    execute_in_chunks(write, &DELETE_ACCOUNT_GROUPS, numbers).await?;
+    let rows = regrouped().flat_map(|(number, groups)| {
+        let positions = (0_i64..).zip(groups);
+        positions.map(move |(at, group)| [number.into(), (*group).into(), at.into()])
+    });
+    execute_in_chunks(write, &INSERT_ACCOUNT_GROUPS, rows).await?;
+    let mut ended = Vec::new();
+    for account in changes {
+        let Some(reason) = account.lost_access else { continue };
+        sessions::lock(write, account.number).await?;
+        let live = audit::live_session(write, account.number, now).await?;
+        let name = account.name.as_str();
+        ended.extend(live.map(|session| EndedSession {
+            account: name.to_owned(),
+            reason,
+            session,
+        }));
+        write.execute(&DELETE_SESSION, &[account.number.into()]).await?;
+    }
+    Ok(ended)
+}
+
+impl EndedSession {
+    /// Records the session in the audit trail.
+    pub(super) async fn record(self, write: &Write<'_>, by: &ActedBy) -> Result<(), Error> {
+        audit::session_ended(write, (&self.account, self.reason), self.session, by).await
     }
 }

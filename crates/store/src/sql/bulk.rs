@@ -2,7 +2,7 @@
 //!
 //! `{rows r: COLUMN TYPE, …}` names the rows `r` that a statement is given and the types of their
 //! columns: `text`, `bigint` or `boolean`. It is the first table of the outermost `from`, and the
-//! statement refers to a column as `r.COLUMN`. There are three forms.
+//! statement refers to a column as `r.COLUMN`. There are four forms.
 //!
 //! **Look up**: `select … from {rows …} cross join …` returns the rows found for each.
 //!
@@ -46,6 +46,16 @@
 //!     where t.id = r.id
 //! -- SQLite
 //! update t set name = ?2 where t.id = ?1
+//! ```
+//!
+//! **Delete**: `delete from … using {rows …} where …`.
+//!
+//! ```sql
+//! delete from t using {rows r: id bigint} where t.id = r.id
+//! -- PostgreSQL
+//! delete from t using unnest($1::bigint[]) as r(id) where t.id = r.id
+//! -- SQLite
+//! delete from t where t.id = ?1
 //! ```
 //!
 //! The columns of the rows are the first parameters, in their order; the declared parameters
@@ -100,6 +110,7 @@ enum Form {
     /// With the index of its `select`.
     Insert(usize),
     Update,
+    Delete,
 }
 
 impl<'a> Bulk<'a> {
@@ -171,7 +182,7 @@ impl<'a> Bulk<'a> {
                 all = before;
                 all.extend(after.get(2..).unwrap_or_default());
             }
-            Form::Update => {
+            Form::Update | Form::Delete => {
                 all = before.get(..from).unwrap_or_default().to_vec();
                 all.extend(&after);
             }
@@ -241,8 +252,10 @@ fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, String> {
 
 /// Finds the form of a statement by the clauses around its `{rows …}`.
 fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
-    if !before.last().is_some_and(|token| token.is_word("from")) {
-        return Err("{rows …} is not the first table of a from".to_owned());
+    let is_delete = before.first().is_some_and(|token| token.is_word("delete"));
+    let clause = if is_delete { "using" } else { "from" };
+    if !before.last().is_some_and(|token| token.is_word(clause)) {
+        return Err(format!("{{rows …}} is not the first table of a {clause}"));
     }
     let opened = before.iter().filter(|token| token.is_symbol('(')).count();
     let closed = before.iter().filter(|token| token.is_symbol(')')).count();
@@ -262,6 +275,10 @@ fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
         Some(Kind::Word("update")) => {
             Err("expected `where` after the rows of a bulk update".to_owned())
         }
+        Some(Kind::Word("delete")) if next(&["where"]) => Ok(Form::Delete),
+        Some(Kind::Word("delete")) => {
+            Err("expected `where` after the rows of a bulk delete".to_owned())
+        }
         Some(Kind::Word("insert")) => {
             let is_all = next(&["where", "true"]);
             if !is_all || (after.len() > 2 && !next(&["where", "true", "on", "conflict"])) {
@@ -271,7 +288,7 @@ fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
             let select = before.iter().position(|token| token.is_word("select"));
             select.map(Form::Insert).ok_or_else(|| "a bulk insert has no select".to_owned())
         }
-        _ => Err("a bulk statement is a select, an insert or an update".to_owned()),
+        _ => Err("a bulk statement is a select, an insert, an update or a delete".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
-use kiosque_store::{ApplyError, NewHashes, Refused};
+use kiosque_store::{ApplyError, NewHash, NewHashes, Refused};
 use kiosque_testkit::entries::{account, bare_account, group, group_id};
 use kiosque_testkit::{NOW, TestStore, origin};
 
@@ -12,7 +12,8 @@ fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
 }
 
 fn new_hash(hash: &str) -> NewHashes {
-    NewHashes::from([("ops".to_owned(), hash.to_owned())])
+    let compared_with = Some("hash of ops".to_owned());
+    NewHashes::from([("ops".to_owned(), NewHash { compared_with, new: Some(hash.to_owned()) })])
 }
 
 /// AUTH-24: each of the three ends the session. Anything else leaves it, and the sessions of other
@@ -145,4 +146,32 @@ async fn a_new_account_needs_a_password() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// Of two applies at once, the second one compares its password with the hash of the first.
+#[tokio::test]
+async fn a_password_that_changed_since_it_was_compared_is_compared_again() {
+    let fixture = TestStore::with_fleet().await;
+    let apply = async |given: NewHash, name: &str| {
+        let hashes = NewHashes::from([(name.to_owned(), given)]);
+        let fleet = accounts(vec![bare_account(name)]);
+        fixture.store.apply(fleet, hashes, ActedBy::command(NOW)).await
+    };
+    let compared = |stored: Option<&str>, new: Option<&str>| NewHash {
+        compared_with: stored.map(str::to_owned),
+        new: new.map(str::to_owned),
+    };
+    apply(compared(Some("hash of ops"), Some("first")), "ops").await.unwrap();
+    let before = fixture.rows();
+    // The password of "hash of ops" is "unchanged", and another one would replace "first" unseen.
+    for new in [None, Some("second")] {
+        let late = apply(compared(Some("hash of ops"), new), "ops").await;
+        assert!(matches!(late, Err(ApplyError::PasswordChanged)), "{late:?}");
+    }
+    let late = apply(compared(None, Some("second")), "ops").await;
+    assert!(matches!(late, Err(ApplyError::PasswordChanged)), "{late:?}");
+    assert_eq!(fixture.rows(), before);
+    let applied = apply(compared(Some("first"), None), "ops").await.unwrap();
+    assert_eq!(applied.accounts.unchanged, 1);
+    assert_eq!(fixture.query("select password_hash from accounts"), ["first"]);
 }

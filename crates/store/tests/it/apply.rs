@@ -18,8 +18,8 @@ fn counts(created: usize, changed: usize, unchanged: usize) -> ChangeCounts {
 }
 
 fn all(counts: ChangeCounts) -> Applied {
-    let Applied { sessions_ended, .. } = Applied::default();
-    Applied { groups: counts, accounts: counts, products: counts, devices: counts, sessions_ended }
+    let (groups, accounts, products, devices) = (counts, counts, counts, counts);
+    Applied { groups, accounts, products, devices, ..Applied::default() }
 }
 
 fn one_of_each() -> Fleet {

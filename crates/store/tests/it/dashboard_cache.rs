@@ -9,7 +9,7 @@ use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, Uni
 use kiosque_store::{
     DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
 };
-use kiosque_testkit::entries::{bare_device, device, group_id, order, sold};
+use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
 
 const DAY_MS: i64 = 86_400_000;
@@ -123,6 +123,8 @@ async fn the_fleet_is_seen() {
     watched.applies("a new device", vec![device("d3", "a")]).await;
     let off = DeviceEntry { enabled: Some(false), ..bare_device("d3") };
     watched.applies("a device that is not enabled", vec![off]).await;
+    let on = DeviceEntry { enabled: Some(true), ..bare_device("d3") };
+    watched.applies("a device that is enabled again", vec![on]).await;
     let moved = DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") };
     watched.applies("a device that moves", vec![moved]).await;
     // The answer changes by itself when the time has come.
@@ -136,6 +138,8 @@ async fn the_fleet_is_seen() {
     watched.applies("another one", vec![device("d4", "a")]).await;
     watched.now = NOW;
     watched.sees("a clock that goes back").await;
+    let moves = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
+    watched.applies("a move that is replaced by an earlier one", vec![moves]).await;
 }
 
 #[tokio::test]
@@ -195,6 +199,11 @@ async fn what_nothing_has_moved_is_not_read_again() {
     fixture.receive_new(vec![sale("o1", "d1", 10, "USD", 500)]).await;
     let before = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;
     fixture.tamper("update sales_by_day set orders = 77");
+    assert_eq!(answers(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
+    // Of the devices, their owners and whether they are enabled count, and of one group alone.
+    let stock = DeviceEntry { aisles: Some(vec![aisle("1", "p", 3)]), ..bare_device("d1") };
+    let devices = vec![stock, device("e2", "b"), device("d2", "a")];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     assert_eq!(answers(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
     fixture.tamper("update group_changes set heard_no = heard_no + 1");
     let read = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;

@@ -10,6 +10,7 @@ mod backup;
 mod clock;
 mod dashboard_cache;
 mod engines;
+mod fleet_caches;
 mod keys;
 mod known_sources;
 mod layout;

@@ -3,7 +3,7 @@
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_store::History;
+use kiosque_store::{DatedMove, History};
 use kiosque_testkit::entries::{bare_device, device, group_id, order};
 use kiosque_testkit::{NOW, TestStore};
 
@@ -93,14 +93,103 @@ async fn a_move_back_over_kept_orders_is_refused() {
     assert_eq!(faults, [message]);
 }
 
-/// Without a `since`, a move takes effect after the stored orders, even those in the future.
+/// Without a `since`, a move takes effect now, whatever orders are dated ahead. They stay with
+/// their group, and the device can move back.
 #[tokio::test]
-async fn a_move_leaves_orders_from_ahead_with_their_group() {
+async fn orders_that_are_dated_ahead_delay_no_move() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("ahead", "d1", NOW.0 + 500)]).await;
+    let applied = fixture.apply(moved("b", None)).await.unwrap();
+    assert_eq!(applied.dated_moves, []);
+    let groups = owners(&fixture, &[NOW.0 - 1, NOW.0, NOW.0 + 499, NOW.0 + 501]).await;
+    assert_eq!(groups, ["a", "b", "b", "b"]);
+    assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap(), ["t999999", "ahead"]);
+    let back = fixture.apply_at(moved("a", None), NOW.plus_ms(10)).await.unwrap();
+    assert_eq!(back.devices.changed, 1);
+    fixture.receive_new(vec![order("back", "d1", NOW.0 + 10)]).await;
+    assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap()[0], "back");
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A move to a time that is past may be before orders that are dated ahead, and not before others.
+#[tokio::test]
+async fn a_past_since_follows_the_orders_until_now_alone() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o", "d1", 700), order("ahead", "d1", NOW.0 + 500)]).await;
+    assert_eq!(fixture.faults(moved("b", Some(700))).await.len(), 1);
+    fixture.apply(moved("b", Some(701))).await.unwrap();
+    assert_eq!(owners(&fixture, &[700, 701, NOW.0 + 1]).await, ["a", "b", "b"]);
+}
+
+/// Returns the periods and the ledgers of `d1`.
+fn periods(fixture: &TestStore) -> Vec<String> {
+    let periods = "select g.group_id, o.since_ms, o.until_ms, o.listed
+        from device_owners o join groups g on g.group_no = o.group_no
+        where o.device_code = 'd1' order by o.since_ms";
+    let ledgers = "select 'ledger', g.group_id, l.since_ms, l.last_seq
+        from ledger l join groups g on g.group_no = l.group_no
+        where l.device_code = 'd1' order by g.group_id";
+    let mut rows = fixture.query(periods);
+    rows.extend(fixture.query(ledgers));
+    let last = i64::MAX.to_string();
+    rows.into_iter().map(|row| row.replace(&last, "open")).collect()
+}
+
+/// A period that has not begun is replaced by the next move, and cancelled by a move to the present
+/// owner. The group that does not become the owner does not get the device into its scope.
+#[tokio::test]
+async fn a_move_that_has_not_taken_effect_is_replaced() {
+    let fixture = TestStore::with_fleet().await;
+    let (soon, later) = (NOW.0 + 100, NOW.0 + 200);
+    fixture.apply(moved("b", Some(later))).await.unwrap();
+    let planned = |since: i64| {
+        let until = format!("a|0|{since}|1");
+        let next = format!("b|{since}|open|1");
+        vec![until, next, "ledger|a|0|0".to_owned(), format!("ledger|b|{since}|0")]
+    };
+    assert_eq!(periods(&fixture), planned(later));
+    for since in [soon, later] {
+        fixture.apply(moved("b", Some(since))).await.unwrap();
+        assert_eq!(periods(&fixture), planned(since), "earlier, then later");
+    }
+    let cancelled = fixture.apply(moved("a", None)).await.unwrap();
+    assert_eq!((cancelled.devices.changed, cancelled.dated_moves), (1, vec![]));
+    assert_eq!(periods(&fixture), ["a|0|open|1", "ledger|a|0|0"]);
+    assert_eq!(orders(&fixture, "b", NOW.plus_ms(900)).await, None);
+    // Orders of the replaced period stay with their group.
+    fixture.apply(moved("b", Some(soon))).await.unwrap();
+    fixture.receive_new(vec![order("ahead", "d1", soon)]).await;
+    fixture.apply(moved("a", None)).await.unwrap();
+    let ledgers =
+        ["a|0|open|1".to_owned(), "ledger|a|0|0".to_owned(), format!("ledger|b|{soon}|1")];
+    assert_eq!(periods(&fixture), ledgers);
+    assert_eq!(orders(&fixture, "b", NOW.plus_ms(900)).await.unwrap(), ["ahead"]);
+    // Now instead of later.
+    fixture.apply(moved("b", Some(later))).await.unwrap();
     fixture.apply(moved("b", None)).await.unwrap();
-    let owners = owners(&fixture, &[NOW.0 + 499, NOW.0 + 501]).await;
-    assert_eq!(owners, ["a", "b"]);
+    let now = NOW.0;
+    let ledgers = [format!("a|0|{now}|1"), format!("b|{now}|open|1"), "ledger|a|0|0".to_owned()];
+    assert_eq!(periods(&fixture)[..3], ledgers);
+    assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["ahead"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// The answer names each move that takes effect at another time than now.
+#[tokio::test]
+async fn a_dated_move_is_in_the_answer() {
+    let fixture = TestStore::with_fleet().await;
+    for since in [NOW.0 + 100, 7] {
+        let applied = fixture.apply(moved("b", Some(since))).await.unwrap();
+        let (device_code, group_id) = ("d1".to_owned(), "b".to_owned());
+        let since = at(since);
+        assert_eq!(applied.dated_moves, [DatedMove { device_code, group_id, since }]);
+    }
+    let again = fixture.apply(moved("b", Some(7))).await.unwrap();
+    assert_eq!(again.dated_moves, []);
+    let since = Some(at(500));
+    let devices = vec![DeviceEntry { since, ..device("new", "a") }];
+    let applied = fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    assert_eq!(applied.dated_moves, [], "the first owner owns all earlier time");
 }
 
 /// The sequence numbers of a device that returns to a group continue.

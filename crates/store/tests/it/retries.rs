@@ -1,9 +1,13 @@
 //! On PostgreSQL, a change that failed because of a concurrent one is retried a few times; one that
 //! failed for a cause of its own is not.
 
-use kiosque_store::{Error, Refused};
-use kiosque_testkit::entries::order;
-use kiosque_testkit::{TestData, TestStore, sql};
+use std::time::Duration;
+
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::{ActedBy, UnixMs};
+use kiosque_store::{ApplyError, Error, NewHashes, Refused};
+use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
+use kiosque_testkit::{NOW, TestData, TestStore, sql};
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
@@ -81,4 +85,58 @@ async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
     assert!(matches!(refused, Err(Refused::Store(Error::Postgres(_)))), "{refused:?}");
     assert_eq!(tries(&fixture), 10);
     assert_eq!(fixture.query("select * from sessions"), [""; 0]);
+}
+
+/// An apply locks its groups last: while it writes the devices of a group, orders of that group are
+/// stored. A statement that holds the aisles stops it there.
+#[tokio::test]
+async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let lock = fixture.data.hold("lock table aisles in exclusive mode").await;
+    let aisles = Some(vec![aisle("1", "p", 3)]);
+    let devices = vec![
+        DeviceEntry { aisles, ..device("new", "a") },
+        DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") },
+        DeviceEntry { enabled: Some(false), ..bare_device("d1") },
+    ];
+    let fleet = Fleet { devices, ..Fleet::default() };
+    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
+    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let is_waiting = "select 1 from pg_locks where not granted
+        and relation = 'aisles'::regclass";
+    while fixture.query(is_waiting).is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    fixture.receive_new(vec![order("o1", "d1", 1), order("o2", "d2", 2)]).await;
+    lock.release().await;
+    let applied = applying.await.unwrap().unwrap();
+    assert_eq!((applied.devices.created, applied.devices.changed), (1, 2));
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A move to a time that is past is refused if an order of that time is stored between its check
+/// and its locks.
+#[tokio::test]
+async fn a_late_move_is_checked_again_under_the_locks() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let lock = fixture.data.hold("lock table aisles in exclusive mode").await;
+    let moves = DeviceEntry {
+        group: Some(group_id("b")),
+        since: Some(UnixMs(500)),
+        aisles: Some(vec![aisle("1", "p", 3)]),
+        ..bare_device("d2")
+    };
+    let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
+    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
+    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let is_waiting = "select 1 from pg_locks where not granted
+        and relation = 'aisles'::regclass";
+    while fixture.query(is_waiting).is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    fixture.receive_new(vec![order("o2", "d2", 500)]).await;
+    lock.release().await;
+    let Err(ApplyError::Faults(faults)) = applying.await.unwrap() else { panic!("applied") };
+    assert!(faults[0].starts_with("device d2: since: group a has orders"), "{faults:?}");
+    assert_eq!(fixture.query("select count(*) from aisles"), ["0"]);
 }

@@ -8,16 +8,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{
-    Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
+    ActedBy, Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, OnlineSince,
+    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, NewHashes, OnlineSince,
     OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
-use kiosque_testkit::entries::{first_devices, order, sold};
+use kiosque_testkit::entries::{aisle, device, first_devices, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 /// Counts the round trips of all its connections.
@@ -220,4 +221,40 @@ async fn every_business_request_is_one_round_trip() {
         }
         assert_eq!(fewest, WARM_UP, "{name}");
     }
+}
+
+/// Returns an apply of so many devices: new ones with aisles, the same with other aisles, the same
+/// again, and the same in another group.
+async fn applied(counted: &Counted, prefix: &str, count: usize) -> Vec<usize> {
+    let fleet = |group: &str, stock: i64| {
+        let devices = (0..count).map(|number| DeviceEntry {
+            aisles: Some(vec![aisle("1", "p", stock), aisle("2", "p", 1)]),
+            ..device(&format!("{prefix}{number}"), group)
+        });
+        Fleet { devices: devices.collect(), ..Fleet::default() }
+    };
+    let mut turns = Vec::new();
+    for (number, fleet) in
+        [fleet("a", 1), fleet("a", 2), fleet("a", 2), fleet("b", 2)].into_iter().enumerate()
+    {
+        let (before, now) = (counted.relay.turns(), NOW.plus_ms(i64::try_from(number).unwrap()));
+        let by = ActedBy::command(now);
+        counted.store.apply(fleet, NewHashes::new(), by).await.unwrap();
+        turns.push(counted.relay.turns() - before);
+    }
+    turns
+}
+
+/// An apply costs as many round trips for hundreds of devices as for three.
+#[tokio::test]
+async fn an_apply_is_a_fixed_number_of_round_trips() {
+    let counted = counted().await;
+    // Prepares the statements.
+    applied(&counted, "warm", 3).await;
+    let few = applied(&counted, "few", 3).await;
+    let many = applied(&counted, "many", 400).await;
+    // Now and then a connection plans a statement again, which is a round trip of its own.
+    let grows = |(many, few): (&usize, &usize)| *many > few + 3;
+    assert!(!many.iter().zip(&few).any(grows), "{many:?} and {few:?} round trips");
+    assert!(few.iter().all(|turns| *turns < 40), "{few:?}");
 }

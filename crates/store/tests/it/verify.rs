@@ -4,8 +4,8 @@ mod sums;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_testkit::TestStore;
 use kiosque_testkit::entries::{aisle, bare_device, order};
+use kiosque_testkit::{NOW, TestStore};
 
 /// A planted difference, and the report of it.
 const PLANTED: &[(&str, &[&str])] = &[
@@ -84,7 +84,7 @@ async fn fixture() -> TestStore {
     let ids = ["o1", "o2", "o3", "o4", "o5"];
     fixture.receive_new((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
     fixture.receive_new(vec![order("f1", "e1", 10)]).await;
-    fixture.store.archive(UnixMs(12)).await.unwrap();
+    fixture.store.archive(UnixMs(12), NOW).await.unwrap();
     fixture
 }
 

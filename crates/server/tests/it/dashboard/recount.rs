@@ -95,7 +95,7 @@ impl Trade {
         }
         if rng.one_in(3) {
             let before = UnixMs(rng.range(self.begins..self.until));
-            self.server.store.archive(before).await.unwrap();
+            self.server.store.archive(before, self.server.now()).await.unwrap();
         }
     }
 

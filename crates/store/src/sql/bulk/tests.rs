@@ -60,6 +60,18 @@ fn an_update_needs_no_table_of_rows_on_sqlite() {
 }
 
 #[test]
+fn a_delete_needs_no_table_of_rows_on_sqlite() {
+    let (sqlite, postgres) = texts(
+        "delete from t using {rows r: no bigint} where t.no = r.no and t.group_no = $group_no",
+    );
+    assert_eq!(sqlite, "delete from t where t.no = ?1 and t.group_no = ?2");
+    assert_eq!(
+        postgres,
+        "delete from t using unnest($1::bigint[]) as r(no) where t.no = r.no and t.group_no = $2"
+    );
+}
+
+#[test]
 fn types_are_in_the_order_of_the_columns() {
     let text = "select $group_no from {rows r: a text, b bigint, c boolean} cross join t";
     let types = read(text).expect(text).bulk_types;
@@ -116,8 +128,8 @@ fn anything_unknown_is_refused_with_the_reason() {
             "a bulk insert has no select",
         ),
         (
-            "delete from {rows r: a text} where true",
-            "a bulk statement is a select, an insert or an update",
+            "delete from t using {rows r: a text} cross join s where t.a = r.a",
+            "expected `where` after the rows of a bulk delete",
         ),
         (
             "select t.a from {rows r: a text} cross join t where t.b = r.b",

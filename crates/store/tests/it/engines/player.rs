@@ -33,13 +33,15 @@ impl Player {
         let (store, at) = (&self.fixture.store, UnixMs(now));
         match step {
             Step::Apply(fleet) => match self.fixture.apply_at(fleet, at).await {
-                Err(ApplyError::Store(error)) => panic!("{error}"),
+                Err(error @ (ApplyError::Store(_) | ApplyError::PasswordChanged)) => {
+                    panic!("{error}")
+                }
                 applied => format!("{applied:?}"),
             },
             Step::Receive(batch) => {
                 outcome_text(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
             }
-            Step::Archive(before) => outcome_text(store.archive(UnixMs(before)).await),
+            Step::Archive(before) => outcome_text(store.archive(UnixMs(before), at).await),
             Step::Heartbeats(beats) => outcome_text(store.record_heartbeats(beats).await),
             Step::WriteActivity => outcome_text(store.write_activity().await),
             Step::SetRates(rates) => outcome_text(store.set_rates(rates).await),

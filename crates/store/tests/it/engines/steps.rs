@@ -93,7 +93,8 @@ impl StepGenerator {
             currency: Currency::parse(rng.choose(&CURRENCIES)).ok(),
             ..product(rng.choose(&PRODUCTS))
         });
-        let devices = (0..rng.below(3)).map(|_| device(rng, now)).collect();
+        let codes = rng.subset(&DEVICES).into_iter().take(2);
+        let devices = codes.map(|code| device(rng, code, now)).collect();
         let (groups, accounts) = (groups.into_iter().collect(), accounts.into_iter().collect());
         Fleet { groups, accounts, products: products.into_iter().collect(), devices }
     }
@@ -135,7 +136,7 @@ impl StepGenerator {
     }
 }
 
-fn device(rng: &mut Rng, now: i64) -> DeviceEntry {
+fn device(rng: &mut Rng, code: &str, now: i64) -> DeviceEntry {
     let goods = ["1", "2", "A"];
     DeviceEntry {
         name: Some(format!("Device {}", rng.range(0..9))),
@@ -147,7 +148,7 @@ fn device(rng: &mut Rng, now: i64) -> DeviceEntry {
             let aisles = codes.into_iter();
             aisles.map(|code| aisle(code, rng.choose(&PRODUCTS), rng.range(0..9))).collect()
         }),
-        ..bare_device(rng.choose(&DEVICES))
+        ..bare_device(code)
     }
 }
 

@@ -81,7 +81,7 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
                 store.write_activity().await.unwrap();
             }
             8 => {
-                store.archive(UnixMs(generator.rng.range(0..BEGIN))).await.unwrap();
+                store.archive(UnixMs(generator.rng.range(0..BEGIN)), at).await.unwrap();
             }
             _ => log_in(&store, generator.rng.choose(&["ops", "Zed"]), seed, at).await,
         }
@@ -91,9 +91,10 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
 
 async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: UnixMs) {
     let rng = &mut generator.rng;
-    let devices = (0..3).map(|_| DeviceEntry {
+    let codes = rng.subset(&DEVICES[..5]).into_iter();
+    let devices = codes.map(|code| DeviceEntry {
         group: Some(group_id(rng.choose(&GROUPS[..3]))),
-        ..bare_device(rng.choose(&DEVICES[..5]))
+        ..bare_device(code)
     });
     let devices = devices.collect();
     // Those whose sessions end, in either order.
@@ -102,7 +103,7 @@ async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: Unix
         accounts.map(|name| AccountEntry { enabled: Some(!rng.one_in(2)), ..bare_account(name) });
     let fleet = Fleet { devices, accounts: accounts.collect(), ..Fleet::default() };
     match store.apply(fleet, NewHashes::new(), ActedBy::command(at)).await {
-        Err(ApplyError::Store(error)) => panic!("{error}"),
+        Err(error @ (ApplyError::Store(_) | ApplyError::PasswordChanged)) => panic!("{error}"),
         // Two moves at the same time are refused.
         Err(ApplyError::Faults(_)) | Ok(_) => {}
     }

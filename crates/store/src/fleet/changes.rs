@@ -1,0 +1,53 @@
+//! The changes of an apply.
+
+use std::collections::BTreeSet;
+
+use kiosque_model::{GroupNo, UnixMs};
+
+use super::DatedMove;
+use super::accounts::ChangedAccount;
+use super::devices::ChangedDevice;
+use super::groups::GroupRow;
+use super::products::ChangedProduct;
+use super::stored_devices::LateMove;
+
+/// What an apply changes: every row that it writes follows from this value.
+pub(crate) struct FleetChanges<'a> {
+    pub(super) groups: Vec<GroupRow>,
+    pub(crate) products: Vec<ChangedProduct<'a>>,
+    pub(super) accounts: Vec<ChangedAccount<'a>>,
+    pub(crate) devices: Vec<ChangedDevice<'a>>,
+    /// Moves that depend on the orders that are stored.
+    pub(super) late_moves: Vec<LateMove>,
+}
+
+impl FleetChanges<'_> {
+    /// Returns the groups whose device counts change, now or later: those of devices that are new,
+    /// that move, or that get enabled or disabled.
+    pub(crate) fn groups_of_devices(&self) -> BTreeSet<GroupNo> {
+        let toggled = self.devices.iter().filter(|device| device.is_toggled());
+        let owners = self.devices.iter().filter_map(|device| device.owners.as_ref());
+        let toggled = toggled.flat_map(|device| device.groups.iter().copied());
+        toggled.chain(owners.flat_map(|change| change.groups())).collect()
+    }
+
+    /// Returns whether caches of owners and of product names are out of date.
+    pub(super) fn changes_owners_or_names(&self) -> bool {
+        self.devices.iter().any(|device| device.owners.is_some())
+            || self.products.iter().any(ChangedProduct::is_renamed)
+    }
+
+    /// Returns the moves of stored devices that take effect at another time than now.
+    pub(super) fn dated_moves(&self, now: UnixMs) -> Vec<DatedMove> {
+        let moved = self.devices.iter().filter(|device| device.old.is_some());
+        let moves = moved.flat_map(|device| {
+            let added = device.owners.iter().flat_map(|owners| owners.added());
+            added.map(|(period, _)| DatedMove {
+                device_code: device.code.to_owned(),
+                group_id: period.group_id.clone(),
+                since: period.since,
+            })
+        });
+        moves.filter(|one| one.since != now).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! Writes the devices that an apply changes, in sets. Rows that an order stream writes as well are
+//! written last, under the locks of their groups.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use futures_util::future::try_join_all;
+use kiosque_model::GroupNo;
+use kiosque_model::fleet::Aisle;
+
+use super::chunks::execute_in_chunks;
+use super::devices::{AislesChange, ChangedDevice};
+use super::ownership::OwnersChange;
+use super::stored_devices::DeviceRow;
+use crate::Error;
+use crate::db::Write;
+use crate::sql::{Sql, Value, statements};
+
+statements! {
+    SET_DEVICES() = "insert into devices (device_no, device_code, device_name, device_model,
+            address, enabled, created_at_ms, total_curr_stock)
+        select r.number, r.code, r.name, r.model, r.address, r.enabled, r.created, r.stock
+        from {rows r: number bigint, code text, name text, model text, address text,
+            enabled boolean, created bigint, stock bigint} where true
+        on conflict (device_no) do update set device_name = excluded.device_name,
+            device_model = excluded.device_model, address = excluded.address,
+            enabled = excluded.enabled, total_curr_stock = excluded.total_curr_stock";
+    DELETE_AISLES() = "delete from aisles using {rows r: device bigint, code text}
+        where aisles.device_no = r.device and aisles.aisle_code = r.code";
+    SET_AISLES() = "insert into aisles (device_no, aisle_code, position, cabinet_code, layer,
+            goods_id, price, show_price, max_stock, curr_stock, enabled, broken)
+        select r.device, r.code, r.place, r.cabinet, r.layer, r.goods, r.price, r.show_price,
+            r.capacity, r.stock, r.enabled, r.broken
+        from {rows r: device bigint, code text, place bigint, cabinet text, layer bigint,
+            goods text, price bigint, show_price bigint, capacity bigint, stock bigint,
+            enabled boolean, broken boolean} where true
+        on conflict (device_no, aisle_code) do update set position = excluded.position,
+            cabinet_code = excluded.cabinet_code, layer = excluded.layer,
+            goods_id = excluded.goods_id, price = excluded.price,
+            show_price = excluded.show_price, max_stock = excluded.max_stock,
+            curr_stock = excluded.curr_stock, enabled = excluded.enabled,
+            broken = excluded.broken";
+    ADD_PERIODS() = "insert into device_owners
+            (group_no, device_code, since_ms, until_ms, listed, device_no)
+        select r.group_no, r.code, r.since_ms, r.until_ms, r.listed, r.device
+        from {rows r: group_no bigint, code text, since_ms bigint, until_ms bigint,
+            listed boolean, device bigint} where true";
+    END_PERIODS(group_no) = "update device_owners set until_ms = r.until_ms
+        from {rows r: code text, since_ms bigint, until_ms bigint}
+        where device_owners.group_no = $group_no and device_owners.device_code = r.code
+            and device_owners.since_ms = r.since_ms";
+    DELETE_PERIODS(group_no) = "delete from device_owners
+        using {rows r: code text, since_ms bigint}
+        where device_owners.group_no = $group_no and device_owners.device_code = r.code
+            and device_owners.since_ms = r.since_ms";
+    SET_LISTED(group_no) = "update device_owners set listed = r.listed
+        from {rows r: code text, listed boolean}
+        where device_owners.group_no = $group_no and device_owners.device_code = r.code";
+    OPEN_LEDGERS() = "insert into ledger
+            (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
+        select r.group_no, r.code, r.device, r.since_ms, 1, 0, 0
+        from {rows r: group_no bigint, code text, device bigint, since_ms bigint} where true
+        on conflict (group_no, device_code) do update set since_ms = excluded.since_ms";
+    /// Of a group that did not own the device in the end. Orders that it has stay with it.
+    DELETE_EMPTY_LEDGERS(group_no) = "delete from ledger using {rows r: code text}
+        where ledger.group_no = $group_no and ledger.device_code = r.code
+            and ledger.last_seq < ledger.first_seq";
+    OPEN_CHANGES() = "insert into group_changes (group_no, last_change_no)
+        select r.group_no, 0 from {rows r: group_no bigint} where true
+        on conflict (group_no) do nothing";
+}
+
+/// Rows of a statement, by the group whose rows they change.
+type RowsByGroup<'v, const N: usize> = BTreeMap<GroupNo, Vec<[Value<'v>; N]>>;
+
+/// Writes devices, their aisles, the owners of new devices, and whether devices are listed. No
+/// order stream writes these rows.
+pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> Result<(), Error> {
+    let rows = changes.iter().filter(|device| device.has_new_row()).map(device_row);
+    execute_in_chunks(write, &SET_DEVICES, rows).await?;
+    let aisles = || changes.iter().filter_map(|device| Some((device, device.aisles.as_ref()?)));
+    let removed = aisles().flat_map(|(device, change)| {
+        change.removed().map(|aisle| [device.number.into(), aisle.code.as_str().into()])
+    });
+    execute_in_chunks(write, &DELETE_AISLES, removed).await?;
+    let set = aisles().flat_map(|(device, change)| {
+        change.set().map(|(place, aisle)| aisle_row(device, place, aisle))
+    });
+    execute_in_chunks(write, &SET_AISLES, set).await?;
+    let mut listed = RowsByGroup::new();
+    for device in changes.iter().filter(|device| device.is_toggled()) {
+        for group in &device.groups {
+            let row = [device.code.into(), device.new.enabled.into()];
+            listed.entry(*group).or_default().push(row);
+        }
+    }
+    execute_by_group(write, &SET_LISTED, &listed).await?;
+    add_owners(write, || changes.iter().filter(|device| device.old.is_none())).await
+}
+
+/// Writes the moves of stored devices. The groups are locked.
+pub(super) async fn write_moves(
+    write: &Write<'_>,
+    changes: &[ChangedDevice<'_>],
+) -> Result<(), Error> {
+    let moved = || changes.iter().filter(|device| device.old.is_some());
+    let (mut ended, mut removed) = (RowsByGroup::new(), RowsByGroup::new());
+    let mut left = RowsByGroup::new();
+    for (device, owners) in with_owners(moved()) {
+        let code = device.code;
+        if let Some((period, until)) = owners.ended() {
+            let row = [code.into(), period.since.into(), until.into()];
+            ended.entry(period.group).or_default().push(row);
+        }
+        for period in owners.removed() {
+            let row = [code.into(), period.since.into()];
+            removed.entry(period.group).or_default().push(row);
+            if owners.first_of(period.group).is_none() {
+                left.entry(period.group).or_default().push([code.into()]);
+            }
+        }
+    }
+    execute_by_group(write, &END_PERIODS, &ended).await?;
+    execute_by_group(write, &DELETE_PERIODS, &removed).await?;
+    execute_by_group(write, &DELETE_EMPTY_LEDGERS, &left).await?;
+    add_owners(write, moved).await
+}
+
+/// Adds the new periods of devices, and the ledgers of their groups.
+async fn add_owners<'c, I>(write: &Write<'_>, devices: impl Fn() -> I) -> Result<(), Error>
+where
+    I: Iterator<Item = &'c ChangedDevice<'c>>,
+{
+    let added = || {
+        with_owners(devices()).flat_map(|(device, owners)| {
+            owners.added().map(move |(period, until)| (device, owners, period, until))
+        })
+    };
+    let mut groups: Vec<GroupNo> = added().map(|(_, _, period, _)| period.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let changes = groups.iter().map(|group| [(*group).into()]);
+    execute_in_chunks(write, &OPEN_CHANGES, changes).await?;
+    let ledgers = added().map(|(device, owners, period, _)| {
+        let since = owners.first_of(period.group).unwrap_or(period.since);
+        [period.group.into(), device.code.into(), device.number.into(), since.into()]
+    });
+    execute_in_chunks(write, &OPEN_LEDGERS, ledgers).await?;
+    let periods = added().map(|(device, _, period, until)| {
+        let (group, code, listed) = (period.group, device.code, device.new.enabled);
+        let (since, device) = (period.since, device.number);
+        [group.into(), code.into(), since.into(), until.into(), listed.into(), device.into()]
+    });
+    execute_in_chunks(write, &ADD_PERIODS, periods).await
+}
+
+fn with_owners<'c>(
+    devices: impl Iterator<Item = &'c ChangedDevice<'c>>,
+) -> impl Iterator<Item = (&'c ChangedDevice<'c>, &'c OwnersChange)> {
+    devices.filter_map(|device| Some((device, device.owners.as_ref()?)))
+}
+
+/// Runs a bulk statement once for each group. The statements are pipelined.
+async fn execute_by_group<const N: usize>(
+    write: &Write<'_>,
+    sql: &'static Sql,
+    rows: &RowsByGroup<'_, N>,
+) -> Result<(), Error> {
+    let statements = rows.iter().map(|(group, rows)| async move {
+        write.execute_each(sql, rows.iter(), &[(*group).into()]).await
+    });
+    try_join_all(statements).await.map(|_| ())
+}
+
+fn device_row<'v>(device: &'v ChangedDevice<'_>) -> [Value<'v>; 8] {
+    let DeviceRow { device_name, device_model, address, enabled, created_at_ms, total_curr_stock } =
+        &device.new;
+    [
+        device.number.into(),
+        device.code.into(),
+        device_name.as_str().into(),
+        device_model.as_str().into(),
+        address.as_str().into(),
+        (*enabled).into(),
+        (*created_at_ms).into(),
+        (*total_curr_stock).into(),
+    ]
+}
+
+fn aisle_row<'v>(device: &ChangedDevice<'_>, place: i64, aisle: &'v Aisle) -> [Value<'v>; 12] {
+    [
+        device.number.into(),
+        aisle.code.as_str().into(),
+        place.into(),
+        aisle.cabinet.as_str().into(),
+        aisle.layer.into(),
+        aisle.goods_id.as_str().into(),
+        aisle.price.into(),
+        aisle.show_price.into(),
+        aisle.capacity.into(),
+        aisle.stock.into(),
+        aisle.enabled.into(),
+        aisle.broken.into(),
+    ]
+}
+
+impl AislesChange<'_> {
+    /// Returns the old aisles that are not among the new ones.
+    fn removed(&self) -> impl Iterator<Item = &Aisle> {
+        let codes: HashSet<&str> = self.new.iter().map(|aisle| aisle.code.as_str()).collect();
+        self.old.iter().filter(move |aisle| !codes.contains(aisle.code.as_str()))
+    }
+
+    /// Returns the aisles that are new or differ from the old ones, each with its place.
+    fn set(&self) -> impl Iterator<Item = (i64, &Aisle)> {
+        let places = self.old.iter().zip(0_i64..);
+        let old: HashMap<&str, (i64, &Aisle)> =
+            places.map(|(aisle, place)| (aisle.code.as_str(), (place, aisle))).collect();
+        let new = (0_i64..).zip(self.new);
+        new.filter(move |new| old.get(new.1.code.as_str()) != Some(new))
+    }
+}

@@ -1,0 +1,103 @@
+//! Groups of a fleet.
+
+use std::collections::HashMap;
+
+use kiosque_model::fleet::{Fleet, GroupEntry};
+use kiosque_model::{GroupId, GroupNo};
+
+use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
+use super::{ChangeCounts, EntryChange};
+use crate::Error;
+use crate::db::{Read, Write};
+use crate::sql::{row, statements};
+
+row! {
+    #[derive(Clone, PartialEq)]
+    pub(super) struct GroupRow {
+        group_no: GroupNo,
+        group_id: String,
+        group_name: String,
+        active: bool,
+    }
+}
+
+statements! {
+    GROUPS_BY_ID() -> GroupRow = "select g.group_no, g.group_id, g.group_name, g.active
+        from {rows r: id text} cross join groups g where g.group_id = r.id";
+    NEXT_GROUP() -> i64 = "select coalesce(max(group_no), 0) + 1 from groups";
+    SET_GROUPS() = "insert into groups (group_no, group_id, group_name, active)
+        select r.number, r.id, r.name, r.active
+        from {rows r: number bigint, id text, name text, active boolean} where true
+        on conflict (group_no) do update set group_name = excluded.group_name,
+            active = excluded.active";
+}
+
+/// The groups that a fleet refers to: the stored ones, and those that it creates.
+pub(super) struct Groups {
+    by_id: HashMap<String, GroupRow>,
+    next: i64,
+}
+
+impl Groups {
+    /// Reads every group that a fleet refers to.
+    pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Groups, Error> {
+        let entries = fleet.groups.iter().map(|entry| &entry.id);
+        let of_accounts = fleet.accounts.iter().flat_map(|entry| entry.groups.iter().flatten());
+        let of_devices = fleet.devices.iter().filter_map(|entry| entry.group.as_ref());
+        let ids = keys(entries.chain(of_accounts).chain(of_devices).map(GroupId::as_str));
+        let mut by_id = HashMap::new();
+        each_in_chunks(read, &GROUPS_BY_ID, &ids, |row| {
+            let group: GroupRow = row.read()?;
+            by_id.insert(group.group_id.clone(), group);
+            Ok(())
+        })
+        .await?;
+        let next = if fleet.groups.is_empty() { 0 } else { next_number(read, &NEXT_GROUP).await? };
+        Ok(Groups { by_id, next })
+    }
+
+    /// Returns the number of a group.
+    pub(super) fn number(&self, id: &GroupId) -> Option<GroupNo> {
+        self.by_id.get(id.as_str()).map(|group| group.group_no)
+    }
+
+    /// Returns the rows that entries create or change.
+    pub(super) fn plan(
+        &mut self,
+        entries: &[GroupEntry],
+        counts: &mut ChangeCounts,
+        faults: &mut Vec<String>,
+    ) -> Vec<GroupRow> {
+        let mut changes = Vec::new();
+        for entry in entries {
+            let id = entry.id.as_str();
+            let old = self.by_id.get(id);
+            let Some(group_name) = entry.name.clone().or_else(|| Some(old?.group_name.clone()))
+            else {
+                faults.push(format!("group {id}: name: required for a new group"));
+                continue;
+            };
+            let active = entry.active.unwrap_or_else(|| old.is_none_or(|group| group.active));
+            let group_no = old.map_or(GroupNo(self.next), |group| group.group_no);
+            self.next += i64::from(old.is_none());
+            let new = GroupRow { group_no, group_id: id.to_owned(), group_name, active };
+            let change = EntryChange::between(old, &new);
+            counts.count(change);
+            if change != EntryChange::Unchanged {
+                self.by_id.insert(id.to_owned(), new.clone());
+                changes.push(new);
+            }
+        }
+        changes
+    }
+}
+
+/// Writes the rows that a plan changes.
+pub(super) async fn write(write: &Write<'_>, changes: &[GroupRow]) -> Result<(), Error> {
+    let rows = changes.iter().map(|group| {
+        let GroupRow { group_no, group_id, group_name, active } = group;
+        let (id, name) = (group_id.as_str(), group_name.as_str());
+        [(*group_no).into(), id.into(), name.into(), (*active).into()]
+    });
+    execute_in_chunks(write, &SET_GROUPS, rows).await
+}

@@ -1,0 +1,216 @@
+//! The periods in which groups own a device. A move takes effect at its `since`, or now, and leaves
+//! every stored order with its group.
+
+use kiosque_model::{GroupNo, UnixMs};
+
+/// A period in which a group owns a device. It ends when the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Period {
+    pub(crate) group: GroupNo,
+    pub(crate) group_id: String,
+    pub(crate) since: UnixMs,
+}
+
+/// The group that an entry names, and the time from which it is to own the device.
+pub(super) struct Move<'a> {
+    pub(super) group: GroupNo,
+    pub(super) group_id: &'a str,
+    /// `None`: now.
+    pub(super) since: Option<UnixMs>,
+}
+
+impl Move<'_> {
+    /// Returns when the move takes effect.
+    pub(super) fn at(&self, now: UnixMs) -> UnixMs {
+        self.since.unwrap_or(now)
+    }
+
+    /// Returns those of the periods that the move does not replace. It replaces periods that have
+    /// not begun: all from its time on, and the last one if it has the same group.
+    fn kept<'p>(&self, periods: &'p [Period], now: UnixMs) -> &'p [Period] {
+        let at = self.at(now);
+        let is_replaced =
+            |one: &&Period| one.since > now && (one.since >= at || one.group == self.group);
+        let replaced = periods.iter().rev().take_while(is_replaced);
+        periods.get(..periods.len() - replaced.count()).unwrap_or_default()
+    }
+
+    /// Returns the owner whose orders the move may have to follow: the last one before a `since`
+    /// that is past. Orders that are dated ahead delay no move.
+    pub(super) fn follows_orders_of<'p>(
+        &self,
+        periods: &'p [Period],
+        now: UnixMs,
+    ) -> Option<&'p Period> {
+        let is_past = self.since.is_some_and(|since| since <= now);
+        self.kept(periods, now).last().filter(|last| is_past && last.group != self.group)
+    }
+
+    /// Returns the periods after the move, or the fault to report. The first owner owns all earlier
+    /// time.
+    pub(super) fn applied_to(
+        &self,
+        periods: &[Period],
+        now: UnixMs,
+    ) -> Result<Vec<Period>, String> {
+        let mut kept = self.kept(periods, now).to_vec();
+        let since = match kept.last() {
+            None => UnixMs(0),
+            Some(last) if last.group == self.group => {
+                let is_another = |since| last.since.0 != 0 && since != last.since;
+                if self.since.is_some_and(is_another) {
+                    return Err(format!(
+                        "since: the device moved to group {} at another time, which is not changed",
+                        last.group_id
+                    ));
+                }
+                return Ok(kept);
+            }
+            Some(last) if self.at(now) <= last.since => {
+                return Err(format!("since: is not after the move to group {}", last.group_id));
+            }
+            Some(_) => self.at(now),
+        };
+        kept.push(Period { group: self.group, group_id: self.group_id.to_owned(), since });
+        Ok(kept)
+    }
+}
+
+/// The periods of a device before and after an apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnersChange {
+    pub(crate) old: Vec<Period>,
+    pub(crate) new: Vec<Period>,
+}
+
+impl OwnersChange {
+    /// Returns how many periods stay. The last of them may end at another time.
+    fn common(&self) -> usize {
+        self.old.iter().zip(&self.new).take_while(|(old, new)| old == new).count()
+    }
+
+    /// Returns the last of the periods that stay, and its new end.
+    pub(super) fn ended(&self) -> Option<(&Period, UnixMs)> {
+        let common = self.common();
+        let until = self.new.get(common).map_or(UnixMs(i64::MAX), |next| next.since);
+        Some((self.old.get(common.checked_sub(1)?)?, until))
+    }
+
+    /// Returns the old periods that are replaced.
+    pub(super) fn removed(&self) -> &[Period] {
+        self.old.get(self.common()..).unwrap_or_default()
+    }
+
+    /// Returns the new periods, each with its end. A move adds one at most.
+    pub(super) fn added(&self) -> impl Iterator<Item = (&Period, UnixMs)> {
+        let start = self.common();
+        let ends = self.new.iter().skip(start + 1).map(|next| next.since);
+        self.new.iter().skip(start).zip(ends.chain([UnixMs(i64::MAX)]))
+    }
+
+    /// Returns the groups whose periods differ.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
+        let start = self.common().saturating_sub(1);
+        let differing = self.old.iter().skip(start).chain(self.new.iter().skip(start));
+        differing.map(|period| period.group)
+    }
+
+    /// Returns the start of the first period of a group, if it has one.
+    pub(super) fn first_of(&self, group: GroupNo) -> Option<UnixMs> {
+        self.new.iter().find(|period| period.group == group).map(|period| period.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 100;
+
+    /// Reads periods from `GROUP@SINCE`, in their order.
+    fn periods(text: &str) -> Vec<Period> {
+        let read = |one: &str| {
+            let (id, since) = one.split_once('@').expect("GROUP@SINCE");
+            period(id, since.parse().expect("a time"))
+        };
+        text.split_whitespace().map(read).collect()
+    }
+
+    fn period(id: &str, since: i64) -> Period {
+        let group = GroupNo(i64::from(id.as_bytes()[0]));
+        Period { group, group_id: id.to_owned(), since: UnixMs(since) }
+    }
+
+    fn moved(old: &str, to: &str, since: Option<i64>) -> Result<String, String> {
+        let Period { group, group_id, .. } = period(to, 0);
+        let moving = Move { group, group_id: &group_id, since: since.map(UnixMs) };
+        let new = moving.applied_to(&periods(old), UnixMs(NOW))?;
+        let text = new.iter().map(|one| format!("{}@{}", one.group_id, one.since.0));
+        Ok(text.collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn a_move_takes_effect_now_or_at_its_since() {
+        for (old, to, since, new) in [
+            ("", "a", None, "a@0"),
+            ("", "a", Some(500), "a@0"),
+            ("a@0", "b", None, "a@0 b@100"),
+            ("a@0", "b", Some(7), "a@0 b@7"),
+            ("a@0", "b", Some(500), "a@0 b@500"),
+            ("a@0", "a", Some(500), "a@0"),
+            ("a@0 b@7", "b", None, "a@0 b@7"),
+            ("a@0 b@7", "b", Some(7), "a@0 b@7"),
+            ("a@0 b@7", "a", None, "a@0 b@7 a@100"),
+        ] {
+            assert_eq!(moved(old, to, since), Ok(new.to_owned()), "{old}: {to} {since:?}");
+        }
+    }
+
+    #[test]
+    fn a_period_that_has_not_begun_is_replaced() {
+        for (old, to, since, new) in [
+            ("a@0 b@900", "b", None, "a@0 b@100"),
+            ("a@0 b@900", "b", Some(900), "a@0 b@900"),
+            ("a@0 b@900", "b", Some(300), "a@0 b@300"),
+            ("a@0 b@900", "a", None, "a@0"),
+            ("a@0 b@900", "c", None, "a@0 c@100"),
+            ("a@0 b@900", "c", Some(900), "a@0 c@900"),
+            ("a@0 b@900", "c", Some(50), "a@0 c@50"),
+            ("a@0 b@900", "b", Some(901), "a@0 b@901"),
+            ("a@0 b@900", "c", Some(901), "a@0 b@900 c@901"),
+            ("a@0 b@900 c@901", "d", Some(300), "a@0 d@300"),
+            ("a@0 b@900 c@901", "d", Some(901), "a@0 b@900 d@901"),
+        ] {
+            assert_eq!(moved(old, to, since), Ok(new.to_owned()), "{old}: {to} {since:?}");
+        }
+    }
+
+    #[test]
+    fn a_period_that_has_begun_stays() {
+        let another = "since: the device moved to group b at another time, which is not changed";
+        let not_after = "since: is not after the move to group b";
+        for (old, to, since, fault) in [
+            ("a@0 b@7", "b", Some(8), another),
+            ("a@0 b@7", "b", Some(500), another),
+            ("a@0 b@7", "c", Some(7), not_after),
+            ("a@0 b@100", "c", None, not_after),
+        ] {
+            assert_eq!(moved(old, to, since), Err(fault.to_owned()), "{old}: {to} {since:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_has_the_periods_that_differ() {
+        let (old, new) = (periods("a@0 b@7 c@900"), periods("a@0 b@7 d@300"));
+        let change = OwnersChange { old, new };
+        assert_eq!(change.ended(), Some((&period("b", 7), UnixMs(300))));
+        assert_eq!(change.removed(), [period("c", 900)]);
+        let added: Vec<_> = change.added().collect();
+        assert_eq!(added, [(&period("d", 300), UnixMs(i64::MAX))]);
+        let groups: Vec<GroupNo> = change.groups().collect();
+        assert_eq!(groups, [b'b', b'c', b'b', b'd'].map(|id| GroupNo(id.into())));
+        let cancelled = OwnersChange { old: periods("a@0 b@9"), new: periods("a@0") };
+        assert_eq!(cancelled.ended(), Some((&period("a", 0), UnixMs(i64::MAX))));
+        assert_eq!(cancelled.added().count(), 0);
+    }
+}

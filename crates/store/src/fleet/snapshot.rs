@@ -1,0 +1,96 @@
+//! The part of the fleet that incoming orders need.
+
+use std::collections::{HashMap, HashSet};
+
+use kiosque_model::GroupNo;
+
+use crate::db::{Deadline, Read};
+use crate::sql::{Row, row, statements};
+use crate::{Error, Store, metadata};
+
+row! {
+    struct ProductName { goods_id: String, goods_name: String }
+    struct DeviceGroup { device_code: String, group_no: GroupNo }
+}
+
+statements! {
+    PRODUCT_NAMES() -> ProductName = "select goods_id, goods_name from products";
+    DEVICE_CODES() -> String = "select device_code from devices";
+    GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
+        from device_owners order by since_ms";
+}
+
+/// The part of the fleet that incoming orders need, from one snapshot.
+#[derive(Debug, Default)]
+pub struct FleetSnapshot {
+    version: Option<i64>,
+    /// The name of every product, by `goodsId`.
+    pub product_names: HashMap<String, String>,
+    /// The present or next group of every device, by device code.
+    pub groups_by_device: HashMap<String, GroupNo>,
+}
+
+impl Store {
+    /// Returns the name of every product by `goodsId`, for order lines without a name.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
+        self.db.read(Deadline::None, product_names).await
+    }
+
+    /// Returns the present or next group of every device, by device code.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
+        self.db.read(Deadline::None, groups_by_device).await
+    }
+
+    /// Returns a snapshot of the fleet if owners of devices or names of products have changed since
+    /// `known`. Without a change it only reads a version counter.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn newer_fleet_snapshot(
+        &self,
+        known: &FleetSnapshot,
+    ) -> Result<Option<FleetSnapshot>, Error> {
+        if Some(metadata::fleet_version_now(&self.db).await?) == known.version {
+            return Ok(None);
+        }
+        let read = async |read: &Read<'_>| {
+            Ok(FleetSnapshot {
+                version: Some(metadata::fleet_version(read).await?),
+                product_names: product_names(read).await?,
+                groups_by_device: groups_by_device(read).await?,
+            })
+        };
+        self.db.read(Deadline::OfRequest, read).await.map(Some)
+    }
+
+    /// Returns the code of every device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn device_codes(&self) -> Result<HashSet<String>, Error> {
+        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
+        Ok(self.db.read(Deadline::None, codes).await?.into_iter().collect())
+    }
+}
+
+async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
+    let name = |row: &Row<'_>| {
+        let ProductName { goods_id, goods_name } = row.read()?;
+        Ok((goods_id, goods_name))
+    };
+    Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
+}
+
+async fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
+    let group = |row: &Row<'_>| {
+        let DeviceGroup { device_code, group_no } = row.read()?;
+        Ok((device_code, group_no))
+    };
+    Ok(read.all(&GROUPS_BY_DEVICE, &[], group).await?.into_iter().collect())
+}

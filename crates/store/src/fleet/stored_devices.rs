@@ -1,0 +1,234 @@
+//! The stored devices that a fleet names, with their owners and their aisles.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
+use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
+
+use super::chunks::{each_in_chunks, keys, next_number};
+use super::groups::Groups;
+use super::ownership::{Move, Period};
+use crate::Error;
+use crate::db::Read;
+use crate::sql::{Value, row, statements};
+
+row! {
+    #[derive(Clone, PartialEq)]
+    pub(crate) struct DeviceRow {
+        pub(crate) device_name: String,
+        pub(crate) device_model: String,
+        pub(crate) address: String,
+        pub(crate) enabled: bool,
+        pub(crate) created_at_ms: UnixMs,
+        pub(crate) total_curr_stock: i64,
+    }
+    struct KeyedDevice { device_code: String, device_no: DeviceNo, device: DeviceRow }
+    struct PeriodRow {
+        device_no: DeviceNo,
+        group_no: GroupNo,
+        group_id: String,
+        since_ms: UnixMs,
+    }
+    struct AisleRow {
+        device_no: DeviceNo,
+        aisle_code: String,
+        goods_id: String,
+        price: Minor,
+        show_price: Minor,
+        curr_stock: i64,
+        max_stock: i64,
+        cabinet_code: String,
+        layer: i64,
+        enabled: bool,
+        broken: bool,
+    }
+}
+
+statements! {
+    DEVICES_BY_CODE() -> KeyedDevice = "select d.device_code, d.device_no, d.device_name,
+            d.device_model, d.address, d.enabled, d.created_at_ms, d.total_curr_stock
+        from {rows r: code text} cross join devices d where d.device_code = r.code";
+    NEXT_DEVICE() -> i64 = "select coalesce(max(device_no), 0) + 1 from devices";
+    PERIODS_OF_DEVICES() -> PeriodRow = "select o.device_no, o.group_no, g.group_id, o.since_ms
+        from {rows r: device bigint} cross join device_owners o
+        join groups g on g.group_no = o.group_no
+        where o.device_no = r.device order by o.device_no, o.since_ms";
+    AISLES_OF_DEVICES() -> AisleRow = "select a.device_no, a.aisle_code, a.goods_id, a.price,
+            a.show_price, a.curr_stock, a.max_stock, a.cabinet_code, a.layer, a.enabled, a.broken
+        from {rows r: device bigint} cross join aisles a
+        where a.device_no = r.device order by a.device_no, a.position";
+    /// The devices of the rows with orders from their `since_ms` to now.
+    ORDERS_SINCE(group_no, now_ms) -> DeviceNo = "select distinct o.device_no
+        from {rows r: device bigint, since_ms bigint} cross join orders o
+        where o.group_no = $group_no and o.device_no = r.device
+            and o.trade_start_ms >= r.since_ms and o.trade_start_ms <= $now_ms";
+}
+
+/// The stored devices that a fleet names.
+pub(super) struct Devices {
+    pub(super) by_code: HashMap<String, StoredDevice>,
+    /// The number of the next new device.
+    pub(super) next: i64,
+}
+
+pub(super) struct StoredDevice {
+    pub(super) number: DeviceNo,
+    pub(super) row: DeviceRow,
+    pub(super) periods: Vec<Period>,
+    /// In their order; read only if the entry has aisles.
+    pub(super) aisles: Vec<Aisle>,
+}
+
+/// A move that must not take effect before orders that its device has in the group.
+pub(super) struct LateMove {
+    code: String,
+    device: DeviceNo,
+    group: GroupNo,
+    group_id: String,
+    since: UnixMs,
+}
+
+impl LateMove {
+    /// Returns the fault to report if there are such orders.
+    fn fault(&self) -> String {
+        format!(
+            "device {}: since: group {} has orders that started at or after it; \
+             a move takes effect after them",
+            self.code, self.group_id
+        )
+    }
+}
+
+impl Devices {
+    /// Reads every device that a fleet names.
+    pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Devices, Error> {
+        let codes = keys(fleet.devices.iter().map(|entry| entry.code.as_str()));
+        let (mut by_code, mut codes_by_number) = (HashMap::new(), HashMap::new());
+        each_in_chunks(read, &DEVICES_BY_CODE, &codes, |row| {
+            let KeyedDevice { device_code, device_no: number, device: row } = row.read()?;
+            codes_by_number.insert(number, device_code.clone());
+            let (periods, aisles) = (Vec::new(), Vec::new());
+            by_code.insert(device_code, StoredDevice { number, row, periods, aisles });
+            Ok(())
+        })
+        .await?;
+        let next = if codes.is_empty() { 0 } else { next_number(read, &NEXT_DEVICE).await? };
+        let mut devices = Devices { by_code, next };
+        devices.read_periods(read, &codes_by_number).await?;
+        devices.read_aisles(read, fleet, &codes_by_number).await?;
+        Ok(devices)
+    }
+
+    async fn read_periods(
+        &mut self,
+        read: &Read<'_>,
+        codes: &HashMap<DeviceNo, String>,
+    ) -> Result<(), Error> {
+        let numbers: Vec<[Value<'_>; 1]> = codes.keys().map(|number| [(*number).into()]).collect();
+        each_in_chunks(read, &PERIODS_OF_DEVICES, &numbers, |row| {
+            let PeriodRow { device_no, group_no: group, group_id, since_ms: since } = row.read()?;
+            let code = codes.get(&device_no);
+            if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
+                device.periods.push(Period { group, group_id, since });
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn read_aisles(
+        &mut self,
+        read: &Read<'_>,
+        fleet: &Fleet,
+        codes: &HashMap<DeviceNo, String>,
+    ) -> Result<(), Error> {
+        let entries = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
+        let known = entries.filter_map(|entry| self.by_code.get(entry.code.as_str()));
+        let numbers: Vec<[Value<'_>; 1]> = known.map(|device| [device.number.into()]).collect();
+        each_in_chunks(read, &AISLES_OF_DEVICES, &numbers, |row| {
+            let row: AisleRow = row.read()?;
+            let code = codes.get(&row.device_no);
+            if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
+                device.aisles.push(aisle(row));
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns whether a device is stored.
+    pub(super) fn contains(&self, code: &str) -> bool {
+        self.by_code.contains_key(code)
+    }
+
+    /// Returns the moves of a fleet to a time that is past.
+    pub(super) fn late_moves(
+        &self,
+        entries: &[DeviceEntry],
+        groups: &Groups,
+        now: UnixMs,
+    ) -> Vec<LateMove> {
+        let late = entries.iter().filter_map(|entry| {
+            let stored = self.by_code.get(entry.code.as_str())?;
+            let (moving, since) = (wanted_move(entry, groups)?, entry.since?);
+            let owner = moving.follows_orders_of(&stored.periods, now)?;
+            Some(LateMove {
+                code: entry.code.as_str().to_owned(),
+                device: stored.number,
+                group: owner.group,
+                group_id: owner.group_id.clone(),
+                since,
+            })
+        });
+        late.collect()
+    }
+}
+
+/// Returns the faults of moves to a time that is not after the stored orders, by device code.
+/// Orders that are dated ahead do not count.
+pub(super) async fn faults_of_late_moves(
+    read: &Read<'_>,
+    late_moves: &[LateMove],
+    now: UnixMs,
+) -> Result<HashMap<String, String>, Error> {
+    let mut by_group: BTreeMap<GroupNo, Vec<&LateMove>> = BTreeMap::new();
+    for late in late_moves {
+        by_group.entry(late.group).or_default().push(late);
+    }
+    let mut faults = HashMap::new();
+    for (group, moves) in by_group {
+        let rows: Vec<[Value<'_>; 2]> =
+            moves.iter().map(|late| [late.device.into(), late.since.into()]).collect();
+        let mut found = HashSet::new();
+        read.each_of(&ORDERS_SINCE, &rows, &[group.into(), now.into()], |row| {
+            found.insert(row.read::<DeviceNo>()?);
+            Ok(())
+        })
+        .await?;
+        let refused = moves.into_iter().filter(|late| found.contains(&late.device));
+        faults.extend(refused.map(|late| (late.code.clone(), late.fault())));
+    }
+    Ok(faults)
+}
+
+/// Returns the move that an entry asks for, if its group is known.
+pub(super) fn wanted_move<'a>(entry: &'a DeviceEntry, groups: &Groups) -> Option<Move<'a>> {
+    let group_id = entry.group.as_ref()?;
+    let group = groups.number(group_id)?;
+    Some(Move { group, group_id: group_id.as_str(), since: entry.since })
+}
+
+fn aisle(row: AisleRow) -> Aisle {
+    Aisle {
+        code: row.aisle_code,
+        goods_id: row.goods_id,
+        price: row.price,
+        show_price: row.show_price,
+        stock: row.curr_stock,
+        capacity: row.max_stock,
+        cabinet: row.cabinet_code,
+        layer: row.layer,
+        enabled: row.enabled,
+        broken: row.broken,
+    }
+}

@@ -1,0 +1,171 @@
+//! Caches of the fleet are cleared by an apply that changes what they hold, and by no other.
+
+use std::sync::Arc;
+
+use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::{DeviceCode, UnixMs};
+use kiosque_store::{FleetSnapshot, Heartbeat, OrderOutcome, Owners};
+use kiosque_testkit::entries::{
+    account, aisle, bare_account, bare_device, device, group, group_id, order, product,
+};
+use kiosque_testkit::{NOW, TestStore};
+use tokio::sync::Mutex;
+
+fn devices(devices: Vec<DeviceEntry>) -> Fleet {
+    Fleet { devices, ..Fleet::default() }
+}
+
+fn moved(code: &str, group: &str, since: Option<i64>) -> Fleet {
+    let (group, since) = (Some(group_id(group)), since.map(UnixMs));
+    devices(vec![DeviceEntry { group, since, ..bare_device(code) }])
+}
+
+/// Returns every version counter but that of the audit trail.
+fn counters(fixture: &TestStore) -> Vec<String> {
+    let mut counters = fixture.query("select name, last from counters where name <> 'audit'");
+    counters.extend(fixture.query("select group_no, last_change_no, heard_no from group_changes"));
+    counters.sort_unstable();
+    counters
+}
+
+/// Neither an apply that changes nothing, nor one of stock, prices, accounts or texts.
+#[tokio::test]
+async fn an_apply_that_changes_no_owner_and_no_name_invalidates_nothing() {
+    let fixture = TestStore::with_fleet().await;
+    let stocked = |stock: i64| DeviceEntry {
+        aisles: Some(vec![aisle("1", "p", stock), aisle("2", "p", 5)]),
+        ..bare_device("d1")
+    };
+    fixture.apply(devices(vec![stocked(1)])).await.unwrap();
+    let before = counters(&fixture);
+    let product = |category: Option<&str>| ProductEntry {
+        category: category.map(str::to_owned),
+        ..product("p")
+    };
+    let renamed = GroupEntry { name: Some("x".to_owned()), ..group("a") };
+    let fleets = [
+        Fleet::default(),
+        devices(vec![device("d1", "a"), device("d2", "a"), device("e1", "b")]),
+        devices(vec![stocked(1)]),
+        devices(vec![stocked(7)]),
+        devices(vec![DeviceEntry { name: Some("x".to_owned()), ..bare_device("d1") }]),
+        devices(vec![DeviceEntry { enabled: Some(true), ..bare_device("d1") }]),
+        Fleet { products: vec![product(None)], ..Fleet::default() },
+        Fleet { products: vec![product(Some("x"))], ..Fleet::default() },
+        Fleet { groups: vec![renamed, group("new")], ..Fleet::default() },
+        Fleet {
+            accounts: vec![
+                AccountEntry { display_name: Some("x".to_owned()), ..bare_account("ops") },
+                account("other", &["a"]),
+            ],
+            ..Fleet::default()
+        },
+    ];
+    for (number, fleet) in fleets.into_iter().enumerate() {
+        fixture.apply(fleet).await.unwrap();
+        assert_eq!(counters(&fixture), before, "fleet {number}");
+    }
+}
+
+/// A device that is enabled or disabled concerns its group alone; no owner and no name changes.
+#[tokio::test]
+async fn a_disabled_device_invalidates_the_counts_of_its_group_alone() {
+    let fixture = TestStore::with_fleet().await;
+    let sql = "select heard_no from group_changes order by group_no";
+    let fleet_version = || fixture.query("select last from counters where name = 'fleet'");
+    let (before, version) = (fixture.query(sql), fleet_version());
+    assert_eq!(before, ["1", "1"]);
+    let off = DeviceEntry { enabled: Some(false), ..bare_device("d1") };
+    fixture.apply(devices(vec![off])).await.unwrap();
+    assert_eq!(fixture.query(sql), ["2", "1"]);
+    assert_eq!(fleet_version(), version);
+    fixture.apply(moved("d1", "b", None)).await.unwrap();
+    assert_eq!(fixture.query(sql), ["3", "2"]);
+    assert_ne!(fleet_version(), version);
+}
+
+/// Stores an order with a cache of owners that is never thrown away, and returns its group.
+async fn owner_of(fixture: &TestStore, owners: &Arc<Mutex<Owners>>, code: &str, at: i64) -> String {
+    let id = format!("{code}-{at}-{}", fixture.query("select count(*) from orders")[0]);
+    let orders = Arc::new(vec![order(&id, code, at)]);
+    let outcomes = fixture.store.receive(orders, Arc::clone(owners), NOW).await.unwrap();
+    if let [OrderOutcome::Rejected(_)] = outcomes[..] {
+        return "none".to_owned();
+    }
+    let sql = format!(
+        "select g.group_id from orders o join groups g on g.group_no = o.group_no
+        where o.order_id = '{id}'"
+    );
+    fixture.query(&sql).remove(0)
+}
+
+/// The owners that a stream has cached: of a device that did not exist, of one that moves, and of
+/// one whose planned move is replaced or cancelled.
+#[tokio::test]
+async fn the_owners_of_a_stream_are_never_stale() {
+    let fixture = TestStore::with_fleet().await;
+    let owners = Arc::default();
+    let ahead = NOW.0 + 500;
+    let of = async |code: &str, at: i64| owner_of(&fixture, &owners, code, at).await;
+    assert_eq!((of("d1", ahead).await, of("new", 1).await), ("a".into(), "none".into()));
+    fixture.apply(devices(vec![device("new", "b")])).await.unwrap();
+    assert_eq!(of("new", 1).await, "b");
+    fixture.apply(moved("d1", "b", Some(ahead))).await.unwrap();
+    assert_eq!((of("d1", ahead - 1).await, of("d1", ahead).await), ("a".into(), "b".into()));
+    fixture.apply(moved("d1", "b", Some(ahead + 9))).await.unwrap();
+    assert_eq!((of("d1", ahead).await, of("d1", ahead + 9).await), ("a".into(), "b".into()));
+    fixture.apply(moved("d1", "a", None)).await.unwrap();
+    assert_eq!(of("d1", ahead + 9).await, "a");
+    fixture.apply(moved("d1", "b", None)).await.unwrap();
+    assert_eq!((of("d1", NOW.0 - 1).await, of("d1", NOW.0).await), ("a".into(), "b".into()));
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// The owners that heartbeats have cached.
+#[tokio::test]
+async fn the_owners_of_heartbeats_are_never_stale() {
+    let fixture = TestStore::with_fleet().await;
+    let beat = async |code: &str, at: i64| {
+        let device_code = DeviceCode::parse(code).unwrap();
+        let beats = vec![Heartbeat { device_code, at: UnixMs(at) }];
+        fixture.store.record_heartbeats(beats).await.unwrap().len()
+    };
+    assert_eq!((beat("d1", 5).await, beat("new", 5).await), (0, 1));
+    fixture.apply(devices(vec![device("new", "b")])).await.unwrap();
+    assert_eq!(beat("new", 6).await, 0);
+    fixture.apply(moved("d1", "b", Some(100))).await.unwrap();
+    assert_eq!((beat("d1", 99).await, beat("d1", 101).await), (0, 0));
+    fixture.store.write_activity().await.unwrap();
+    let sql = "select g.group_id, l.device_code, l.last_active_ms from ledger l
+        join groups g on g.group_no = l.group_no
+        where l.last_active_ms is not null order by l.group_no, l.device_code";
+    assert_eq!(fixture.query(sql), ["a|d1|99", "b|d1|101", "b|new|6"]);
+}
+
+/// The snapshot of names and groups that streams share.
+#[tokio::test]
+async fn the_snapshot_of_the_fleet_is_never_stale() {
+    let fixture = TestStore::with_fleet().await;
+    let mut snapshot = FleetSnapshot::default();
+    let mut newer = async |fixture: &TestStore| {
+        let newer = fixture.store.newer_fleet_snapshot(&snapshot).await.unwrap()?;
+        snapshot = newer;
+        let mut names: Vec<String> = snapshot.product_names.values().cloned().collect();
+        names.sort_unstable();
+        Some((names.join(", "), snapshot.groups_by_device.len()))
+    };
+    assert_eq!(newer(&fixture).await, Some(("Product p".to_owned(), 3)));
+    assert_eq!(newer(&fixture).await, None);
+    let renamed = ProductEntry { name: Some("Tea".to_owned()), ..product("p") };
+    fixture.apply(Fleet { products: vec![renamed], ..Fleet::default() }).await.unwrap();
+    assert_eq!(newer(&fixture).await, Some(("Tea".to_owned(), 3)));
+    fixture.apply(Fleet { products: vec![product("q")], ..Fleet::default() }).await.unwrap();
+    assert_eq!(newer(&fixture).await, Some(("Product q, Tea".to_owned(), 3)));
+    fixture.apply(devices(vec![device("new", "b")])).await.unwrap();
+    assert_eq!(newer(&fixture).await, Some(("Product q, Tea".to_owned(), 4)));
+    fixture.apply(moved("d1", "b", None)).await.unwrap();
+    assert!(newer(&fixture).await.is_some());
+    let aisles = Some(vec![aisle("1", "q", 3)]);
+    fixture.apply(devices(vec![DeviceEntry { aisles, ..bare_device("d1") }])).await.unwrap();
+    assert_eq!(newer(&fixture).await, None);
+}
