@@ -173,10 +173,12 @@ impl<'a> Import<'a> {
         Ok(Import { store, clock, observer, names, done: Imported::default() })
     }
 
-    async fn apply(&mut self, fleet: Fleet) -> Result<(), ImportError> {
-        let by = ActedBy::command(self.clock.now());
-        self.store.apply(fleet, Default::default(), by).await?;
-        self.names = Arc::new(self.store.product_names().await?);
+    /// Creates the devices and products that the orders of a report need and that do not exist.
+    async fn create(&mut self, missing: Fleet) -> Result<(), ImportError> {
+        if missing != Fleet::default() {
+            let by = ActedBy::command(self.clock.now());
+            self.store.create_missing(missing, by).await?;
+        }
         Ok(())
     }
 

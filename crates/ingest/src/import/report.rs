@@ -2,9 +2,11 @@
 //! file are.
 
 use std::collections::HashSet;
+use std::collections::hash_map::Entry;
 use std::io::Read;
+use std::sync::Arc;
 
-use kiosque_model::fleet::Fleet;
+use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_store::{Incoming, Store};
 use serde_json::Value;
 
@@ -47,17 +49,18 @@ pub async fn import_report(
             break;
         }
         import.observer.progress(Progress::Read(report.rows()));
-        import.apply(known.add_missing(&mapped)).await?;
+        let mut missing = Fleet::default();
         for order in mapped {
-            check(order, mapping, &import, &mut chunk);
+            check(order, mapping, &mut import, &mut chunk, |order| known.add(order, &mut missing));
         }
+        import.create(missing).await?;
         import.store_chunk(chunk).await?;
     }
     import.done.left_out = report.left_out();
     Ok(import.done)
 }
 
-/// The devices and products that exist.
+/// The devices and products that exist, or will when the chunk is stored.
 struct KnownFleet {
     devices: HashSet<String>,
     products: HashSet<String>,
@@ -70,35 +73,46 @@ impl KnownFleet {
         Ok(KnownFleet { devices, products })
     }
 
-    /// Adds the devices and products that the orders need, and returns the new ones.
-    fn add_missing(&mut self, mapped: &[MappedOrder]) -> Fleet {
-        let mut fleet = Fleet::default();
-        for order in mapped {
-            if let Some(device) = &order.device
-                && self.devices.insert(device.code.as_str().to_owned())
-            {
-                fleet.devices.push(device.clone());
-            }
-            for product in &order.products {
-                if self.products.insert(product.id.clone()) {
-                    fleet.products.push(product.clone());
-                }
-            }
-        }
-        fleet
+    /// Adds the entries that an order needs to those that do not exist yet, each once.
+    fn add(&mut self, order: &MappedOrder, missing: &mut Fleet) {
+        let device = order.device.iter();
+        let is_new = |device: &&DeviceEntry| self.devices.insert(device.code.as_str().to_owned());
+        missing.devices.extend(device.filter(is_new).cloned());
+        let is_new = |product: &&ProductEntry| self.products.insert(product.id.clone());
+        missing.products.extend(order.products.iter().filter(is_new).cloned());
     }
 }
 
-/// Checks a mapped order by the rules of an order file.
-fn check(mapped: MappedOrder, mapping: &Mapping, import: &Import<'_>, chunk: &mut Chunk) {
+/// Checks a mapped order by the rules of an order file. Only a valid order gets its device and
+/// its products: `on_valid` adds them to those that are created.
+fn check(
+    mapped: MappedOrder,
+    mapping: &Mapping,
+    import: &mut Import<'_>,
+    chunk: &mut Chunk,
+    on_valid: impl FnOnce(&MappedOrder),
+) {
     let zone = import.store.zone();
+    let names = Arc::make_mut(&mut import.names);
+    let mut named = Vec::new();
+    for ProductEntry { id, name, .. } in &mapped.products {
+        if let (Some(name), Entry::Vacant(entry)) = (name, names.entry(id.clone())) {
+            entry.insert(name.clone());
+            named.push(id);
+        }
+    }
     let order = given_order::check(mapped.order.clone(), zone);
-    let incoming = order.and_then(|order| {
-        Incoming::of(order, zone, &import.names).map_err(|error| error.to_string())
-    });
+    let incoming =
+        order.and_then(|order| Incoming::of(order, zone, names).map_err(|error| error.to_string()));
     match incoming {
-        Ok(incoming) => chunk.orders.push(CheckedOrder { line: mapped.first_line, incoming }),
+        Ok(incoming) => {
+            on_valid(&mapped);
+            chunk.orders.push(CheckedOrder { line: mapped.first_line, incoming });
+        }
         Err(reason) => {
+            for id in named {
+                names.remove(id);
+            }
             let order = Value::Object(mapping.to_json(&mapped.order));
             chunk.rejected.push(Rejected::mapped(mapped.first_line, order, reason));
         }

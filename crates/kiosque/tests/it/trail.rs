@@ -229,3 +229,63 @@ fn data_files(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
 fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
+
+/// A CSV import creates the devices and products of valid orders alone, and records no fleet when
+/// it creates nothing.
+#[test]
+fn rejected_rows_of_a_report_create_nothing() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let mapping = sandbox.file(
+        "mapping.toml",
+        r#"
+        [amount]
+        unit = "major"
+        [order]
+        orderId = "{Id}"
+        deviceCode = "{Machine}"
+        currency = "USD"
+        totalAmount = "{Total}"
+        tradeStartTime = "{Time}"
+        [create.device]
+        group = "north"
+        name = "{Machine}"
+        [line]
+        goodsId = "{Goods}"
+        salePrice = "{Total}"
+        [create.product]
+        name = "{Goods}"
+        "#,
+    );
+    let import = |rows: &[String]| {
+        let report = format!("Id,Machine,Total,Time,Goods\n{}\n", rows.join("\n"));
+        let report = sandbox.file("report.csv", report);
+        sandbox.run(&["import", "orders", &report, "--map", &mapping]).counts()
+    };
+    let created = || {
+        let is_fleet = |one: &AuditRecord| one.event == AuditEvent::FleetApplied;
+        let entries = trail(&sandbox).into_iter().filter(is_fleet);
+        // The first entry is the fleet of the sandbox.
+        let details = entries.skip(1).map(|one| {
+            let detail = one.detail.unwrap();
+            let parts = detail.split("; ").filter(|part| !part.contains(": 0 created"));
+            parts.filter(|part| part.contains("created")).collect::<Vec<_>>().join("; ")
+        });
+        details.collect::<Vec<_>>()
+    };
+    let (long, start) = ("x".repeat(65), "2026-11-01 10:00:00");
+    let rejected = [
+        format!("{long},ghost1,1.00,{start},ga"),
+        format!("r2,ghost2,-1.00,{start},gb"),
+        format!("r3,ghost3,1.00,{start},{long}"),
+    ];
+    assert_eq!(import(&rejected), [0, 0, 0, 3]);
+    assert_eq!(created(), [""; 0]);
+    // The name of a product that only a rejected order had is not used.
+    let mixed = [&rejected[..], &[format!("a1,new,1.00,{start},tea")]].concat();
+    assert_eq!(import(&mixed), [1, 0, 0, 3]);
+    let one = "products: 1 created, 0 changed, 0 unchanged; devices: 1 created, 0 changed, \
+               0 unchanged";
+    assert_eq!(created(), [one]);
+    assert_eq!(import(&mixed), [0, 0, 1, 3]);
+    assert_eq!(created(), [one]);
+}

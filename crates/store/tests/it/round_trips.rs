@@ -15,8 +15,8 @@ use kiosque_model::{
     ActedBy, Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, NewHashes, OnlineSince,
-    OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
+    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, NewHashes,
+    OnlineSince, OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testkit::entries::{aisle, device, first_devices, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
