@@ -1,10 +1,12 @@
 //! `POST /operator/v1/activity`: heartbeats of devices.
 
 use kiosque_contract::ActivityReceived;
+use kiosque_contract::operator_call::ReceiveActivity;
 use kiosque_ingest::heartbeats::Heartbeats;
 use kiosque_store::KeyHolder;
 
 use super::call::Call;
+use super::key::StreamKey;
 use super::lines::Lines;
 use super::problem::Problem;
 
@@ -18,8 +20,10 @@ pub(super) async fn receive(
 ) -> Result<ActivityReceived, Problem> {
     let app = call.app;
     let mut heartbeats = Heartbeats::default();
+    let mut key = StreamKey::new(ReceiveActivity, app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(CHUNK_BYTES).await? {
+        key.check().await?;
         heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }
     let received = heartbeats.finish();

@@ -1,9 +1,10 @@
 //! Authorization of the operator's calls. The key is looked up for each request, so that a revoked
-//! key is refused from the next request on.
+//! key is refused from the next request on, and once a second in a stream, which may last for hours.
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use kiosque_model::{KeyDigest, Right};
+use kiosque_contract::operator_call::OperatorCall;
+use kiosque_model::{KeyDigest, Right, UnixMs};
 use kiosque_store::KeyHolder;
 
 use super::problem::Problem;
@@ -11,6 +12,8 @@ use crate::answer::Failure;
 use crate::app::App;
 
 const SCHEME: &[u8] = b"bearer";
+/// The age in milliseconds at which the look-up of a stream's key is repeated.
+const LOOKUP_AGE_MAX_MS: i64 = 1_000;
 
 /// Returns the holder of the request's key if it has the right of this name.
 pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHolder, Problem> {
@@ -24,6 +27,33 @@ pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHo
         return Err(Problem::forbidden(detail));
     }
     Ok(holder)
+}
+
+/// The key of a stream whose request was authorized.
+pub(super) struct StreamKey<'a> {
+    app: &'a App,
+    head: &'a Parts,
+    right: &'static str,
+    looked_up_at: UnixMs,
+}
+
+impl<'a> StreamKey<'a> {
+    /// Returns the key of a request that was authorized at `now`.
+    pub(super) fn new<C: OperatorCall>(_: C, app: &'a App, head: &'a Parts, now: UnixMs) -> Self {
+        let right = const { C::RIGHT.expect("the call takes a key") };
+        StreamKey { app, head, right, looked_up_at: now }
+    }
+
+    /// Looks the key up again if the last look-up is a second old, and fails if it was revoked.
+    pub(super) async fn check(&mut self) -> Result<(), Problem> {
+        let now = self.app.clock.now();
+        // A clock that was set back does not postpone the look-up.
+        if (now.0.saturating_sub(self.looked_up_at.0)).saturating_abs() < LOOKUP_AGE_MAX_MS {
+            return Ok(());
+        }
+        self.looked_up_at = now;
+        holder(self.app, self.head, self.right).await.map(|_| ()).map_err(Problem::after_lines)
+    }
 }
 
 fn named(name: &str) -> Option<Right> {

@@ -1,9 +1,11 @@
 //! `POST /operator/v1/orders`: orders, streamed as they happen or all at once.
 
 use kiosque_contract::OrdersReceived;
+use kiosque_contract::operator_call::ReceiveOrders;
 use kiosque_store::KeyHolder;
 
 use super::call::Call;
+use super::key::StreamKey;
 use super::lines::Lines;
 use super::problem::Problem;
 
@@ -11,8 +13,13 @@ use super::problem::Problem;
 pub(super) async fn receive(call: &mut Call<'_>, _: KeyHolder) -> Result<OrdersReceived, Problem> {
     let (intake, metrics) = (&call.app.intake, &call.app.metrics);
     let mut stream = intake.admit()?;
+    let mut key = StreamKey::new(ReceiveOrders, call.app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {
+        if let Err(revoked) = key.check().await {
+            metrics.orders.add(stream.settle().await?);
+            return Err(revoked);
+        }
         metrics.orders.add(stream.submit(chunk).await?);
     }
     metrics.orders.add(stream.settle().await?);

@@ -68,6 +68,12 @@ impl Problem {
         Problem::new(StatusCode::FORBIDDEN, detail)
     }
 
+    /// The same for a stream of which lines were stored before.
+    pub(crate) fn after_lines(mut self) -> Problem {
+        self.detail.push_str("; the lines that were stored before remain");
+        self
+    }
+
     /// The request could be read and is faulty; nothing of it was done.
     pub(crate) fn unprocessable(detail: &'static str, faults: Vec<String>) -> Problem {
         Problem { faults, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }

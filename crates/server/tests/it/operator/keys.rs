@@ -1,11 +1,13 @@
 //! Keys are sent as `Authorization: Bearer`; a revoked key is refused from the next request.
 
+use std::time::Duration;
+
 use http_body_util::Full;
 use kiosque_model::{KeyName, OperatorKey};
 use kiosque_store::RevokedKey;
-use kiosque_testkit::TestServer;
+use kiosque_testkit::{TestServer, eventually};
 
-use super::{FLEET_CALL, ORDERS, fleet};
+use super::{FLEET_CALL, ORDERS, Stream, counts, fleet, kept, line};
 
 /// Every call that takes a key, with the right it needs and its answer to an empty body.
 const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fleet", 422)];
@@ -45,6 +47,35 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     // The answer is the same as for a key that never existed.
     let never = ask(OperatorKey::mint([5; 32]).reveal()).await;
     assert_eq!(never.json["detail"], revoked.json["detail"]);
+}
+
+/// A stream ends with its key, a second later at most. The lines before are stored; other streams go
+/// on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_ends_its_open_streams() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let (key, other) =
+        (server.create_key("orders").await, server.create_key_named("other", "orders").await);
+    let mut streams = [Stream::open(&server, &key).await, Stream::open(&server, &other).await];
+    for (at, stream) in streams.iter_mut().enumerate() {
+        stream.say(line(&format!("before{at}"), 1)).await;
+    }
+    let before = ["before0", "before1"];
+    eventually("the lines are stored", async || kept(&server, &token).await == before).await;
+    let name = KeyName::parse("orders").unwrap();
+    assert_eq!(server.store.revoke_key(name, server.now()).await.unwrap(), RevokedKey::Revoked);
+    server.advance(Duration::from_secs(1));
+    for (at, stream) in streams.iter_mut().enumerate() {
+        stream.say(line(&format!("after{at}"), 1)).await;
+    }
+    let [revoked, other] = streams;
+    let revoked = revoked.end().await;
+    assert_eq!(revoked.status, 401);
+    let detail = "the key is unknown or revoked; the lines that were stored before remain";
+    assert_eq!(revoked.json["detail"], detail);
+    assert_eq!(counts(&other.end().await), [2, 0, 0, 0]);
+    assert_eq!(kept(&server, &token).await, ["after1", "before0", "before1"]);
 }
 
 #[tokio::test]
