@@ -26,6 +26,8 @@ files! {
     FIRST_LAYOUT = "first_layout.sql",
     /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
     HELD = "held.sql",
+    /// PostgreSQL: begins a transaction that locks the group `GROUP`.
+    HOLD_GROUP = "hold_group.sql",
     /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.
     HOLD_MOVE = "hold_move.sql",
     /// PostgreSQL: begins a transaction that blocks every other writer.
@@ -36,6 +38,8 @@ files! {
     NAMES = "names.sql",
     /// PostgreSQL: the number of transactions that are open and wait for their client.
     OPEN_SNAPSHOTS = "open_snapshots.sql",
+    /// The sequence number of each order.
+    ORDER_SEQS = "order_seqs.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.

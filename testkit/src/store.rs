@@ -11,7 +11,7 @@ use kiosque_model::{
 };
 use kiosque_store::{
     Applied, ApplyError, Error, History, Incoming, NewHash, NewHashes, OpenOptions, OrderOutcome,
-    OrderQuery, Owners, Refused, SessionLease, Store, WhenAbsent,
+    OrderQuery, Owners, ReceiveOptions, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
 
@@ -100,7 +100,7 @@ impl TestStore {
 
     /// Receives orders at [`NOW`].
     pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
-        self.store.receive(Arc::new(orders), no_owners(), NOW).await.unwrap()
+        self.store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
     }
 
     /// Receives orders that must all be new.

@@ -2,20 +2,28 @@
 //! transaction together in the next one. Each submission is answered once it is durable.
 
 mod batch;
+mod submission;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use kiosque_contract::RejectedOrder;
+use kiosque_clock::Clock;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::GroupNo;
-use kiosque_store::{Error, FleetSnapshot, Incoming, OrderOutcome, Owners, Store, yield_if_due};
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot};
+use kiosque_store::{
+    BatchPart, Error, FleetSnapshot, Incoming, LockedGroups, OrderOutcome, Owners, ReceiveOptions,
+    Store,
+};
+use tokio::sync::{
+    AcquireError, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot,
+};
 
-use super::import::{BATCH_START, CheckedOrder, PAUSE, SortedOrders, group_of, next_size};
+use crate::import::{BATCH_START, PAUSE, next_size};
+use crate::storage_order::StorageOrder;
 use batch::{Batch, Orders, Part};
-use kiosque_clock::Clock;
+use submission::Submission;
+pub(super) use submission::{CommitResult, Stored};
 
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
 /// because the pages written grow more slowly than the orders; but those pages are written without
@@ -27,46 +35,17 @@ const TRANSACTION_TARGET_REMOTE: Duration = Duration::from_millis(40);
 /// for each unknown device code, and a stream may name any number of them.
 const OWNERS_CACHE_ORDERS: usize = 100_000;
 
-/// The outcomes of the orders of a submission.
-#[derive(Debug, Default)]
-pub(super) struct Stored {
-    pub(super) accepted: u64,
-    pub(super) updated: u64,
-    pub(super) unchanged: u64,
-    pub(super) rejected: Vec<RejectedOrder>,
-}
-
-/// The result of a submission. The streams of a failed transaction share its error.
-pub(super) type CommitResult = Result<Stored, Arc<Error>>;
-
-/// Orders of one stream that wait for a transaction.
-struct Submission {
-    orders: std::vec::IntoIter<CheckedOrder>,
-    /// The fleet whose groups they are sorted by.
-    fleet: Arc<FleetSnapshot>,
-    stored: Stored,
-    result: oneshot::Sender<CommitResult>,
-    /// Their bytes in the queue.
-    _bytes: OwnedSemaphorePermit,
-}
-
-impl Submission {
-    /// Returns the group of the next order.
-    fn group(&self) -> Option<GroupNo> {
-        let next = self.orders.as_slice().first()?;
-        group_of(next, &self.fleet.groups_by_device)
-    }
-
-    fn finish(self, result: CommitResult) {
-        // The stream may have ended; its stored orders stay.
-        let _ = self.result.send(result);
-    }
-}
+/// The interval at which orders of locked groups are tried again.
+const LOCK_RETRY: Duration = Duration::from_millis(10);
 
 /// The submissions that wait, and the state of the writer.
 #[derive(Default)]
 struct Queue {
     submissions: VecDeque<Submission>,
+    /// Submissions with orders of groups that another transaction has locked.
+    locked: Vec<Submission>,
+    /// When they are tried again, if there are any.
+    retry_at: Option<Instant>,
     /// Whether the writer is running.
     writing: bool,
     /// Orders per transaction. It outlives the writer, so that the next one need not adapt again.
@@ -76,28 +55,48 @@ struct Queue {
     current_group: Option<GroupNo>,
 }
 
+/// The next work of the writer.
+enum Next {
+    Batch(Batch),
+    /// Wait for new submissions, until it is time to try locked groups again.
+    Wait(Instant),
+    /// Nothing; the writer has ended.
+    Nothing,
+}
+
 /// A queue of orders and the writer that stores them.
 pub(super) struct GroupCommit {
     store: Store,
     clock: Clock,
+    /// How long a request waits.
+    wait: Duration,
     cpu_permits: Arc<Semaphore>,
     queue: Mutex<Queue>,
+    /// Wakes a writer that waits for locked groups.
+    submitted: Notify,
     /// The writer's cache of device owners.
     owners: Arc<tokio::sync::Mutex<Owners>>,
 }
 
 impl GroupCommit {
-    /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`.
-    pub(super) fn new(store: Store, clock: Clock, cpu_permits: Arc<Semaphore>) -> GroupCommit {
-        let queue = Queue { size: BATCH_START, ..Queue::default() };
-        GroupCommit { store, clock, cpu_permits, queue: Mutex::new(queue), owners: Arc::default() }
+    /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`. A group that is
+    /// locked for `wait` fails the submissions with its orders.
+    pub(super) fn new(
+        store: Store,
+        clock: Clock,
+        cpu_permits: Arc<Semaphore>,
+        wait: Duration,
+    ) -> GroupCommit {
+        let queue = Mutex::new(Queue { size: BATCH_START, ..Queue::default() });
+        let (submitted, owners) = (Notify::new(), Arc::default());
+        GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners }
     }
 
     /// Queues orders. The receiver gets their outcomes once they are durable; `bytes` is released
     /// with them.
     pub(super) fn store(
         self: &Arc<Self>,
-        mut orders: SortedOrders,
+        mut orders: StorageOrder,
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<CommitResult> {
@@ -106,12 +105,14 @@ impl GroupCommit {
         if let Some(group) = current_group {
             orders.rotate_to(group, &fleet.groups_by_device);
         }
-        let (orders, stored) = (orders.into_orders().into_iter(), Stored::default());
+        let submission = Submission::new(orders, fleet, bytes, result);
         let mut queue = self.queue();
-        queue.submissions.push_back(Submission { orders, fleet, stored, result, _bytes: bytes });
+        queue.submissions.push_back(submission);
         if !queue.writing {
             queue.writing = true;
             tokio::spawn(Arc::clone(self).write());
+        } else if queue.retry_at.is_some() {
+            self.submitted.notify_one();
         }
         receiver
     }
@@ -119,7 +120,7 @@ impl GroupCommit {
     /// Returns whether a transaction is under way, and the number of submissions that wait.
     pub(super) fn waiting(&self) -> (bool, usize) {
         let queue = self.queue();
-        (queue.writing, queue.submissions.len())
+        (queue.writing, queue.submissions.len() + queue.locked.len())
     }
 
     /// Locks the queue, which is consistent even after a panic under the lock.
@@ -134,7 +135,15 @@ impl GroupCommit {
         loop {
             // Orders that are queued during this wait go into the same transaction.
             let Ok(permit) = self.cpu_permit().await else { return };
-            let Some(batch) = writer.next_batch() else { return };
+            let batch = match writer.next() {
+                Next::Batch(batch) => batch,
+                Next::Wait(until) => {
+                    drop(permit);
+                    let _ = tokio::time::timeout_at(until.into(), self.submitted.notified()).await;
+                    continue;
+                }
+                Next::Nothing => return,
+            };
             looked_up += batch.orders.0.len();
             if looked_up > OWNERS_CACHE_ORDERS {
                 *self.owners.lock().await = Owners::default();
@@ -157,58 +166,117 @@ impl GroupCommit {
     /// Returns whether more orders wait than one transaction takes.
     fn has_backlog(&self) -> bool {
         let queue = self.queue();
-        queue.submissions.iter().map(|submission| submission.orders.len()).sum::<usize>()
-            > queue.size
+        queue.submissions.iter().map(Submission::len).sum::<usize>() > queue.size
     }
 
     /// Stores a batch in one transaction.
     async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
-        let received = self.receive(Arc::clone(&batch.orders)).await;
-        self.adapt_size(batch.orders.0.len(), begun.elapsed());
+        let parts = batch.parts.iter().map(|part| part.orders.clone()).collect();
+        let received = self.receive(&batch.orders, parts).await;
+        let Batch { parts, orders } = batch;
+        let orders = Orders::after(orders);
         match received {
             Ok(outcomes) => {
-                let mut outcomes = outcomes.into_iter();
-                for part in batch.parts {
-                    let size = part.range.len();
-                    let orders = &batch.orders.0[part.range.clone()];
-                    self.record_outcomes(part, orders, outcomes.by_ref().take(size));
+                let took = begun.elapsed();
+                let mut decided = 0;
+                let mut outcomes = orders.into_iter().zip(outcomes);
+                for Part { mut submission, lines, orders } in parts {
+                    let outcomes = lines.into_iter().zip(outcomes.by_ref());
+                    let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
+                    decided += submission.record(outcomes, orders.sorted, begun).decided;
+                    self.finish_or_queue(submission);
+                }
+                self.adapt_size(decided, took);
+            }
+            Err(error) if is_busy(&error) => {
+                // The transaction waited as long as a request does.
+                let error = Arc::new(error);
+                for part in parts {
+                    part.submission.finish_with(Arc::clone(&error));
                 }
             }
-            Err(error) => self.commit_each(batch, Arc::new(error)).await,
+            Err(error) => self.commit_each(parts, orders, error).await,
         }
     }
 
-    /// Stores each part in a transaction of its own, after the one for all has failed, so that a
-    /// fault of one stream does not fail the others.
-    async fn commit_each(&self, batch: Batch, error: Arc<Error>) {
-        let single = batch.parts.len() == 1;
-        let mut failed = (single || is_busy(&error)).then_some(error);
-        for part in batch.parts {
-            if let Some(error) = &failed {
-                part.submission.finish(Err(Arc::clone(error)));
-                continue;
+    /// Stores the orders of each stream and group in a transaction of their own, after the one for
+    /// all has failed: a fault of one of them does not fail the others.
+    async fn commit_each(&self, parts: Vec<Part>, orders: Vec<Incoming>, error: Error) {
+        let error = Arc::new(error);
+        let mut orders = orders.into_iter();
+        let is_single = parts.len() == 1;
+        let mut unavailable = None;
+        for mut part in parts {
+            let own: Vec<Incoming> = orders.by_ref().take(part.lines.len()).collect();
+            let runs = self.runs_by_group(&own, part.orders.sorted).await;
+            if is_single && runs.len() == 1 {
+                part.submission.fail(Arc::clone(&error));
+            } else if unavailable.is_none() {
+                unavailable = self.commit_runs(&mut part, own, runs).await.err();
             }
-            let orders = Arc::new(Orders(batch.orders.0[part.range.clone()].to_vec()));
-            match self.receive(Arc::clone(&orders)).await {
-                Ok(outcomes) => self.record_outcomes(part, &orders.0, outcomes.into_iter()),
-                Err(error) => {
-                    let error = Arc::new(error);
-                    part.submission.finish(Err(Arc::clone(&error)));
-                    failed = is_busy(&error).then_some(error);
-                }
-            }
-        }
-        if let Some(busy) = failed.filter(|error| is_busy(error)) {
-            // The others have waited as long already; another wait would not help.
-            for submission in std::mem::take(&mut self.queue().submissions) {
-                submission.finish(Err(Arc::clone(&busy)));
+            match &unavailable {
+                Some(error) => part.submission.finish_with(Arc::clone(error)),
+                None => self.finish_or_queue(part.submission),
             }
         }
     }
 
-    async fn receive(&self, orders: Arc<Orders>) -> Result<Vec<OrderOutcome>, Error> {
-        self.store.receive(orders, Arc::clone(&self.owners), self.clock.now()).await
+    /// Returns the lengths of the runs of neighbours that belong to the same group, first those of
+    /// the sorted orders.
+    async fn runs_by_group(&self, orders: &[Incoming], sorted: usize) -> Vec<usize> {
+        let owners = self.owners.lock().await;
+        let (sorted, by_line) = orders.split_at(sorted.min(orders.len()));
+        let same = |one: &Incoming, next: &Incoming| owners.group_of(one) == owners.group_of(next);
+        let runs = sorted.chunk_by(same).chain(by_line.chunk_by(same));
+        runs.map(<[_]>::len).collect()
+    }
+
+    /// Stores each run of a part in a transaction of its own.
+    ///
+    /// # Errors
+    /// The store is not available.
+    async fn commit_runs(
+        &self,
+        part: &mut Part,
+        orders: Vec<Incoming>,
+        runs: Vec<usize>,
+    ) -> Result<(), Arc<Error>> {
+        let mut orders = std::mem::take(&mut part.lines).into_iter().zip(orders);
+        let (mut sorted, mut is_complete) = (part.orders.sorted, true);
+        for size in runs {
+            let (lines, run): (Vec<u64>, Vec<Incoming>) = orders.by_ref().take(size).unzip();
+            let run = Arc::new(Orders(run));
+            let of_run = BatchPart { orders: 0..size, sorted: sorted.min(size), orders_max: size };
+            sorted -= of_run.sorted;
+            let received = if is_complete || of_run.sorted > 0 {
+                self.receive(&run, vec![of_run.clone()]).await
+            } else {
+                Ok(vec![OrderOutcome::NotReached; size])
+            };
+            match received {
+                Ok(outcomes) => {
+                    let outcomes = lines.into_iter().zip(Orders::after(run)).zip(outcomes);
+                    let outcomes = outcomes.map(|((line, order), outcome)| (line, order, outcome));
+                    let now = Instant::now();
+                    let undecided = part.submission.record(outcomes, of_run.sorted, now).undecided;
+                    is_complete &= undecided == 0 || of_run.sorted == 0;
+                }
+                Err(error) if is_busy(&error) => return Err(Arc::new(error)),
+                Err(error) => part.submission.fail(Arc::new(error)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive(
+        &self,
+        orders: &Arc<Orders>,
+        parts: Vec<BatchPart>,
+    ) -> Result<Vec<OrderOutcome>, Error> {
+        let (now, locked_groups) = (self.clock.now(), LockedGroups::Skip);
+        let options = ReceiveOptions { now, locked_groups, parts };
+        self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options).await
     }
 
     fn transaction_target(&self) -> Duration {
@@ -224,32 +292,19 @@ impl GroupCommit {
         }
     }
 
-    /// Adds the outcomes of a part to its submission, which is finished or queued again with its
-    /// other orders.
-    fn record_outcomes(
-        &self,
-        mut part: Part,
-        orders: &[Incoming],
-        outcomes: impl Iterator<Item = OrderOutcome>,
-    ) {
-        let stored = &mut part.submission.stored;
-        for ((line, order), outcome) in part.lines.into_iter().zip(orders).zip(outcomes) {
-            yield_if_due();
-            match outcome {
-                OrderOutcome::Accepted => stored.accepted += 1,
-                OrderOutcome::Updated => stored.updated += 1,
-                OrderOutcome::Unchanged => stored.unchanged += 1,
-                OrderOutcome::Rejected(reason) => {
-                    let order_id = Some(order.order_id.as_str().to_owned());
-                    stored.rejected.push(RejectedOrder { line, order_id, reason });
-                }
-            }
-        }
-        if part.submission.orders.len() > 0 {
-            self.queue().submissions.push_back(part.submission);
+    /// Finishes a submission, or queues it again with its other orders.
+    fn finish_or_queue(&self, submission: Submission) {
+        let now = Instant::now();
+        if submission.len() == 0 {
+            submission.finish();
+        } else if submission.waited_for_lock(self.wait, now) {
+            submission.finish_with(Arc::new(Error::Busy(self.wait)));
+        } else if submission.is_locked() {
+            let mut queue = self.queue();
+            queue.retry_at.get_or_insert(now + LOCK_RETRY);
+            queue.locked.push(submission);
         } else {
-            let stored = std::mem::take(&mut part.submission.stored);
-            part.submission.finish(Ok(stored));
+            self.queue().submissions.push_back(submission);
         }
     }
 }
@@ -265,21 +320,28 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Takes the next batch from the queue; `None` when it is empty.
-    fn next_batch(&mut self) -> Option<Batch> {
+    /// Takes the next batch from the queue.
+    fn next(&mut self) -> Next {
         let mut queue = self.of.queue();
+        if queue.retry_at.take_if(|at| *at <= Instant::now()).is_some() {
+            let locked = std::mem::take(&mut queue.locked);
+            queue.submissions.extend(locked);
+        }
         let count = queue.submissions.len().min(queue.size);
         if count == 0 {
+            if let Some(retry_at) = queue.retry_at {
+                return Next::Wait(retry_at);
+            }
             queue.writing = false;
             self.finished = true;
-            return None;
+            return Next::Nothing;
         }
         let size = queue.size;
         let submissions: Vec<Submission> = queue.submissions.drain(..count).collect();
         drop(queue);
         let batch = Batch::of(submissions, size);
         self.of.queue().current_group = batch.current_group();
-        Some(batch)
+        Next::Batch(batch)
     }
 }
 
@@ -288,6 +350,8 @@ impl Drop for Writer<'_> {
         if !self.finished {
             let mut queue = self.of.queue();
             queue.submissions.clear();
+            queue.locked.clear();
+            queue.retry_at = None;
             queue.writing = false;
         }
     }

@@ -17,11 +17,12 @@ use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
 use super::rejected::Rejected;
+use super::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
-pub(super) use write::{BATCH_START, PAUSE, SortedOrders, group_of, next_size, sort_for_storage};
+pub(super) use write::{BATCH_START, PAUSE, next_size};
 
 /// Lines that are sorted together. A longer file is sorted in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
@@ -94,13 +95,6 @@ pub trait ImportObserver {
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()>;
     /// Receives the progress.
     fn progress(&mut self, progress: Progress);
-}
-
-/// A valid order and its line.
-#[derive(Debug)]
-pub(super) struct CheckedOrder {
-    pub(super) line: u64,
-    pub(super) incoming: Incoming,
 }
 
 /// Lines that were checked and are sorted together.
@@ -197,61 +191,5 @@ impl<'a> Import<'a> {
             })?;
         }
         stored
-    }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use std::collections::HashMap;
-
-    use kiosque_model::{GroupNo, Zone};
-
-    use super::*;
-    use crate::ndjson::{LineSize, RawLine};
-
-    /// Devices and the numbers of their groups.
-    pub(crate) fn groups() -> HashMap<String, GroupNo> {
-        let groups = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3)];
-        groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into()
-    }
-
-    /// Orders from `ID@DEVICE`, each started a second before the one before it.
-    pub(crate) fn checked(orders: &[&str]) -> Vec<CheckedOrder> {
-        let lines = orders.iter().zip(1..).map(|(order, number)| {
-            let (id, device) = order.split_once('@').expect("ID@DEVICE");
-            let text = format!(
-                r#"{{"orderId":"{id}","deviceCode":"{device}","currency":"USD","totalAmount":1,
-                "tradeStartTime":"2026-03-01 10:00:{:02}"}}"#,
-                59 - number
-            );
-            RawLine { number, text: text.replace('\n', " ").into(), size: LineSize::Whole }
-        });
-        let (zone, names, mut chunk) = (Zone::utc(), HashMap::new(), Chunk::default());
-        check_block(lines.collect(), &zone, &names, &mut chunk);
-        assert!(chunk.rejected.is_empty(), "{:?}", chunk.rejected);
-        chunk.orders
-    }
-
-    /// The order among devices is free; the orders of one device are sorted by trade start, and
-    /// repeated ones are last.
-    #[test]
-    fn orders_are_sorted_by_group_and_rotate_to_any_group() {
-        let orders =
-            ["1@c1", "2@a1", "3@b1", "4@a2", "3@b1", "5@a1", "6@x", "2@a1", "7@c1", "8@b1"];
-        for (first_group, stored) in [
-            (None, "6 5 2 4 8 3 7 1 3 2"),
-            (Some(1), "5 2 4 8 3 7 1 6 3 2"),
-            (Some(2), "8 3 7 1 6 5 2 4 3 2"),
-            (Some(3), "7 1 6 5 2 4 8 3 3 2"),
-            (Some(4), "6 5 2 4 8 3 7 1 3 2"),
-        ] {
-            let mut sorted = sort_for_storage(checked(&orders), &groups());
-            if let Some(group) = first_group {
-                sorted.rotate_to(GroupNo(group), &groups());
-            }
-            let orders = sorted.into_orders();
-            let ids: Vec<_> = orders.iter().map(|one| one.incoming.order_id.as_str()).collect();
-            assert_eq!(ids.join(" "), stored, "beginning with {first_group:?}");
-        }
     }
 }

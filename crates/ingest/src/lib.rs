@@ -12,6 +12,7 @@ pub mod import;
 mod json_line;
 pub mod ndjson;
 pub mod rejected;
+mod storage_order;
 pub mod stream;
 
 pub use error::Error;

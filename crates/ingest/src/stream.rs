@@ -12,9 +12,10 @@ use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::group_commit::{self, GroupCommit, Stored};
-use super::import::{Chunk, SortedOrders, check_block, sort_for_storage};
+use super::import::{Chunk, check_block};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
+use super::storage_order::{StorageOrder, sort_for_storage};
 use crate::Error;
 
 /// The rejected lines that a response lists; the others are only counted.
@@ -80,7 +81,7 @@ struct Storing {
 
 /// A chunk whose lines were checked and sorted.
 struct SortedChunk {
-    orders: SortedOrders,
+    orders: StorageOrder,
     /// The fleet whose groups the orders are sorted by.
     fleet: Arc<FleetSnapshot>,
     rejected: Vec<RejectedOrder>,
@@ -92,7 +93,8 @@ impl StreamIntake {
     #[must_use]
     pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
         let cpu_permits = Arc::new(Semaphore::new(limits.ingest_threads));
-        let commits = GroupCommit::new(store.clone(), clock.clone(), Arc::clone(&cpu_permits));
+        let (permits, wait) = (Arc::clone(&cpu_permits), limits.store_wait);
+        let commits = GroupCommit::new(store.clone(), clock.clone(), permits, wait);
         let queue_bytes_max = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
         let queue_bytes = Semaphore::new(usize::try_from(queue_bytes_max).unwrap_or(usize::MAX));
         StreamIntake {

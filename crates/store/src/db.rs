@@ -2,6 +2,7 @@
 //! same on both. Nothing above this module depends on the engine, and this module knows no table.
 
 mod batch;
+mod faults;
 mod open;
 mod postgres;
 mod read_permits;
@@ -17,6 +18,7 @@ use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 
 pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
+use faults::Faults;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
 use postgres::Postgres;
 pub use postgres::lease::{ClockCheck, SessionLease};
@@ -74,6 +76,7 @@ impl Db {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
+        self.faults().check()?;
         match self {
             Db::Sqlite(sqlite) => sqlite.one(sql, params, read),
             Db::Postgres(postgres) => Box::pin(postgres.one(sql, params, read)).await,
@@ -91,6 +94,8 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        let faults = self.faults().clone();
+        let ask = async move |read: &Read<'_>| faults.around(ask(read)).await;
         match self {
             Db::Sqlite(sqlite) => sqlite.read(deadline, ask).await,
             Db::Postgres(postgres) => Box::pin(postgres.read(deadline, ask)).await,
@@ -108,9 +113,21 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        match self {
+        let faults = self.faults().clone();
+        let change = async move |write: &Write<'_>| faults.around(change(write)).await;
+        let done = match self {
             Db::Sqlite(sqlite) => sqlite.write(async move |write| change(write).await).await,
             Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
+        };
+        let done = done?;
+        self.faults().check()?;
+        Ok(done)
+    }
+
+    fn faults(&self) -> &Faults {
+        match self {
+            Db::Sqlite(sqlite) => &sqlite.faults,
+            Db::Postgres(postgres) => &postgres.faults,
         }
     }
 
@@ -190,6 +207,7 @@ impl Read<'_> {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
+        faults::check()?;
         match self {
             Read::Sqlite(connection) => sqlite::one(connection, sql, params, read),
             Read::Postgres(transaction) => transaction.one(sql, params, read).await,
@@ -203,6 +221,7 @@ impl Read<'_> {
         params: &[Value<'_>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        faults::check()?;
         match self {
             Read::Sqlite(connection) => sqlite::each(connection, sql, params, visit),
             Read::Postgres(transaction) => transaction.each(sql, params, visit).await,
@@ -233,6 +252,7 @@ impl Read<'_> {
         params: &[Value<'_>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        faults::check()?;
         match self {
             Read::Sqlite(connection) => sqlite::each_row_of(connection, sql, rows, params, visit),
             Read::Postgres(transaction) => transaction.each_of(sql, rows, params, visit).await,
@@ -291,6 +311,7 @@ impl Write<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
+        faults::check()?;
         match &self.0 {
             Read::Sqlite(connection) => sqlite::execute(connection, sql, params),
             Read::Postgres(transaction) => transaction.execute(sql, params).await,
@@ -304,6 +325,7 @@ impl Write<'_> {
         rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
         params: &[Value<'_>],
     ) -> Result<(), Error> {
+        faults::check()?;
         match &self.0 {
             Read::Sqlite(connection) => sqlite::execute_each(connection, sql, rows, params),
             Read::Postgres(transaction) => {
@@ -317,6 +339,21 @@ impl Write<'_> {
         match &self.0 {
             Read::Sqlite(connection) => sqlite::script(connection, text),
             Read::Postgres(transaction) => transaction.script(text).await,
+        }
+    }
+
+    /// Locks the row that a statement selects until this transaction ends, unless another one has
+    /// locked it. Returns whether it is locked now. On SQLite every writing transaction is the only
+    /// one.
+    pub(crate) async fn try_lock(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+    ) -> Result<bool, Error> {
+        faults::check()?;
+        match &self.0 {
+            Read::Sqlite(_) => Ok(true),
+            Read::Postgres(transaction) => transaction.try_lock(sql, params).await,
         }
     }
 

@@ -1,12 +1,14 @@
 //! The owners of each device over time. The first known owner owns all earlier time.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use futures_util::future::try_join_all;
 
 use crate::db::{Read, Write};
+use crate::orders::record::Incoming;
 use crate::sql::{Value, row, statements};
 use crate::{Error, metadata};
 
@@ -25,6 +27,8 @@ statements! {
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
     LOCK_GROUP(group_no) = "update group_changes set last_change_no = last_change_no
         where group_no = $group_no";
+    GROUP_LOCK(group_no) -> GroupNo = "select group_no from group_changes
+        where group_no = $group_no";
 }
 
 /// A device and its owners, each with the start of its period, the first one first.
@@ -41,11 +45,48 @@ impl Ownership {
         latest.or(self.periods.first()).map(|(group, _)| *group)
     }
 
-    /// Returns every group that owns the device or ever owned it, once each.
-    pub(crate) fn groups(&self) -> Vec<GroupNo> {
-        let mut groups: Vec<GroupNo> = self.periods.iter().map(|(group, _)| *group).collect();
-        groups.sort_unstable();
-        groups.dedup();
+    /// Returns the groups that own the device or ever owned it; one that owned it twice, twice.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
+        self.periods.iter().map(|(group, _)| *group)
+    }
+}
+
+/// The latest group of every device, and which devices have had another one.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceGroups {
+    latest: HashMap<String, GroupNo>,
+    moved: HashSet<String>,
+}
+
+impl DeviceGroups {
+    /// Returns the present group of a device, or the next one if a move is ahead.
+    #[must_use]
+    pub fn latest(&self, code: &str) -> Option<GroupNo> {
+        self.latest.get(code).copied()
+    }
+
+    /// Returns whether orders of a device may belong to several groups.
+    #[must_use]
+    pub fn has_moved(&self, code: &str) -> bool {
+        !self.moved.is_empty() && self.moved.contains(code)
+    }
+}
+
+impl FromIterator<(String, GroupNo)> for DeviceGroups {
+    /// Collects periods of ownership, those of a device in the order of their time.
+    fn from_iter<I: IntoIterator<Item = (String, GroupNo)>>(periods: I) -> DeviceGroups {
+        let mut groups = DeviceGroups::default();
+        for (code, group) in periods {
+            match groups.latest.entry(code) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(group);
+                }
+                Entry::Occupied(mut earlier) => {
+                    groups.moved.insert(earlier.key().clone());
+                    earlier.insert(group);
+                }
+            }
+        }
         groups
     }
 }
@@ -74,7 +115,8 @@ impl Owners {
         Ok(metadata::fleet_version(read).await? == self.fleet_version)
     }
 
-    /// Reads the owners of the devices that are not cached yet.
+    /// Reads the owners of the devices that are not cached yet. A read that fails leaves the cache
+    /// as it was: a code is cached as unknown only after a complete answer without it.
     pub(crate) async fn load<'c>(
         &mut self,
         read: &Read<'_>,
@@ -87,27 +129,32 @@ impl Owners {
         new.sort_unstable();
         new.dedup();
         let rows: Vec<[Value<'_>; 1]> = new.iter().map(|code| [(*code).into()]).collect();
-        self.by_code.extend(new.iter().map(|code| ((*code).to_owned(), None)));
-        let by_code = &mut self.by_code;
+        let mut found: HashMap<&str, Option<Ownership>> =
+            new.iter().map(|code| (*code, None)).collect();
         read.each_of(&PERIODS, &rows, &[], |row| {
             let PeriodRow { device_code, group_no, since_ms, device_no } = row.read()?;
-            let Some(entry) = by_code.get_mut(device_code) else { return Ok(()) };
+            let Some(entry) = found.get_mut(device_code) else { return Ok(()) };
             let new = || Ownership { device: device_no, periods: Vec::new() };
             entry.get_or_insert_with(new).periods.push((group_no, since_ms));
             Ok(())
         })
         .await?;
-        for code in new {
-            if let Some(Some(owned)) = self.by_code.get_mut(code) {
-                owned.periods.sort_unstable_by_key(|(_, since)| *since);
-            }
+        for ownership in found.values_mut().flatten() {
+            ownership.periods.sort_unstable_by_key(|(_, since)| *since);
         }
+        self.by_code.extend(found.into_iter().map(|(code, found)| (code.to_owned(), found)));
         Ok(())
     }
 
     /// Returns the owners of a device, if the device exists and was loaded.
     pub(crate) fn get(&self, code: &str) -> Option<&Ownership> {
         self.by_code.get(code)?.as_ref()
+    }
+
+    /// Returns the group of an order, if its device is cached.
+    #[must_use]
+    pub fn group_of(&self, order: &Incoming) -> Option<GroupNo> {
+        self.get(order.device_code.as_str())?.owner_at(order.trade_start)
     }
 
     /// Removes one device from the cache.
@@ -123,4 +170,17 @@ pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result
         groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[(*group).into()]).await });
     // The statements are sent in this order, and the server runs them one after the other.
     try_join_all(locks).await.map(|_| ())
+}
+
+/// Locks the groups that no other transaction has locked, like [`lock_groups`], without waiting for
+/// the others. Returns those that it could not lock.
+pub(crate) async fn try_lock_groups(
+    write: &Write<'_>,
+    groups: &[GroupNo],
+) -> Result<Vec<GroupNo>, Error> {
+    let locks = groups.iter().map(|group| async {
+        let locked = write.try_lock(&GROUP_LOCK, &[(*group).into()]).await?;
+        Ok::<_, Error>((!locked).then_some(*group))
+    });
+    Ok(try_join_all(locks).await?.into_iter().flatten().collect())
 }

@@ -10,6 +10,7 @@ mod order_row;
 mod order_state;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -41,12 +42,61 @@ pub enum OrderOutcome {
     Unchanged,
     /// It is not stored, for this reason.
     Rejected(String),
+    /// It is not decided: another transaction has locked its group.
+    GroupLocked,
+    /// It is not decided: its part of the batch has as many decided orders as it may have.
+    NotReached,
+    /// It is not decided: earlier lines of its stream may decide it, and come later.
+    Deferred,
+}
+
+/// How a batch is stored.
+#[derive(Clone, Debug)]
+pub struct ReceiveOptions {
+    /// The time of arrival.
+    pub now: UnixMs,
+    /// How to treat groups that another transaction has locked.
+    pub locked_groups: LockedGroups,
+    /// The parts of the batch, without gaps. None: all of it is one part in its lines' order.
+    pub parts: Vec<BatchPart>,
+}
+
+impl ReceiveOptions {
+    /// Decides all orders in their order, and waits for the locks of their groups.
+    #[must_use]
+    pub fn at(now: UnixMs) -> ReceiveOptions {
+        ReceiveOptions { now, locked_groups: LockedGroups::Wait, parts: Vec::new() }
+    }
+}
+
+/// How to treat a group that another transaction has locked. SQLite has one writer, which never
+/// finds a group locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockedGroups {
+    /// Wait for the lock.
+    Wait,
+    /// Leave its orders undecided, as [`OrderOutcome::GroupLocked`].
+    Skip,
+}
+
+/// Orders of a batch that are neighbours and come from the same stream.
+#[derive(Clone, Debug)]
+pub struct BatchPart {
+    /// Their indexes in the batch.
+    pub orders: Range<usize>,
+    /// The number of orders that come first and are sorted for page locality. They share no order
+    /// id and no internal trade number with any other line. One that finds its number taken, or
+    /// would free a number, depends on the lines before it: it is [`OrderOutcome::Deferred`]. The
+    /// other orders follow in the order of their lines; they are [`OrderOutcome::NotReached`] if
+    /// one of the sorted ones is not decided.
+    pub sorted: usize,
+    /// The number of orders to decide at most; the others are [`OrderOutcome::NotReached`].
+    pub orders_max: usize,
 }
 
 impl Store {
-    /// Stores a batch in its order, durably. A rejected order does not affect the others. The
-    /// caller bounds the size of a batch, since other writers wait for it. Returns one outcome per
-    /// order.
+    /// Stores a batch, durably. A rejected order does not affect the others. The caller bounds the
+    /// size of a batch, since other writers wait for it. Returns one outcome per order.
     ///
     /// # Errors
     /// The store failed; then no order of the batch was stored.
@@ -54,26 +104,51 @@ impl Store {
         &self,
         batch: Arc<B>,
         owners: Arc<tokio::sync::Mutex<Owners>>,
-        now: UnixMs,
+        options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
         let zone = self.zone.clone();
         self.db
             .write(Deadline::OfRequest, async move |write| {
                 let mut owners = owners.lock().await;
-                let writer = BatchWriter { write, now, zone: &zone };
+                let writer = BatchWriter { write, options: &options, zone: &zone };
                 writer.write((*batch).as_ref(), &mut owners).await
             })
             .await
     }
 }
 
-/// Orders of one group, each with its index in the batch and the owners of its device.
-type GroupOrders<'a> = Vec<(usize, &'a Incoming, Ownership)>;
+/// An order with the group that owned its device at the start of the trade.
+#[derive(Clone, Copy)]
+struct OwnedOrder<'a> {
+    index: usize,
+    order: &'a Incoming,
+    group: GroupNo,
+    ownership: &'a Ownership,
+    /// The index of its part.
+    part: usize,
+    position: Position,
+}
+
+/// The reason why an order has its position in a part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// It is sorted for page locality; earlier lines may come later.
+    Sorted,
+    /// It comes after all lines before it.
+    OfLine,
+}
+
+impl OwnedOrder<'_> {
+    /// Returns the other groups that own the device or owned it.
+    fn other_groups(&self) -> impl Iterator<Item = GroupNo> {
+        self.ownership.groups().filter(|other| *other != self.group)
+    }
+}
 
 /// The transaction of a batch, and the context that its groups share.
 struct BatchWriter<'a> {
     write: &'a Write<'a>,
-    now: UnixMs,
+    options: &'a ReceiveOptions,
     zone: &'a Zone,
 }
 
@@ -83,57 +158,128 @@ impl BatchWriter<'_> {
         batch: &[Incoming],
         owners: &mut Owners,
     ) -> Result<Vec<OrderOutcome>, Error> {
-        let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
-        let by_group = loop {
+        let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
+        let (owned, locked_elsewhere) = loop {
             owners.refresh(self.write).await?;
             owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
-            let by_group = assign_groups(batch, owners, &mut outcomes);
-            let groups: Vec<GroupNo> = by_group.keys().copied().collect();
-            owners::lock_groups(self.write, &groups).await?;
+            let owned = self.assign_owners(batch, owners, &mut outcomes);
+            let locked_elsewhere = self.lock_groups(&owned).await?;
             // A device may have moved before the groups were locked, but not any more.
             if owners.are_current(self.write).await? {
-                break by_group;
+                break (owned, locked_elsewhere);
             }
         };
+        let owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
+        let mut by_group: BTreeMap<GroupNo, Vec<OwnedOrder<'_>>> = BTreeMap::new();
+        for one in &owned {
+            by_group.entry(one.group).or_default().push(*one);
+        }
         // The statements of all groups are pipelined.
         let loads = by_group.iter().map(|(group, orders)| GroupWriter::load(self, *group, orders));
-        let mut writers = try_join_all(loads).await?;
-        for (writer, orders) in writers.iter_mut().zip(by_group.values()) {
-            for (index, order, ownership) in orders {
-                yield_if_due();
-                let outcome = writer.apply(order, ownership).await?;
-                if let Some(slot) = outcomes.get_mut(*index) {
-                    *slot = outcome;
+        let loaded = try_join_all(loads).await?;
+        let mut writers: BTreeMap<GroupNo, GroupWriter<'_>> =
+            by_group.keys().copied().zip(loaded).collect();
+        let mut incomplete_part = None;
+        for one in &owned {
+            yield_if_due();
+            if one.position == Position::OfLine && incomplete_part == Some(one.part) {
+                continue;
+            }
+            let stored_in = one.other_groups().find(|other| {
+                let is_in_batch = writers.get(other).is_some_and(|writer| writer.has(one));
+                is_in_batch || writers.get(&one.group).is_some_and(|own| own.found_in(*other, one))
+            });
+            let Some(writer) = writers.get_mut(&one.group) else { continue };
+            let outcome = writer.apply(one, stored_in).await?;
+            if outcome == OrderOutcome::Deferred {
+                incomplete_part = Some(one.part);
+            }
+            if let Some(slot) = outcomes.get_mut(one.index) {
+                *slot = outcome;
+            }
+        }
+        try_join_all(writers.values().map(GroupWriter::write)).await?;
+        Ok(outcomes)
+    }
+
+    /// Assigns each order to the group that owned its device at the start of the trade. Rejects
+    /// orders of unknown devices.
+    fn assign_owners<'o>(
+        &self,
+        batch: &'o [Incoming],
+        owners: &'o Owners,
+        outcomes: &mut [OrderOutcome],
+    ) -> Vec<OwnedOrder<'o>> {
+        let mut owned = Vec::with_capacity(batch.len());
+        for ((index, order), outcome) in batch.iter().enumerate().zip(outcomes) {
+            yield_if_due();
+            let ownership = owners.get(order.device_code.as_str());
+            match ownership.and_then(|it| Some((it, it.owner_at(order.trade_start)?))) {
+                Some((ownership, group)) => {
+                    *outcome = OrderOutcome::NotReached;
+                    let (part, position) = (0, Position::OfLine);
+                    owned.push(OwnedOrder { index, order, group, ownership, part, position });
+                }
+                None => {
+                    let reason = format!("no device {} is known", order.device_code);
+                    *outcome = reject("deviceCode", &reason);
                 }
             }
         }
-        try_join_all(writers.iter().map(GroupWriter::write)).await?;
-        Ok(outcomes)
+        owned
     }
-}
 
-/// Assigns each order to the group that owned its device at the start of the trade. Rejects orders
-/// without an owner.
-fn assign_groups<'a>(
-    batch: &'a [Incoming],
-    owners: &Owners,
-    outcomes: &mut [OrderOutcome],
-) -> BTreeMap<GroupNo, GroupOrders<'a>> {
-    let mut by_group: BTreeMap<GroupNo, GroupOrders<'a>> = BTreeMap::new();
-    for ((index, order), outcome) in batch.iter().enumerate().zip(outcomes) {
-        yield_if_due();
-        let Some(ownership) = owners.get(order.device_code.as_str()) else {
-            *outcome = reject("deviceCode", &format!("no device {} is known", order.device_code));
-            continue;
-        };
-        match ownership.owner_at(order.trade_start) {
-            Some(group) => {
-                by_group.entry(group).or_default().push((index, order, ownership.clone()));
+    /// Locks the groups of the orders. Returns those that another transaction has locked.
+    async fn lock_groups(&self, owned: &[OwnedOrder<'_>]) -> Result<Vec<GroupNo>, Error> {
+        let mut groups: Vec<GroupNo> = owned.iter().map(|one| one.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        match self.options.locked_groups {
+            LockedGroups::Wait => {
+                owners::lock_groups(self.write, &groups).await?;
+                Ok(Vec::new())
             }
-            None => *outcome = reject("deviceCode", "the device has no owner"),
+            LockedGroups::Skip => owners::try_lock_groups(self.write, &groups).await,
         }
     }
-    by_group
+
+    /// Returns the orders to decide now. An order of a device that moved waits for all of the
+    /// device's groups: lines of one order may belong to several of them.
+    fn choose<'o>(
+        &self,
+        owned: Vec<OwnedOrder<'o>>,
+        locked_elsewhere: &[GroupNo],
+        outcomes: &mut [OrderOutcome],
+    ) -> Vec<OwnedOrder<'o>> {
+        let whole = [BatchPart { orders: 0..usize::MAX, sorted: 0, orders_max: usize::MAX }];
+        let parts = if self.options.parts.is_empty() { &whole[..] } else { &self.options.parts };
+        let is_locked = |one: &OwnedOrder<'_>| {
+            !locked_elsewhere.is_empty()
+                && one.ownership.groups().any(|group| locked_elsewhere.contains(&group))
+        };
+        let mut chosen = Vec::with_capacity(owned.len());
+        let mut owned = owned.into_iter().peekable();
+        for (at, part) in parts.iter().enumerate() {
+            let sorted_end = part.orders.start.saturating_add(part.sorted);
+            let (mut left, mut is_sorted_complete) = (part.orders_max, true);
+            while let Some(one) = owned.next_if(|one| one.index < part.orders.end) {
+                let is_sorted = one.index < sorted_end;
+                let position = if is_sorted { Position::Sorted } else { Position::OfLine };
+                let is_next = left > 0 && (is_sorted || is_sorted_complete);
+                if is_locked(&one) {
+                    if let Some(outcome) = outcomes.get_mut(one.index) {
+                        *outcome = OrderOutcome::GroupLocked;
+                    }
+                } else if is_next {
+                    left -= 1;
+                    chosen.push(OwnedOrder { part: at, position, ..one });
+                    continue;
+                }
+                is_sorted_complete &= !is_sorted;
+            }
+        }
+        chosen
+    }
 }
 
 fn reject(field: &str, reason: &str) -> OrderOutcome {

@@ -1,12 +1,11 @@
 //! The orders of one transaction: a fair share of each submission that waits.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use kiosque_model::GroupNo;
-use kiosque_store::{Incoming, yield_if_due};
+use kiosque_store::{BatchPart, Incoming, yield_if_due};
 
-use super::Submission;
+use super::submission::Submission;
 
 /// The orders of one transaction, and the submissions that they belong to.
 pub(super) struct Batch {
@@ -24,6 +23,16 @@ impl AsRef<[Incoming]> for Orders {
     }
 }
 
+impl Orders {
+    /// Returns the orders of a transaction that has ended, which shares them no more.
+    pub(super) fn after(orders: Arc<Orders>) -> Vec<Incoming> {
+        match Arc::try_unwrap(orders) {
+            Ok(mut orders) => std::mem::take(&mut orders.0),
+            Err(shared) => shared.0.clone(),
+        }
+    }
+}
+
 impl Drop for Orders {
     fn drop(&mut self) {
         for order in self.0.drain(..) {
@@ -38,25 +47,19 @@ pub(super) struct Part {
     pub(super) submission: Submission,
     pub(super) lines: Vec<u64>,
     /// Its orders in the batch.
-    pub(super) range: Range<usize>,
+    pub(super) orders: BatchPart,
 }
 
 impl Batch {
-    /// Takes at most `size` orders, a fair share of each submission.
+    /// Takes orders to decide `size` of them at most, a fair share of each submission.
     pub(super) fn of(submissions: Vec<Submission>, size: usize) -> Batch {
-        let waiting: Vec<usize> =
-            submissions.iter().map(|submission| submission.orders.len()).collect();
+        let waiting: Vec<usize> = submissions.iter().map(Submission::len).collect();
         let mut orders = Vec::with_capacity(size);
         let mut parts = Vec::with_capacity(submissions.len());
         for (mut submission, share) in submissions.into_iter().zip(shares(&waiting, size)) {
-            let start = orders.len();
             let mut lines = Vec::with_capacity(share);
-            for one in submission.orders.by_ref().take(share) {
-                yield_if_due();
-                lines.push(one.line);
-                orders.push(one.incoming);
-            }
-            parts.push(Part { submission, lines, range: start..orders.len() });
+            let part = submission.fill(&mut orders, &mut lines, share);
+            parts.push(Part { submission, lines, orders: part });
         }
         Batch { parts, orders: Arc::new(Orders(orders)) }
     }
@@ -64,7 +67,7 @@ impl Batch {
     /// Returns the group of the next order of the submission with the most orders left.
     pub(super) fn current_group(&self) -> Option<GroupNo> {
         let submissions = self.parts.iter().map(|part| &part.submission);
-        submissions.max_by_key(|submission| submission.orders.len()).and_then(Submission::group)
+        submissions.max_by_key(|submission| submission.len()).and_then(Submission::group)
     }
 }
 
@@ -89,17 +92,15 @@ mod tests {
     use tokio::sync::{Semaphore, oneshot};
 
     use super::*;
-    use crate::group_commit::Stored;
-    use crate::import::sort_for_storage;
-    use crate::import::tests::{checked, groups};
+    use crate::storage_order::sort_for_storage;
+    use crate::storage_order::tests::{checked, groups};
 
     fn submission(orders: &[&str]) -> Submission {
         let bytes = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a free permit");
         let mut fleet = FleetSnapshot::default();
         fleet.groups_by_device = groups();
-        let orders = sort_for_storage(checked(orders), &groups()).into_orders().into_iter();
-        let (stored, result) = (Stored::default(), oneshot::channel().0);
-        Submission { orders, fleet: Arc::new(fleet), stored, result, _bytes: bytes }
+        let orders = sort_for_storage(checked(orders), &groups());
+        Submission::new(orders, Arc::new(fleet), bytes, oneshot::channel().0)
     }
 
     #[test]

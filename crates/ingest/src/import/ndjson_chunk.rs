@@ -9,10 +9,11 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::Zone;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
-use super::{CheckedOrder, Chunk, ImportError, LINES_TOGETHER};
+use super::{Chunk, ImportError, LINES_TOGETHER};
 use crate::given_order;
 use crate::ndjson::{RawLine, RawLines};
 use crate::rejected::Rejected;
+use crate::storage_order::CheckedOrder;
 
 /// Lines that a thread checks at a time.
 const BLOCK: usize = 512;

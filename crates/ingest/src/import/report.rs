@@ -10,12 +10,11 @@ use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_store::{Incoming, Store};
 use serde_json::Value;
 
-use super::{
-    CheckedOrder, Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress,
-};
+use super::{Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order;
 use crate::rejected::{Content, Rejected};
+use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
 /// Imports a CSV report through a mapping.

@@ -1,22 +1,19 @@
 //! Stores checked orders in short transactions with pauses, so that a server on the same data can
 //! write, too.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kiosque_model::GroupNo;
-use kiosque_store::{OrderOutcome, Owners, yield_if_due};
+use kiosque_store::{BatchPart, Error, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
-use super::{CheckedOrder, Import, ImportError, Progress};
+use super::{Import, ImportError, Progress};
 use crate::rejected::Rejected;
+use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 
 /// The target duration of a transaction; other writers wait for about 20 ms at most.
 const TRANSACTION_TARGET: Duration = Duration::from_millis(14);
 /// The pause between two transactions. Another writer tries to lock the file every millisecond.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
-/// Orders of a group that are sorted by device together.
-const RUN: usize = 4_096;
 pub(crate) const BATCH_START: usize = 64;
 const BATCH_MAX: usize = 4_096;
 
@@ -29,104 +26,88 @@ pub(super) async fn store(
 ) -> Result<(), ImportError> {
     let total = count(orders.len());
     let groups = import.store.groups_by_device().await?;
-    let mut orders = sort_for_storage(orders, &groups).into_orders().into_iter();
-    let owners = Arc::new(tokio::sync::Mutex::new(Owners::default()));
-    let mut size = BATCH_START;
-    let mut stored = 0;
-    loop {
-        let (lines, batch): (Vec<_>, Vec<_>) =
-            orders.by_ref().take(size).map(|one| (one.line, one.incoming)).unzip();
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let begun = Instant::now();
-        let now = import.clock.now();
-        let batch = Arc::new(batch);
-        let outcomes = import.store.receive(Arc::clone(&batch), Arc::clone(&owners), now).await?;
-        size = next_size(size, begun.elapsed(), TRANSACTION_TARGET);
-        for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
-            match outcome {
-                OrderOutcome::Accepted => import.done.accepted += 1,
-                OrderOutcome::Updated => import.done.updated += 1,
-                OrderOutcome::Unchanged => import.done.unchanged += 1,
-                OrderOutcome::Rejected(reason) => {
-                    rejected.push(Rejected::order(line, incoming, reason));
+    let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
+    let owners = Arc::default();
+    let mut writer = Writer { import, rejected, owners, size: BATCH_START, stored: 0, total };
+    by_line.extend(writer.store(sorted, Sorting::ForLocality).await?);
+    by_line.sort_unstable_by_key(|one| one.line);
+    writer.store(by_line, Sorting::ByLine).await.map(|_| ())
+}
+
+/// How orders are sorted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sorting {
+    ForLocality,
+    ByLine,
+}
+
+/// An import under way, between two transactions.
+struct Writer<'i, 'a> {
+    import: &'i mut Import<'a>,
+    rejected: &'i mut Vec<Rejected>,
+    owners: Arc<tokio::sync::Mutex<Owners>>,
+    /// Orders of the next transaction.
+    size: usize,
+    stored: u64,
+    total: u64,
+}
+
+impl Writer<'_, '_> {
+    /// Stores orders. Returns those that depend on earlier lines.
+    async fn store(
+        &mut self,
+        orders: Vec<CheckedOrder>,
+        sorting: Sorting,
+    ) -> Result<Vec<CheckedOrder>, ImportError> {
+        let mut deferred = Vec::new();
+        let mut orders = orders.into_iter();
+        loop {
+            let (lines, batch): (Vec<_>, Vec<_>) =
+                orders.by_ref().take(self.size).map(|one| (one.line, one.incoming)).unzip();
+            if batch.is_empty() {
+                return Ok(deferred);
+            }
+            let begun = Instant::now();
+            let batch = Arc::new(batch);
+            let outcomes = self.receive(&batch, sorting).await?;
+            self.size = next_size(self.size, begun.elapsed(), TRANSACTION_TARGET);
+            for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
+                if outcome == OrderOutcome::Deferred {
+                    deferred.push(CheckedOrder { line, incoming: incoming.clone() });
+                } else {
+                    self.stored += 1;
+                    self.record(line, incoming, outcome);
                 }
             }
+            self.import.observer.progress(Progress::Stored(self.stored, self.total));
+            tokio::time::sleep(PAUSE).await;
         }
-        stored += count(batch.len());
-        import.observer.progress(Progress::Stored(stored, total));
-        tokio::time::sleep(PAUSE).await;
-    }
-}
-
-/// Orders sorted for storage.
-#[derive(Debug)]
-pub(crate) struct SortedOrders {
-    /// The first line of each order, by group; each device's by trade start.
-    firsts: Vec<CheckedOrder>,
-    /// The other lines, in the order of the file, so that the last line of an order wins.
-    repeats: Vec<CheckedOrder>,
-}
-
-impl SortedOrders {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.firsts.is_empty()
     }
 
-    /// Rotates the groups so that `group` is the first. The order among groups is free.
-    pub(crate) fn rotate_to(&mut self, group: GroupNo, groups: &HashMap<String, GroupNo>) {
-        let is_before = |one: &CheckedOrder| group_of(one, groups) < Some(group);
-        let start = self.firsts.partition_point(is_before);
-        self.firsts.rotate_left(start);
+    async fn receive(
+        &self,
+        batch: &Arc<Vec<Incoming>>,
+        sorting: Sorting,
+    ) -> Result<Vec<OrderOutcome>, Error> {
+        let sorted = if sorting == Sorting::ForLocality { batch.len() } else { 0 };
+        let whole = BatchPart { orders: 0..batch.len(), sorted, orders_max: batch.len() };
+        let options =
+            ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(self.import.clock.now()) };
+        let (batch, owners) = (Arc::clone(batch), Arc::clone(&self.owners));
+        self.import.store.receive(batch, owners, options).await
     }
 
-    pub(crate) fn into_orders(mut self) -> Vec<CheckedOrder> {
-        self.firsts.append(&mut self.repeats);
-        self.firsts
-    }
-}
-
-/// Returns the group of an order's device.
-pub(crate) fn group_of(one: &CheckedOrder, groups: &HashMap<String, GroupNo>) -> Option<GroupNo> {
-    groups.get(one.incoming.device_code.as_str()).copied()
-}
-
-/// Sorts orders for storage.
-pub(crate) fn sort_for_storage(
-    mut orders: Vec<CheckedOrder>,
-    groups: &HashMap<String, GroupNo>,
-) -> SortedOrders {
-    orders.sort_by_key(|one| one.line);
-    let mut seen = HashSet::with_capacity(orders.len());
-    let mut repeated = Vec::with_capacity(orders.len());
-    for one in &orders {
-        yield_if_due();
-        // The same id on another device is another group's order, or will be rejected.
-        let identity = (one.incoming.order_id.as_str(), one.incoming.device_code.as_str());
-        repeated.push(!seen.insert(identity));
-    }
-    drop(seen);
-    let mut repeats = Vec::new();
-    let mut firsts = Vec::with_capacity(orders.len());
-    for (one, repeated) in orders.into_iter().zip(repeated) {
-        yield_if_due();
-        if repeated { repeats.push(one) } else { firsts.push(one) }
-    }
-    sort_by_locality(&mut firsts, groups);
-    SortedOrders { firsts, repeats }
-}
-
-/// Sorts orders by group, and within a group in runs by time, each sorted by device. Orders that
-/// are read together are then adjacent, and a transaction touches few pages of each index. The
-/// order among devices is free; the orders of one device stay sorted by trade start.
-fn sort_by_locality(orders: &mut [CheckedOrder], groups: &HashMap<String, GroupNo>) {
-    let group = |one: &CheckedOrder| group_of(one, groups);
-    orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));
-    for of_group in orders.chunk_by_mut(|one, next| group(one) == group(next)) {
-        for run in of_group.chunks_mut(RUN) {
-            // A stable sort: the orders of one device stay sorted by trade start.
-            run.sort_by(|one, next| one.incoming.device_code.cmp(&next.incoming.device_code));
+    fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {
+        let done = &mut self.import.done;
+        match outcome {
+            OrderOutcome::Accepted => done.accepted += 1,
+            OrderOutcome::Updated => done.updated += 1,
+            OrderOutcome::Unchanged => done.unchanged += 1,
+            OrderOutcome::Rejected(reason) => {
+                self.rejected.push(Rejected::order(line, incoming, reason));
+            }
+            // An import waits for locks, and decides whole batches.
+            OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Authorization of the operator's calls. The key is looked up for each request, so that a revoked
-//! key is refused from the next request on, and once a second in a stream, which may last for hours.
+//! key is refused from the next request on. In a stream, which may last for hours, it is looked up
+//! again once a second.
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;

@@ -4,6 +4,7 @@
 mod activity;
 mod calls;
 mod fleet;
+mod isolation;
 mod keys;
 mod orders;
 pub(crate) mod overload;

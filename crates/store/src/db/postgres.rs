@@ -16,6 +16,7 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Deadline, OpenOptions, Read, Write};
 use crate::Error;
@@ -55,6 +56,7 @@ pub(crate) struct Postgres {
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     pub(super) lease: Arc<Lease>,
+    pub(super) faults: Faults,
 }
 
 impl Postgres {
@@ -74,6 +76,7 @@ impl Postgres {
             batch_permits,
             permits: Arc::new(Semaphore::new(POOL_MAX)),
             idle: Mutex::default(),
+            faults: Faults::default(),
         })
     }
 

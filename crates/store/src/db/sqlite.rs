@@ -15,6 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Batch, Bound, Cost, Deadline, Decision, FileSizes, Read, WhenAbsent};
 use crate::cooperative::yield_if_due;
@@ -47,6 +48,7 @@ pub(crate) struct Sqlite {
     long_permits: Arc<Semaphore>,
     /// The readers of both.
     long_readers: Readers,
+    pub(super) faults: Faults,
 }
 
 /// A pool of connections that read.
@@ -85,6 +87,7 @@ impl Sqlite {
             // One more than cores: a reader that waits for the disk uses no core.
             long_permits: Arc::new(Semaphore::new(cores + 1)),
             long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
+            faults: Faults::default(),
         })
     }
 

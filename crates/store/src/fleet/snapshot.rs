@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use kiosque_model::GroupNo;
 
 use crate::db::{Deadline, Read};
+use crate::owners::DeviceGroups;
 use crate::sql::{Row, row, statements};
 use crate::{Error, Store, metadata};
 
@@ -26,8 +27,8 @@ pub struct FleetSnapshot {
     version: Option<i64>,
     /// The name of every product, by `goodsId`.
     pub product_names: HashMap<String, String>,
-    /// The present or next group of every device, by device code.
-    pub groups_by_device: HashMap<String, GroupNo>,
+    /// The groups of every device.
+    pub groups_by_device: DeviceGroups,
 }
 
 impl Store {
@@ -39,11 +40,11 @@ impl Store {
         self.db.read(Deadline::None, product_names).await
     }
 
-    /// Returns the present or next group of every device, by device code.
+    /// Returns the groups of every device.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn groups_by_device(&self) -> Result<HashMap<String, GroupNo>, Error> {
+    pub async fn groups_by_device(&self) -> Result<DeviceGroups, Error> {
         self.db.read(Deadline::None, groups_by_device).await
     }
 
@@ -87,7 +88,7 @@ async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error
     Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
 }
 
-async fn groups_by_device(read: &Read<'_>) -> Result<HashMap<String, GroupNo>, Error> {
+async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
     let group = |row: &Row<'_>| {
         let DeviceGroup { device_code, group_no } = row.read()?;
         Ok((device_code, group_no))

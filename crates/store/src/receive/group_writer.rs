@@ -4,27 +4,29 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use futures_util::future::try_join_all;
 use kiosque_model::sales::Sale;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{OrderState, WriteKind};
-use super::{BatchWriter, GroupOrders, OrderOutcome, reject};
+use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject};
 use crate::Error;
 use crate::orders::record::{Incoming, order_id_of, sale};
-use crate::owners::Ownership;
-use crate::sql::{Sql, Value, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
 row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
     struct LastSeq { device_no: DeviceNo, last_seq: i64 }
+    struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
 }
 
 statements! {
-    DEVICE_IN_GROUP(group_no, order_id) -> DeviceNo = "select device_no from orders
-        where group_no = $group_no and order_id = $order_id";
+    DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
+        from {rows r: id text}
+        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
     HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
         from {rows r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
@@ -64,6 +66,9 @@ pub(super) struct GroupWriter<'a> {
     holders: HashMap<String, Option<String>>,
     /// Orders whose internal trade number an update has cleared.
     cleared: Vec<[Value<'static>; 2]>,
+    /// By order id: the other groups of the order's device that have an order with this id, and its
+    /// device there.
+    in_other_groups: HashMap<String, Vec<(GroupNo, DeviceNo)>>,
     last_seqs: HashMap<DeviceNo, i64>,
     ledgers: BTreeMap<DeviceNo, LedgerUpdate>,
     last_change: i64,
@@ -76,17 +81,17 @@ impl<'a> GroupWriter<'a> {
     pub(super) async fn load(
         batch: &'a BatchWriter<'a>,
         group: GroupNo,
-        orders: &GroupOrders<'a>,
+        orders: &[OwnedOrder<'a>],
     ) -> Result<GroupWriter<'a>, Error> {
         let write = batch.write;
         let of_group = [group.into()];
-        let ids = distinct(orders.iter().map(|(_, order, _)| order.order_id.as_str()));
-        let numbers = orders.iter().filter_map(|(_, order, _)| order.trade_no_in.as_ref());
+        let ids = distinct(orders.iter().map(|one| one.order.order_id.as_str()));
+        let numbers = orders.iter().filter_map(|one| one.order.trade_no_in.as_ref());
         let numbers = distinct(numbers.map(TradeNo::as_str));
-        let codes = distinct(orders.iter().map(|(_, order, _)| order.device_code.as_str()));
+        let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
-        let (.., last_change) = try_join!(
+        let (.., last_change, in_other_groups) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |row| {
                 stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row));
@@ -102,6 +107,7 @@ impl<'a> GroupWriter<'a> {
                 Ok(())
             }),
             write.one(&LAST_CHANGE_NO, &of_group, |row| row.read()),
+            orders_in_other_groups(batch, orders),
         )?;
         let last_change = last_change
             .ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
@@ -111,6 +117,7 @@ impl<'a> GroupWriter<'a> {
             orders: stored,
             holders,
             cleared: Vec::new(),
+            in_other_groups,
             last_seqs,
             ledgers: BTreeMap::new(),
             last_change,
@@ -119,70 +126,74 @@ impl<'a> GroupWriter<'a> {
         })
     }
 
-    /// Applies an order to the state. Nothing is written before [`GroupWriter::write`].
+    /// Returns whether the group has an order of this device with this id.
+    pub(super) fn has(&self, one: &OwnedOrder<'_>) -> bool {
+        let stored = self.orders.get(one.order.order_id.as_str());
+        stored.is_some_and(|stored| stored.device == one.ownership.device)
+    }
+
+    /// Returns whether another group has an order of this device with this id in the store.
+    pub(super) fn found_in(&self, other: GroupNo, one: &OwnedOrder<'_>) -> bool {
+        let found = self.in_other_groups.get(one.order.order_id.as_str());
+        found.is_some_and(|found| found.contains(&(other, one.ownership.device)))
+    }
+
+    /// Applies an order to the state. `stored_in` is another group of its device that has the order
+    /// already. Nothing is written before [`GroupWriter::write`].
     pub(super) async fn apply(
         &mut self,
-        order: &'a Incoming,
-        ownership: &Ownership,
+        one: &OwnedOrder<'a>,
+        stored_in: Option<GroupNo>,
     ) -> Result<OrderOutcome, Error> {
+        let order = one.order;
         if let Some(stored) = self.orders.remove(order.order_id.as_str()) {
-            let (state, outcome) = self.update(order, ownership, stored).await?;
+            let (state, outcome) = self.update(one, stored).await?;
             self.orders.insert(Cow::Borrowed(order.order_id.as_str()), state);
             return Ok(outcome);
         }
-        if let Some(rejected) = self.reject_other_owner(order, ownership).await? {
-            return Ok(rejected);
+        if let Some(other) = stored_in {
+            // An update may not change the owning group.
+            let reason = format!(
+                "order {} belongs to group {}, and at this time to group {}; \
+                 an update may not change the owning group",
+                order.order_id,
+                self.name_of(&GROUP_ID, other).await?,
+                self.name_of(&GROUP_ID, self.group).await?,
+            );
+            return Ok(reject("tradeStartTime", &reason));
         }
-        if let Some(rejected) = self.reject_taken_number(order) {
-            return Ok(rejected);
+        if let Some(refused) = self.refuse_taken_number(one) {
+            return Ok(refused);
         }
-        self.insert(order, ownership.device)?;
+        self.insert(order, one.ownership.device)?;
         Ok(OrderOutcome::Accepted)
     }
 
-    /// Rejects an order that another owner of its device has already: an update may not change the
-    /// owning group.
-    async fn reject_other_owner(
-        &self,
-        order: &Incoming,
-        ownership: &Ownership,
-    ) -> Result<Option<OrderOutcome>, Error> {
-        let write = self.batch.write;
-        for other in ownership.groups().into_iter().filter(|other| *other != self.group) {
-            let params = [other.into(), order.order_id.as_str().into()];
-            let device = write.one(&DEVICE_IN_GROUP, &params, |row| row.read());
-            if device.await? == Some(ownership.device) {
-                let reason = format!(
-                    "order {} belongs to group {}, and at this time to group {}; \
-                     an update may not change the owning group",
-                    order.order_id,
-                    self.name_of(&GROUP_ID, other).await?,
-                    self.name_of(&GROUP_ID, self.group).await?,
-                );
-                return Ok(Some(reject("tradeStartTime", &reason)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Rejects an order whose internal trade number another order has.
-    fn reject_taken_number(&self, order: &Incoming) -> Option<OrderOutcome> {
+    /// Rejects an order whose internal trade number another order has, or defers it: a line before
+    /// it may free the number.
+    fn refuse_taken_number(&self, one: &OwnedOrder<'_>) -> Option<OrderOutcome> {
+        let order = one.order;
         let number = order.trade_no_in.as_ref()?;
         if order_id_of(number.as_str()).is_some() {
             let reason = format!("{number} is the derived number of another order");
             return Some(reject("tradeNoIn", &reason));
         }
         let holder = self.holders.get(number.as_str())?.as_ref();
-        let holder = holder.filter(|holder| *holder != order.order_id.as_str());
-        holder.map(|holder| reject("tradeNoIn", &format!("order {holder} has {number} already")))
+        let holder = holder.filter(|holder| *holder != order.order_id.as_str())?;
+        Some(match one.position {
+            Position::OfLine => {
+                reject("tradeNoIn", &format!("order {holder} has {number} already"))
+            }
+            Position::Sorted => OrderOutcome::Deferred,
+        })
     }
 
     async fn update(
         &mut self,
-        order: &'a Incoming,
-        ownership: &Ownership,
+        one: &OwnedOrder<'a>,
         stored: OrderState<'a>,
     ) -> Result<(OrderState<'a>, OrderOutcome), Error> {
+        let OwnedOrder { order, ownership, .. } = *one;
         if stored.device != ownership.device {
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",
@@ -192,13 +203,18 @@ impl<'a> GroupWriter<'a> {
             );
             return Ok((stored, reject("deviceCode", &reason)));
         }
-        if let Some(rejected) = self.reject_taken_number(order) {
-            return Ok((stored, rejected));
+        if let Some(refused) = self.refuse_taken_number(one) {
+            return Ok((stored, refused));
         }
         let record = order.record_after(&stored.record)?;
         let new = stored.updated(order, record);
         if new.is_stored_as(&stored) {
             return Ok((new, OrderOutcome::Unchanged));
+        }
+        let frees_number = stored.trade_no_in.is_some() && stored.trade_no_in != new.trade_no_in;
+        if frees_number && one.position == Position::Sorted {
+            // A line before it may claim the number, which is taken until this line.
+            return Ok((stored, OrderOutcome::Deferred));
         }
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
         self.ledger_of(ownership.device, order)?;
@@ -255,7 +271,7 @@ impl<'a> GroupWriter<'a> {
         order: &Incoming,
     ) -> Result<&mut LedgerUpdate, Error> {
         let code = order.device_code.as_str();
-        let active_ms = order.trade_start.0.min(self.batch.now.0);
+        let active_ms = order.trade_start.0.min(self.batch.options.now.0);
         let last_seq = self.last_seqs.get(&device).copied().ok_or_else(|| {
             Error::Data(format!("device {code} has no ledger in its owner's group"))
         })?;
@@ -318,6 +334,36 @@ impl<'a> GroupWriter<'a> {
         let name = self.batch.write.one(sql, &[number.into()], |row| row.read()).await?;
         Ok(name.unwrap_or_default())
     }
+}
+
+/// Reads which orders of devices that moved are stored in other groups of their device, with one
+/// statement for each of these groups.
+async fn orders_in_other_groups(
+    batch: &BatchWriter<'_>,
+    orders: &[OwnedOrder<'_>],
+) -> Result<HashMap<String, Vec<(GroupNo, DeviceNo)>>, Error> {
+    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
+    for one in orders {
+        for other in one.other_groups() {
+            ids.entry(other).or_default().push(one.order.order_id.as_str());
+        }
+    }
+    let reads = ids.into_iter().map(async |(other, ids)| {
+        let mut found = Vec::new();
+        let rows = distinct(ids.into_iter());
+        let visit = |row: &Row<'_>| {
+            let DeviceOfOrder { order_id, device_no } = row.read()?;
+            found.push((order_id.to_owned(), (other, device_no)));
+            Ok(())
+        };
+        batch.write.each_of(&DEVICES_OF_ORDERS, &rows, &[other.into()], visit).await?;
+        Ok::<_, Error>(found)
+    });
+    let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
+    for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
+        by_id.entry(id).or_default().push(found);
+    }
+    Ok(by_id)
 }
 
 /// Returns each text once, sorted, as the rows of a statement.

@@ -7,7 +7,8 @@ use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold, Turnover};
 use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
-    DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, Store, Summary, WhenAbsent,
+    DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, ReceiveOptions, Store, Summary,
+    WhenAbsent,
 };
 use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
@@ -80,7 +81,7 @@ impl Watched {
 
     async fn takes(&mut self, what: &str, orders: Vec<Incoming>) {
         let store = self.other().await;
-        store.receive(Arc::new(orders), no_owners(), self.now).await.unwrap();
+        store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(self.now)).await.unwrap();
         self.sees(what).await;
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{DeviceCode, UnixMs};
-use kiosque_store::{FleetSnapshot, Heartbeat, OrderOutcome, Owners};
+use kiosque_store::{FleetSnapshot, Heartbeat, OrderOutcome, Owners, ReceiveOptions};
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
@@ -88,7 +88,8 @@ async fn a_disabled_device_invalidates_the_counts_of_its_group_alone() {
 async fn owner_of(fixture: &TestStore, owners: &Arc<Mutex<Owners>>, code: &str, at: i64) -> String {
     let id = format!("{code}-{at}-{}", fixture.query("select count(*) from orders")[0]);
     let orders = Arc::new(vec![order(&id, code, at)]);
-    let outcomes = fixture.store.receive(orders, Arc::clone(owners), NOW).await.unwrap();
+    let outcomes =
+        fixture.store.receive(orders, Arc::clone(owners), ReceiveOptions::at(NOW)).await.unwrap();
     if let [OrderOutcome::Rejected(_)] = outcomes[..] {
         return "none".to_owned();
     }
@@ -152,7 +153,9 @@ async fn the_snapshot_of_the_fleet_is_never_stale() {
         snapshot = newer;
         let mut names: Vec<String> = snapshot.product_names.values().cloned().collect();
         names.sort_unstable();
-        Some((names.join(", "), snapshot.groups_by_device.len()))
+        let devices = ["d1", "d2", "e1", "new"].into_iter();
+        let known = devices.filter(|code| snapshot.groups_by_device.latest(code).is_some());
+        Some((names.join(", "), known.count()))
     };
     assert_eq!(newer(&fixture).await, Some(("Product p".to_owned(), 3)));
     assert_eq!(newer(&fixture).await, None);

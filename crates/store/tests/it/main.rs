@@ -18,6 +18,8 @@ mod long_reads;
 mod owners;
 mod rates;
 mod receive;
+#[cfg(debug_assertions)]
+mod receive_faults;
 mod retries;
 mod round_trips;
 mod scope;

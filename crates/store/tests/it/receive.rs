@@ -6,11 +6,11 @@ use std::sync::Arc;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::Order;
 use kiosque_model::{Minor, UnixMs};
-use kiosque_store::{History, Incoming, OrderOutcome};
+use kiosque_store::{BatchPart, History, Incoming, LockedGroups, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{
     bare_device, bare_order, group_id, line, order, record, rendered, title, trade_no,
 };
-use kiosque_testkit::{NOW, TestStore, no_owners};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 fn rejected(reason: &str) -> OrderOutcome {
     OrderOutcome::Rejected(reason.to_owned())
@@ -163,6 +163,109 @@ async fn an_update_changes_neither_the_device_nor_the_group() {
     fixture.receive_new(vec![order("o1", "e1", 10)]).await;
 }
 
+/// Lines of one order that fall into the times of two owners are decided in their order, also when
+/// they share a batch.
+#[tokio::test]
+async fn an_order_stays_with_the_group_of_its_first_line() {
+    let fixture = TestStore::with_fleet().await;
+    for (device, group) in [("d1", "b"), ("e1", "a")] {
+        let (group, since) = (Some(group_id(group)), Some(UnixMs(100)));
+        let devices = vec![DeviceEntry { group, since, ..bare_device(device) }];
+        fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    }
+    for (id, device, [first, second], [owner, other]) in [
+        ("o1", "d1", [10, 100], ["a", "b"]),
+        ("o2", "d1", [100, 10], ["b", "a"]),
+        ("o3", "e1", [10, 100], ["b", "a"]),
+        ("o4", "e1", [100, 10], ["a", "b"]),
+    ] {
+        let reason = format!(
+            "tradeStartTime: order {id} belongs to group {owner}, and at this time to group \
+             {other}; an update may not change the owning group"
+        );
+        let batch = vec![order(id, device, first), order(id, device, second)];
+        assert_eq!(
+            fixture.receive(batch).await,
+            [OrderOutcome::Accepted, rejected(&reason)],
+            "{id}"
+        );
+    }
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// Sorted orders that depend on lines before them are left undecided, and so are all orders that
+/// follow them in the order of their lines.
+#[tokio::test]
+async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
+    let fixture = TestStore::with_fleet().await;
+    let numbered =
+        |id: &str, text: &str| Incoming { trade_no_in: trade_no(text), ..order(id, "d1", 10) };
+    fixture.receive_new(vec![numbered("o1", "I-1"), order("o2", "d1", 10)]).await;
+    let batch = vec![
+        numbered("o3", "I-1"),
+        numbered("o1", "I-2"),
+        numbered("o2", "I-3"),
+        numbered("o4", "oid:x"),
+        order("o5", "d1", 10),
+        order("o6", "d1", 10),
+        order("o7", "d1", 10),
+    ];
+    let receive = async |sorted, orders_max| {
+        let parts = vec![BatchPart { orders: 0..7, sorted, orders_max }];
+        let options = ReceiveOptions { parts, ..ReceiveOptions::at(NOW) };
+        fixture.store.receive(Arc::new(batch.clone()), no_owners(), options).await.unwrap()
+    };
+    let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
+    let taken = rejected("tradeNoIn: order o1 has I-1 already");
+    let [accepted, updated, unchanged, deferred, rest] = [
+        OrderOutcome::Accepted,
+        OrderOutcome::Updated,
+        OrderOutcome::Unchanged,
+        OrderOutcome::Deferred,
+        OrderOutcome::NotReached,
+    ];
+    for (sorted, orders_max, want) in [
+        (5, 7, [&deferred, &deferred, &updated, &derived, &accepted, &rest, &rest]),
+        (7, 6, [&deferred, &deferred, &unchanged, &derived, &unchanged, &accepted, &rest]),
+        (0, 2, [&taken, &updated, &rest, &rest, &rest, &rest, &rest]),
+        (0, 7, [&accepted, &unchanged, &unchanged, &derived, &unchanged, &unchanged, &accepted]),
+    ] {
+        let outcomes = receive(sorted, orders_max).await;
+        assert_eq!(outcomes.iter().collect::<Vec<_>>(), want, "{sorted} sorted, {orders_max}");
+    }
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// The orders of a group that another transaction has locked are left, those of a device that moved
+/// out of it or into it included; all others are stored without waiting.
+#[tokio::test]
+async fn orders_of_a_locked_group_are_left() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let (group, since) = (Some(group_id("b")), Some(UnixMs(100)));
+    let devices = vec![DeviceEntry { group, since, ..bare_device("d2") }];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let batch = Arc::new(vec![
+        order("o1", "d1", 1),
+        order("o2", "e1", 1),
+        order("o3", "d2", 200),
+        order("o4", "x", 1),
+    ]);
+    let parts = vec![BatchPart { orders: 0..4, sorted: 4, orders_max: 4 }];
+    let locked_groups = LockedGroups::Skip;
+    let options = ReceiveOptions { now: NOW, locked_groups, parts };
+    let receive =
+        async || fixture.store.receive(Arc::clone(&batch), no_owners(), options.clone()).await;
+    let unknown = rejected("deviceCode: no device x is known");
+    let (accepted, locked) = (OrderOutcome::Accepted, OrderOutcome::GroupLocked);
+    let held = fixture.data.lock_group("a").await;
+    let outcomes = receive().await.unwrap();
+    assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&locked, &accepted, &locked, &unknown]);
+    held.release().await;
+    let outcomes = receive().await.unwrap();
+    let unchanged = OrderOutcome::Unchanged;
+    assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&accepted, &unchanged, &accepted, &unknown]);
+}
+
 /// An invalid order is rejected with its reason, and the others are stored.
 #[tokio::test]
 async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
@@ -182,14 +285,15 @@ async fn a_move_during_an_import_counts() {
     let fixture = TestStore::with_fleet().await;
     let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
     let owners = no_owners();
-    let first = fixture.store.receive(batch, Arc::clone(&owners), NOW).await.unwrap();
+    let first =
+        fixture.store.receive(batch, Arc::clone(&owners), ReceiveOptions::at(NOW)).await.unwrap();
     assert_eq!(first, [OrderOutcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..bare_device("d1") };
     let devices = vec![moved, kiosque_testkit::entries::device("new", "b")];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
-    let second = fixture.store.receive(batch, owners, NOW).await.unwrap();
+    let second = fixture.store.receive(batch, owners, ReceiveOptions::at(NOW)).await.unwrap();
     assert_eq!(second, [const { OrderOutcome::Accepted }; 2]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
@@ -215,7 +319,7 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     fixture.tamper("update orders set lines = 'unreadable' where order_id = 'o1'");
     let rows = kept(&fixture);
     let batch = Arc::new(vec![order("o2", "d1", 11), with_line("newer", None)]);
-    assert!(fixture.store.receive(batch, no_owners(), NOW).await.is_err());
+    assert!(fixture.store.receive(batch, no_owners(), ReceiveOptions::at(NOW)).await.is_err());
     assert_eq!(kept(&fixture), rows);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }

@@ -16,10 +16,11 @@ use kiosque_model::{
 };
 use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, NewHashes,
-    OnlineSince, OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
+    OnlineSince, OpenOptions, OrderOutcome, OrderQuery, ReceiveOptions, SessionLease, Span, Store,
+    StoreLocation, TradeNumbers,
 };
-use kiosque_testkit::entries::{aisle, device, first_devices, order, sold};
-use kiosque_testkit::{NOW, TestData, TestStore, open_options};
+use kiosque_testkit::entries::{aisle, bare_device, device, first_devices, order, sold};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open_options};
 
 /// Counts the round trips of all its connections.
 struct Relay {
@@ -257,4 +258,38 @@ async fn an_apply_is_a_fixed_number_of_round_trips() {
     let grows = |(many, few): (&usize, &usize)| *many > few + 3;
     assert!(!many.iter().zip(&few).any(grows), "{many:?} and {few:?} round trips");
     assert!(few.iter().all(|turns| *turns < 40), "{few:?}");
+}
+
+/// A batch of a device that moved takes about as many round trips as any other, however many orders
+/// it has.
+#[tokio::test]
+async fn orders_of_a_moved_device_take_no_round_trip_each() {
+    let counted = counted().await;
+    let (group, since) = (GroupId::parse("b").ok(), Some(UnixMs(500)));
+    let devices = vec![DeviceEntry { group, since, ..bare_device("d1") }];
+    let fleet = Fleet { devices, ..Fleet::default() };
+    counted.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await.unwrap();
+    let owners = no_owners();
+    let mut round = 0;
+    let mut turns = async |device: &str, count: i64| {
+        let mut fewest = usize::MAX;
+        for _ in 0..4 {
+            round += 1;
+            let orders = (0..count).map(|at| order(&format!("{round}-{at}"), device, 600 + at));
+            let before = counted.relay.turns();
+            let (batch, owners) = (Arc::new(orders.collect::<Vec<_>>()), Arc::clone(&owners));
+            let options = ReceiveOptions::at(NOW);
+            let outcomes = counted.store.receive(batch, owners, options).await.unwrap();
+            assert!(
+                outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted),
+                "{outcomes:?}"
+            );
+            fewest = fewest.min(counted.relay.turns() - before);
+        }
+        fewest
+    };
+    let other = turns("d2", 200).await;
+    let moved = turns("d1", 200).await;
+    // Statements that are sent together may be answered in two parts.
+    assert!(moved <= other + 2, "{moved} round trips, and {other} of another device");
 }

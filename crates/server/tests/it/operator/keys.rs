@@ -49,8 +49,8 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     assert_eq!(never.json["detail"], revoked.json["detail"]);
 }
 
-/// A stream ends with its key, a second later at most. The lines before are stored; other streams go
-/// on.
+/// A stream ends with its key, a second later at most. The lines before are stored, and other
+/// streams continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_ends_its_open_streams() {
     let server = TestServer::start(fleet()).await;

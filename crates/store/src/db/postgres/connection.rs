@@ -52,6 +52,8 @@ enum SqlVariant {
     Plain,
     /// See `Sql::with_proof`.
     WithCheck,
+    /// See [`Connection::skipping_locked`].
+    SkippingLocked,
 }
 
 /// A connection.
@@ -211,6 +213,17 @@ impl Connection {
         let widths = (first.columns().len(), second.columns().len());
         let text = sql.with_proof(check, widths)?;
         Ok((self.prepared(sql, SqlVariant::WithCheck, text).await?, widths.0 + 1))
+    }
+
+    /// Returns a prepared statement that locks the rows that it selects, and leaves out those that
+    /// another transaction has locked.
+    pub(super) async fn skipping_locked(&self, sql: &'static Sql) -> Result<Statement, Error> {
+        let key = (std::ptr::from_ref(sql).addr(), SqlVariant::SkippingLocked);
+        if let Some(known) = lock_ignoring_poison(&self.statements).get(&key) {
+            return Ok(known.clone());
+        }
+        let text = format!("{} for update skip locked", sql.for_postgres()?);
+        self.prepared(sql, SqlVariant::SkippingLocked, &text).await
     }
 
     async fn prepared(

@@ -106,6 +106,26 @@ impl Transaction<'_> {
         .await
     }
 
+    /// Locks the row that a statement selects, unless another transaction has locked it. Returns
+    /// whether it is locked now.
+    pub(crate) async fn try_lock(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+    ) -> Result<bool, Error> {
+        self.within(async {
+            let statement = self.connection.skipping_locked(sql).await?;
+            let params = borrowed(params);
+            let mut rows = pin!(self.connection.rows(&statement, &params).await?);
+            let mut is_locked = false;
+            while rows.try_next().await?.is_some() {
+                is_locked = true;
+            }
+            Ok(is_locked)
+        })
+        .await
+    }
+
     pub(crate) async fn execute(
         &self,
         sql: &'static Sql,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kiosque_model::{Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
     ApplyError, AuditQuery, Device, Error, History, OnlineSince, OpenedSession, OrderQuery, Owners,
-    Refused, Span,
+    ReceiveOptions, Refused, Span,
 };
 use kiosque_testkit::entries::first_devices;
 use kiosque_testkit::{TestStore, no_owners, origin};
@@ -38,9 +38,11 @@ impl Player {
                 }
                 applied => format!("{applied:?}"),
             },
-            Step::Receive(batch) => {
-                outcome_text(store.receive(Arc::new(batch), Arc::clone(&self.owners), at).await)
-            }
+            Step::Receive(batch) => outcome_text(
+                store
+                    .receive(Arc::new(batch), Arc::clone(&self.owners), ReceiveOptions::at(at))
+                    .await,
+            ),
             Step::Archive(before) => outcome_text(store.archive(UnixMs(before), at).await),
             Step::Heartbeats(beats) => outcome_text(store.record_heartbeats(beats).await),
             Step::WriteActivity => outcome_text(store.write_activity().await),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, LoginName, UnixMs};
-use kiosque_store::{ApplyError, NewHashes, OrderOutcome, Refused, Store};
+use kiosque_store::{ApplyError, NewHashes, OrderOutcome, ReceiveOptions, Refused, Store};
 use kiosque_testkit::entries::{bare_account, bare_device, group_id};
 use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
 
@@ -70,7 +70,8 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
         match generator.rng.range(0..10) {
             0..=5 => {
                 let batch = Arc::new(generator.batch(BEGIN));
-                let outcomes = store.receive(batch, Arc::clone(&known), at).await.unwrap();
+                let outcomes =
+                    store.receive(batch, Arc::clone(&known), ReceiveOptions::at(at)).await.unwrap();
                 let new =
                     outcomes.iter().filter(|outcome| **outcome == OrderOutcome::Accepted).count();
                 accepted += i64::try_from(new).unwrap();

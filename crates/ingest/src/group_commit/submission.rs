@@ -1,0 +1,177 @@
+//! Orders of one stream that wait for a transaction, and their outcomes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::vec::IntoIter;
+
+use kiosque_contract::RejectedOrder;
+use kiosque_model::GroupNo;
+use kiosque_store::{BatchPart, Error, FleetSnapshot, Incoming, OrderOutcome, yield_if_due};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::storage_order::{CheckedOrder, StorageOrder, group_of};
+
+/// The outcomes of the orders of a submission.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub(crate) accepted: u64,
+    pub(crate) updated: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) rejected: Vec<RejectedOrder>,
+}
+
+/// The result of a submission. The streams of a failed transaction share its error.
+pub(crate) type CommitResult = Result<Stored, Arc<Error>>;
+
+/// Orders of one stream that wait for a transaction. They are decided as if each came after all
+/// lines before it.
+pub(super) struct Submission {
+    /// Sorted orders that the last transaction left undecided; they come before `sorted`.
+    left: Vec<CheckedOrder>,
+    sorted: IntoIter<CheckedOrder>,
+    /// Orders that depend on others. They follow the sorted ones in the order of their lines.
+    by_line: Vec<CheckedOrder>,
+    /// The orders that the last transaction left since their groups were locked.
+    locked: usize,
+    /// When the first of these transactions in a row was.
+    locked_since: Option<Instant>,
+    /// The fleet whose groups the orders are sorted by.
+    fleet: Arc<FleetSnapshot>,
+    stored: Stored,
+    /// The first failure. The other orders are stored all the same.
+    failure: Option<Arc<Error>>,
+    result: oneshot::Sender<CommitResult>,
+    /// Their bytes in the queue.
+    _bytes: OwnedSemaphorePermit,
+}
+
+/// The numbers of orders with and without an outcome.
+pub(super) struct Recorded {
+    pub(super) decided: usize,
+    pub(super) undecided: usize,
+}
+
+impl Submission {
+    pub(super) fn new(
+        orders: StorageOrder,
+        fleet: Arc<FleetSnapshot>,
+        bytes: OwnedSemaphorePermit,
+        result: oneshot::Sender<CommitResult>,
+    ) -> Submission {
+        Submission {
+            left: Vec::new(),
+            sorted: orders.sorted.into_iter(),
+            by_line: orders.by_line,
+            locked: 0,
+            locked_since: None,
+            fleet,
+            stored: Stored::default(),
+            failure: None,
+            result,
+            _bytes: bytes,
+        }
+    }
+
+    /// Returns the number of orders without an outcome.
+    pub(super) fn len(&self) -> usize {
+        self.left.len() + self.sorted.len() + self.by_line.len()
+    }
+
+    /// Returns the group of the next order.
+    pub(super) fn group(&self) -> Option<GroupNo> {
+        let next = self.left.first().or_else(|| self.sorted.as_slice().first());
+        group_of(next.or(self.by_line.first())?, &self.fleet.groups_by_device)
+    }
+
+    /// Adds the next orders to a batch, and their lines to `lines`. At most `share` of them are
+    /// decided. The orders of locked groups are all among them, so that no later order of their
+    /// device is stored before them; others are added, which need not wait for the lock.
+    pub(super) fn fill(
+        &mut self,
+        batch: &mut Vec<Incoming>,
+        lines: &mut Vec<u64>,
+        share: usize,
+    ) -> BatchPart {
+        let start = batch.len();
+        let mut add = |one: CheckedOrder| {
+            yield_if_due();
+            lines.push(one.line);
+            batch.push(one.incoming);
+        };
+        let room = (share + self.locked).saturating_sub(self.left.len());
+        let sorted = self.left.len() + room.min(self.sorted.len());
+        self.left.drain(..).chain(self.sorted.by_ref().take(room)).for_each(&mut add);
+        if self.sorted.as_slice().is_empty() {
+            self.by_line.sort_unstable_by_key(|one| one.line);
+            let room = (share + self.locked).saturating_sub(sorted).min(self.by_line.len());
+            self.by_line.drain(..room).for_each(add);
+        }
+        BatchPart { orders: start..batch.len(), sorted, orders_max: share }
+    }
+
+    /// Records the outcomes of orders that [`Submission::fill`] returned, in their order, the first
+    /// `sorted` of which were sorted.
+    pub(super) fn record(
+        &mut self,
+        outcomes: impl Iterator<Item = (u64, Incoming, OrderOutcome)>,
+        sorted: usize,
+        now: Instant,
+    ) -> Recorded {
+        let before = self.locked_since;
+        self.locked = 0;
+        let (mut orders, mut undecided) = (0, 0);
+        for (index, (line, incoming, outcome)) in outcomes.enumerate() {
+            yield_if_due();
+            orders += 1;
+            match outcome {
+                OrderOutcome::Accepted => self.stored.accepted += 1,
+                OrderOutcome::Updated => self.stored.updated += 1,
+                OrderOutcome::Unchanged => self.stored.unchanged += 1,
+                OrderOutcome::Rejected(reason) => {
+                    let order_id = Some(incoming.order_id.as_str().to_owned());
+                    self.stored.rejected.push(RejectedOrder { line, order_id, reason });
+                }
+                OrderOutcome::Deferred => {
+                    undecided += 1;
+                    self.by_line.push(CheckedOrder { line, incoming });
+                }
+                OrderOutcome::GroupLocked | OrderOutcome::NotReached => {
+                    undecided += 1;
+                    self.locked += usize::from(outcome == OrderOutcome::GroupLocked);
+                    let left = if index < sorted { &mut self.left } else { &mut self.by_line };
+                    left.push(CheckedOrder { line, incoming });
+                }
+            }
+        }
+        self.locked_since = (self.locked > 0).then(|| before.unwrap_or(now));
+        Recorded { decided: orders - undecided, undecided }
+    }
+
+    /// Records that orders failed. They are not stored.
+    pub(super) fn fail(&mut self, error: Arc<Error>) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// Returns whether the last transaction found a group locked.
+    pub(super) fn is_locked(&self) -> bool {
+        self.locked > 0
+    }
+
+    /// Returns whether a group has been locked for as long as a request waits.
+    pub(super) fn waited_for_lock(&self, wait: Duration, now: Instant) -> bool {
+        self.locked_since.is_some_and(|since| now.duration_since(since) >= wait)
+    }
+
+    /// Reports the outcomes, or the first failure.
+    pub(super) fn finish(self) {
+        let result = self.failure.map_or(Ok(self.stored), Err);
+        // The stream may have ended; its stored orders stay.
+        let _ = self.result.send(result);
+    }
+
+    /// Reports a failure.
+    pub(super) fn finish_with(mut self, error: Arc<Error>) {
+        self.fail(error);
+        self.finish();
+    }
+}

@@ -1,0 +1,219 @@
+//! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for page
+//! locality, except for lines that depend on one another.
+
+use std::collections::{HashMap, HashSet};
+
+use kiosque_model::GroupNo;
+use kiosque_store::{DeviceGroups, Incoming, yield_if_due};
+
+/// Orders of a group that are sorted by device together.
+const RUN: usize = 4_096;
+
+/// A valid order and its line.
+#[derive(Debug)]
+pub(crate) struct CheckedOrder {
+    pub(crate) line: u64,
+    pub(crate) incoming: Incoming,
+}
+
+/// Orders in the order in which they are stored.
+#[derive(Debug)]
+pub(crate) struct StorageOrder {
+    /// Lines that depend on no other one, by group; each device's by trade start.
+    pub(crate) sorted: Vec<CheckedOrder>,
+    /// The other lines, in their order. They are stored after the sorted ones.
+    pub(crate) by_line: Vec<CheckedOrder>,
+}
+
+impl StorageOrder {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty() && self.by_line.is_empty()
+    }
+
+    /// Rotates the groups so that `group` is the first. The order among groups is free.
+    pub(crate) fn rotate_to(&mut self, group: GroupNo, groups: &DeviceGroups) {
+        let is_before = |one: &CheckedOrder| group_of(one, groups) < Some(group);
+        let start = self.sorted.partition_point(is_before);
+        self.sorted.rotate_left(start);
+    }
+}
+
+/// Returns the group of an order's device.
+pub(crate) fn group_of(one: &CheckedOrder, groups: &DeviceGroups) -> Option<GroupNo> {
+    groups.latest(one.incoming.device_code.as_str())
+}
+
+/// Sorts orders for storage.
+pub(crate) fn sort_for_storage(
+    mut orders: Vec<CheckedOrder>,
+    groups: &DeviceGroups,
+) -> StorageOrder {
+    orders.sort_by_key(|one| one.line);
+    let depends = dependent_lines(&orders, groups);
+    let mut by_line = Vec::new();
+    let mut sorted = Vec::with_capacity(orders.len());
+    for (one, depends) in orders.into_iter().zip(depends) {
+        yield_if_due();
+        if depends { by_line.push(one) } else { sorted.push(one) }
+    }
+    sort_by_locality(&mut sorted, groups);
+    StorageOrder { sorted, by_line }
+}
+
+/// The group in which ids and internal trade numbers are unique. `None` means any group: the
+/// orders of a device that moved may belong to several.
+type Scope = Option<GroupNo>;
+
+/// An order id among the lines.
+struct OrderId<'a> {
+    device: &'a str,
+    /// Whether its lines depend on those of another order, or of the same id on another device.
+    is_contested: bool,
+}
+
+/// Returns which lines, in their order, depend on other lines: those after the first of their
+/// order, and all lines of orders that share an id or an internal trade number.
+fn dependent_lines(orders: &[CheckedOrder], groups: &DeviceGroups) -> Vec<bool> {
+    let of_moved = names_of_moved_devices(orders, groups);
+    let scope = |one: &CheckedOrder, name: &str| -> Scope {
+        if of_moved.contains(name) { None } else { group_of(one, groups) }
+    };
+    let mut ids: Vec<OrderId<'_>> = Vec::with_capacity(orders.len());
+    let mut by_id: HashMap<(Scope, &str), usize> = HashMap::with_capacity(orders.len());
+    let mut by_number: HashMap<(Scope, &str), usize> = HashMap::new();
+    let mut lines = Vec::with_capacity(orders.len());
+    for one in orders {
+        yield_if_due();
+        let (name, device) = (one.incoming.order_id.as_str(), one.incoming.device_code.as_str());
+        let next = ids.len();
+        let id = *by_id.entry((scope(one, name), name)).or_insert(next);
+        let is_first = id == next;
+        if is_first {
+            ids.push(OrderId { device, is_contested: false });
+        }
+        let mut other = id;
+        if let Some(number) = &one.incoming.trade_no_in {
+            let number = number.as_str();
+            other = *by_number.entry((scope(one, number), number)).or_insert(id);
+        }
+        if other != id || ids[id].device != device {
+            ids[id].is_contested = true;
+            ids[other].is_contested = true;
+        }
+        lines.push((id, is_first));
+    }
+    lines.into_iter().map(|(id, is_first)| !is_first || ids[id].is_contested).collect()
+}
+
+/// Returns the ids and internal trade numbers on lines of devices that moved.
+fn names_of_moved_devices<'a>(
+    orders: &'a [CheckedOrder],
+    groups: &DeviceGroups,
+) -> HashSet<&'a str> {
+    let moved = orders.iter().map(|one| &one.incoming);
+    let moved = moved.filter(|one| groups.has_moved(one.device_code.as_str()));
+    let names = moved.flat_map(|one| {
+        let number = one.trade_no_in.as_ref().map(|number| number.as_str());
+        std::iter::once(one.order_id.as_str()).chain(number)
+    });
+    names.collect()
+}
+
+/// Sorts orders by group, and within a group in runs by time, each sorted by device. Orders that
+/// are read together are then adjacent, and a transaction touches few pages of each index. The
+/// order among devices is free; the orders of one device stay sorted by trade start.
+fn sort_by_locality(orders: &mut [CheckedOrder], groups: &DeviceGroups) {
+    let group = |one: &CheckedOrder| group_of(one, groups);
+    orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));
+    for of_group in orders.chunk_by_mut(|one, next| group(one) == group(next)) {
+        for run in of_group.chunks_mut(RUN) {
+            // A stable sort: the orders of one device stay sorted by trade start.
+            run.sort_by(|one, next| one.incoming.device_code.cmp(&next.incoming.device_code));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeSet;
+
+    use kiosque_model::Zone;
+    use kiosque_store::ProductNames;
+
+    use super::*;
+    use crate::given_order;
+
+    /// Devices and the numbers of their groups. `m2` moved from group 1 to group 2.
+    pub(crate) fn groups() -> DeviceGroups {
+        let groups = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3), ("m2", 1), ("m2", 2)];
+        groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into_iter().collect()
+    }
+
+    /// Orders from `ID@DEVICE` or `ID@DEVICE#NUMBER`, each started a second before the one before
+    /// it.
+    pub(crate) fn checked(orders: &[&str]) -> Vec<CheckedOrder> {
+        let orders = orders.iter().zip(1..).map(|(order, line)| {
+            let (id, rest) = order.split_once('@').expect("ID@DEVICE");
+            let (device, trade_no_in) = rest.split_once('#').unwrap_or((rest, ""));
+            let text = format!(
+                r#"{{"orderId":"{id}","deviceCode":"{device}","currency":"USD","totalAmount":1,
+                "tradeNoIn":"{trade_no_in}","tradeStartTime":"2026-03-01 10:00:{:02}"}}"#,
+                59 - line
+            );
+            let zone = Zone::utc();
+            let order = given_order::parse(text.as_bytes(), &zone, &mut BTreeSet::new());
+            let order = order.expect("a valid order");
+            let incoming = Incoming::of(order, &zone, &ProductNames::new()).expect("rendered");
+            CheckedOrder { line, incoming }
+        });
+        orders.collect()
+    }
+
+    fn ids(orders: &[CheckedOrder]) -> String {
+        let ids: Vec<_> = orders.iter().map(|one| one.incoming.order_id.as_str()).collect();
+        ids.join(" ")
+    }
+
+    /// The order among devices is free; the orders of one device are sorted by trade start, and
+    /// repeated ones are last.
+    #[test]
+    fn orders_are_sorted_by_group_and_rotate_to_any_group() {
+        let orders =
+            ["1@c1", "2@a1", "3@b1", "4@a2", "3@b1", "5@a1", "6@x", "2@a1", "7@c1", "8@b1"];
+        for (first_group, sorted) in [
+            (None, "6 5 2 4 8 3 7 1"),
+            (Some(1), "5 2 4 8 3 7 1 6"),
+            (Some(2), "8 3 7 1 6 5 2 4"),
+            (Some(3), "7 1 6 5 2 4 8 3"),
+            (Some(4), "6 5 2 4 8 3 7 1"),
+        ] {
+            let mut order = sort_for_storage(checked(&orders), &groups());
+            if let Some(group) = first_group {
+                order.rotate_to(GroupNo(group), &groups());
+            }
+            assert_eq!(ids(&order.sorted), sorted, "beginning with {first_group:?}");
+            assert_eq!(ids(&order.by_line), "3 2");
+        }
+    }
+
+    /// Lines of orders that share an id or an internal trade number keep their order; all others
+    /// are sorted.
+    #[test]
+    fn lines_that_depend_on_one_another_are_stored_in_their_order() {
+        for (orders, sorted, by_line) in [
+            // A number that two orders of a group claim, and of one order on two devices.
+            (&["1@a1#N", "2@a2#N", "3@a1", "1@a1"][..], "3", "1 2 1"),
+            (&["1@a2", "2@a1", "1@a1", "3@b1"], "2 3", "1 1"),
+            // The order's own number, and that of another group.
+            (&["1@a1#N", "1@a1#N", "2@b1#N", "1@c1"], "1 2 1", "1"),
+            // A number of a later line of an order.
+            (&["1@a1", "2@a2#N", "3@a1", "1@a1#N"], "3", "1 2 1"),
+            // A device that moved may share ids and numbers with any group.
+            (&["1@m2", "1@c1", "2@c1", "3@m2#N", "4@a1#N", "5@a1"], "5 2", "1 1 3 4"),
+        ] {
+            let order = sort_for_storage(checked(orders), &groups());
+            assert_eq!(ids(&order.sorted), sorted, "{orders:?}");
+            assert_eq!(ids(&order.by_line), by_line, "{orders:?}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Streams of orders neither delay nor fail one another, and lines are decided in their order.
+
+use std::time::Duration;
+
+use kiosque_testkit::{ServerOptions, TestData, TestServer, sql};
+use serde_json::json;
+
+use super::streams::begin;
+use super::{ORDERS, counts, fleet, kept, line};
+
+/// Far longer than any test.
+const FAR: Duration = Duration::from_secs(300);
+
+/// A server with device `D1` and `D3` of group `g1`, and `D2` of `g2`.
+async fn server_on(data: TestData, store_wait: Duration) -> TestServer {
+    let mut options = ServerOptions { data, ..ServerOptions::default() };
+    options.settings.limits.store_wait = store_wait;
+    TestServer::start_on(fleet().device("D3", "Hall", "g1"), options).await
+}
+
+/// An order of device `D2`, which belongs to group `g2`.
+fn line_of_g2(id: &str, total: i64) -> String {
+    line(id, total).replace("\"D1\"", "\"D2\"")
+}
+
+fn numbered(line: String, number: &str) -> String {
+    line.replace("\"orderId\"", &format!("\"tradeNoIn\":\"{number}\",\"orderId\""))
+}
+
+/// Returns the id and the sequence number of each order.
+fn stored(server: &TestServer) -> Vec<String> {
+    server.query(sql::ORDER_SEQS)
+}
+
+/// A group that another transaction has locked, as an apply does, delays the streams with its
+/// orders and no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_group_delays_no_stream_of_another() {
+    let server = server_on(TestData::postgres(), FAR).await;
+    let key = server.create_key("orders").await;
+    let held = server.data.lock_group("g1").await;
+    let body = [line("a", 1), line_of_g2("b", 1), line("a", 2), line("c", 1)].concat();
+    let waiting = begin(&server, &key, body, 1).await;
+    for at in 0..20 {
+        let other = line_of_g2(&format!("other{at}"), 1);
+        let other = server.call_operator(ORDERS, Some(&key), other).await;
+        assert_eq!(counts(&other), [1, 0, 0, 0]);
+    }
+    let after = begin(&server, &key, line("a", 3), 2).await;
+    assert!(!waiting.is_finished() && !after.is_finished());
+    held.release().await;
+    assert_eq!(counts(&waiting.await.unwrap()), [3, 1, 0, 0]);
+    assert_eq!(counts(&after.await.unwrap()), [0, 1, 0, 0]);
+    let token = server.log_in("ops").await.token;
+    assert_eq!(kept(&server, &token).await, ["a", "c"]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A stream whose group is locked for as long as a request waits fails alone, and its orders of
+/// other groups are stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_stays_locked_fails_its_own_streams() {
+    let server = server_on(TestData::postgres(), Duration::from_secs(2)).await;
+    let key = server.create_key("orders").await;
+    let held = server.data.lock_group("g1").await;
+    let body = [line("a", 1), line_of_g2("b", 1)].concat();
+    let waiting = begin(&server, &key, body, 1).await;
+    let mut others = 0;
+    while !waiting.is_finished() {
+        let other = line_of_g2(&format!("other{others}"), 1);
+        let other = server.call_operator(ORDERS, Some(&key), other).await;
+        assert_eq!(counts(&other), [1, 0, 0, 0]);
+        others += 1;
+    }
+    let waiting = waiting.await.unwrap();
+    assert_eq!((waiting.status, waiting.headers["retry-after"].as_str()), (503, "1"));
+    assert_eq!(waiting.json["detail"], "the store is busy; try again");
+    assert!(others > 0, "no other stream was answered meanwhile");
+    held.release().await;
+    assert_eq!(stored(&server).len(), others + 1);
+    let again = [line("a", 1), line_of_g2("b", 1)].concat();
+    let again = server.call_operator(ORDERS, Some(&key), again).await;
+    assert_eq!(counts(&again), [1, 0, 1, 0]);
+}
+
+/// A fault of one group's orders fails the streams that have some of them, and fails no order of
+/// another group.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_one_group_fails_no_order_of_another() {
+    let server = server_on(TestData::new(), FAR).await;
+    let key = server.create_key("orders").await;
+    server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
+    // The stored sale, which an update takes out of the sums, cannot be read.
+    let set_lines = sql::SET_LINES.replace("ORDER", "bad");
+    server.data.tamper(&set_lines.replace("LINES", "unreadable"));
+    let body = [line("bad", 2), line_of_g2("b1", 1), line_of_g2("b2", 1)].concat();
+    let reply = server.call_operator(ORDERS, Some(&key), body.clone()).await;
+    assert_eq!(reply.status, 503, "{reply:?}");
+    assert_eq!(stored(&server), ["b1|1", "b2|2", "bad|1"]);
+    server.data.tamper(&set_lines.replace("LINES", "[]"));
+    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    assert_eq!(counts(&reply), [0, 1, 2, 0]);
+}
+
+/// Lines that depend on one another.
+struct DependentLines {
+    name: &'static str,
+    /// The order that is stored before.
+    before: String,
+    lines: String,
+    counts: [i64; 4],
+    /// The reason of the line that is rejected.
+    reason: &'static str,
+}
+
+fn dependent_lines() -> [DependentLines; 5] {
+    let later = |line: String| line.replace("09:00:00", "09:30:00");
+    let number = |id: &str, number: &str| numbered(line(id, 1), number);
+    [
+        DependentLines {
+            name: "a number given up by an order of the same request",
+            before: String::new(),
+            lines: [number("r1", "R1"), number("r1", "R2"), number("r3", "R1")].concat(),
+            counts: [2, 1, 0, 0],
+            reason: "",
+        },
+        DependentLines {
+            name: "a number given up by a stored order whose trade started later",
+            before: later(number("r1", "R1")),
+            lines: [later(number("r1", "R2")), number("r3", "R1")].concat(),
+            counts: [1, 1, 0, 0],
+            reason: "",
+        },
+        DependentLines {
+            name: "a number taken before it was given up",
+            before: number("r1", "R1"),
+            lines: [later(number("r3", "R1")), number("r1", "R2")].concat(),
+            counts: [0, 1, 0, 1],
+            reason: "tradeNoIn: order r1 has R1 already",
+        },
+        DependentLines {
+            name: "a number that two orders claim",
+            before: String::new(),
+            lines: [later(number("r2", "R1")), number("r1", "R1")].concat(),
+            counts: [1, 0, 0, 1],
+            reason: "tradeNoIn: order r2 has R1 already",
+        },
+        DependentLines {
+            name: "an id on two devices",
+            before: String::new(),
+            lines: [line("r1", 1).replace("\"D1\"", "\"D3\""), line("r1", 1)].concat(),
+            counts: [1, 0, 0, 1],
+            reason: "deviceCode: order r1 belongs to device D3, not D1; an update may not change \
+                     the device",
+        },
+    ]
+}
+
+/// Lines are decided in their order, also if one takes the number that another one gave up, and if
+/// two claim one number or one id. A file is decided likewise.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_decided_in_the_order_in_which_they_came() {
+    for DependentLines { name, before, lines, counts: want, reason } in dependent_lines() {
+        let server = server_on(TestData::new(), FAR).await;
+        let key = server.create_key("orders").await;
+        server.call_operator(ORDERS, Some(&key), before.clone()).await;
+        let reply = server.call_operator(ORDERS, Some(&key), lines.clone()).await;
+        assert_eq!(counts(&reply), want, "{name}: {reply:?}");
+        let reasons = reply.json["rejected"].as_array().unwrap().iter();
+        let reasons: Vec<_> = reasons.map(|one| one["reason"].clone()).collect();
+        assert!(reasons.iter().all(|one| *one == json!(reason)), "{name}: {reasons:?}");
+        assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+
+        let other = server_on(TestData::new(), FAR).await;
+        other.import(before).await;
+        let (imported, rejected) = other.import(lines).await;
+        assert_eq!(
+            [imported.accepted, imported.updated, imported.unchanged, imported.rejected],
+            want.map(|count| u64::try_from(count).unwrap()),
+            "{name}: {rejected:?}"
+        );
+        assert_eq!(stored(&other), stored(&server), "{name}");
+    }
+}
+
+/// Every statement of a request fails once, in turn. The request may be answered 503; sent again,
+/// each line is stored, and none is rejected that is valid.
+#[cfg(debug_assertions)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
+    use kiosque_store::Error;
+
+    let server = server_on(TestData::new(), FAR).await;
+    let key = server.create_key("orders").await;
+    let faults: [fn() -> Error; 2] = [
+        || Error::Unreachable("a fault of the test".to_owned()),
+        || Error::Data("a fault of the test".to_owned()),
+    ];
+    let mut orders = 0;
+    for (kind, fault) in faults.into_iter().enumerate() {
+        for statements in 0.. {
+            let round = format!("{kind}.{statements}");
+            let id = |name: &str| format!("{round}-{name}");
+            let before = numbered(line(&id("a"), 1), &id("N"));
+            let before = server.call_operator(ORDERS, Some(&key), before).await;
+            assert_eq!(counts(&before), [1, 0, 0, 0], "{round}");
+            let product = format!("[[product]]\nid = \"cola\"\nname = \"Cola {round}\"\n");
+            server.apply(product).await.unwrap();
+            let body = [
+                numbered(line(&id("a"), 2), &id("M")),
+                numbered(line(&id("b"), 1), &id("N")),
+                line_of_g2(&id("c"), 1),
+                line(&id("d"), 1),
+                line(&id("d"), 2),
+                line(&id("x"), 1).replace("\"D1\"", "\"D9\""),
+            ];
+            server.store.arm_fault(statements, fault);
+            let first = server.call_operator(ORDERS, Some(&key), body.concat()).await;
+            let is_over = server.store.disarm_fault();
+            assert!([200, 503].contains(&first.status), "{round}: {first:?}");
+            assert!(first.status == 200 || !is_over, "{round}: {first:?}");
+            let again = server.call_operator(ORDERS, Some(&key), body.concat()).await;
+            assert_eq!(counts(&again)[3], 1, "{round}: {again:?}");
+            for reply in [&first, &again].into_iter().filter(|reply| reply.status == 200) {
+                let reason = "deviceCode: no device D9 is known";
+                let rejected = json!([{"line": 6, "orderId": id("x"), "reason": reason}]);
+                assert_eq!(reply.json["rejected"], rejected, "{round}");
+            }
+            orders += 4;
+            if is_over {
+                assert!(statements > 20, "{statements} statements");
+                break;
+            }
+        }
+    }
+    assert_eq!(server.query(sql::ORDERS_STORED), [orders.to_string()]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+}

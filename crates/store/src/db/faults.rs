@@ -1,0 +1,100 @@
+//! Faults for tests: a statement of a store fails. They exist in builds with debug assertions; in
+//! others the type is empty and its functions do nothing.
+
+#[cfg(debug_assertions)]
+pub(crate) use armed::{Faults, check};
+#[cfg(not(debug_assertions))]
+pub(crate) use none::{Faults, check};
+
+#[cfg(debug_assertions)]
+mod armed {
+    use std::sync::{Arc, Mutex};
+
+    use kiosque_locks::lock_ignoring_poison;
+
+    use crate::{Error, Store};
+
+    tokio::task_local! {
+        /// The faults of the store whose transaction runs.
+        static OF_TRANSACTION: Faults;
+    }
+
+    /// The next fault of a store, if one is armed.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Faults(Arc<Mutex<Option<Fault>>>);
+
+    #[derive(Debug)]
+    struct Fault {
+        /// The statements that succeed before it.
+        statements: usize,
+        error: fn() -> Error,
+    }
+
+    impl Faults {
+        /// Counts a statement, and fails if it is the one that fails.
+        pub(crate) fn check(&self) -> Result<(), Error> {
+            let mut armed = lock_ignoring_poison(&self.0);
+            match armed.as_mut() {
+                None => Ok(()),
+                Some(fault) if fault.statements > 0 => {
+                    fault.statements -= 1;
+                    Ok(())
+                }
+                Some(_) => Err(armed.take().map_or(Error::Gone, |fault| (fault.error)())),
+            }
+        }
+
+        /// Runs a transaction, with faults at its statements and at its end.
+        pub(crate) async fn around<T, E: From<Error>>(
+            &self,
+            transaction: impl Future<Output = Result<T, E>>,
+        ) -> Result<T, E> {
+            let done = OF_TRANSACTION.scope(self.clone(), transaction).await?;
+            self.check()?;
+            Ok(done)
+        }
+    }
+
+    /// Counts a statement of the transaction that runs; see [`Faults::check`].
+    pub(crate) fn check() -> Result<(), Error> {
+        OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
+    }
+
+    impl Store {
+        /// Makes one statement of this store fail, for tests: `statements` succeed before it. The
+        /// end of a transaction counts as a statement, and the report of a commit as another.
+        pub fn arm_fault(&self, statements: usize, error: fn() -> Error) {
+            *lock_ignoring_poison(&self.db.faults().0) = Some(Fault { statements, error });
+        }
+
+        /// Removes a fault that has not occurred. Returns whether there was one.
+        #[must_use]
+        pub fn disarm_fault(&self) -> bool {
+            lock_ignoring_poison(&self.db.faults().0).take().is_some()
+        }
+    }
+}
+
+#[cfg(not(debug_assertions))]
+mod none {
+    use crate::Error;
+
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Faults;
+
+    impl Faults {
+        #[inline]
+        pub(crate) fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        pub(crate) fn around<F: Future>(&self, transaction: F) -> F {
+            transaction
+        }
+    }
+
+    #[inline]
+    pub(crate) fn check() -> Result<(), Error> {
+        Ok(())
+    }
+}
