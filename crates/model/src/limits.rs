@@ -87,10 +87,12 @@ settings! {
         ///
         /// The default equals the bursts of ten sources.
         login_failures_unknown_free: u32 = 100, check positive;
-        /// Time until these sources together may fail once more for that login name.
+        /// Half the time until these sources together may fail once more for that login name.
         ///
-        /// The default bounds guessing from any number of sources to 43,200 attempts a day, and
-        /// still gives a new source of the integrator a chance to log in meanwhile.
+        /// The default bounds guessing from any number of sources to 1,900 attempts in the first
+        /// hour. Half of the attempts are reserved for the first one of each source in a day, so
+        /// that a new source of the integrator can log in meanwhile: 450 at once and one more each
+        /// 8 seconds. The other attempts become one more each 4 seconds.
         login_failure_unknown_refill: Duration = Duration::from_secs(2);
         /// Counters of failed logins in memory, by source and by login name each.
         login_failures_kept: usize = 65_536, check positive;

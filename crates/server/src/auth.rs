@@ -8,7 +8,7 @@ use kiosque_store::{Credentials, OpenedSession, SourceStatus};
 use crate::answer::{Data, Failure};
 use crate::app::App;
 use crate::call::{Call, Caller, Validate};
-use crate::password::HashSlots;
+use crate::password::{HashSlots, QueueShare};
 
 impl Validate for LoginRequest {}
 impl Validate for SwitchGroupRequest {}
@@ -32,7 +32,7 @@ pub(crate) async fn log_in(
     let account = name.filter(|_| found.is_some());
     let opened = match found {
         Some((credentials, SourceStatus::Known)) => {
-            let slots = &app.known_hash_slots;
+            let slots = (&app.known_hash_slots, QueueShare::All);
             open_session(app, slots, Some(credentials), password, &origin).await
         }
         found => {
@@ -58,7 +58,10 @@ async fn log_in_from_unknown_source(
 ) -> Result<OpenedSession, Failure> {
     let prefix = origin.source.prefix();
     let mut attempt = app.login_limiter.admit(username, prefix, &app.clock).await?;
-    let opened = open_session(app, &app.hash_slots, credentials, password, origin).await;
+    // Sources that guess must not keep new ones out of the queue.
+    let share = if attempt.is_first() { QueueShare::All } else { QueueShare::Half };
+    let slots = (&app.hash_slots, share);
+    let opened = open_session(app, slots, credentials, password, origin).await;
     if !matches!(opened, Err(Failure::Refusal(Refusal::Credentials))) {
         attempt.did_not_fail();
     }
@@ -67,13 +70,13 @@ async fn log_in_from_unknown_source(
 
 async fn open_session(
     app: &App,
-    slots: &HashSlots,
+    (slots, share): (&HashSlots, QueueShare),
     credentials: Option<Credentials>,
     password: String,
     origin: &Origin,
 ) -> Result<OpenedSession, Failure> {
     let hash = credentials.as_ref().map(|known| known.password_hash.clone());
-    let matches = slots.verify(hash, password).await?;
+    let matches = slots.verify(hash, password, share).await?;
     let credentials = credentials.filter(|_| matches).ok_or(Refusal::Credentials)?;
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);

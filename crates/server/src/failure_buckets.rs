@@ -1,6 +1,10 @@
-//! Token buckets for failed logins: one for each login name and source, and one for each login name
+//! Token buckets for failed logins: one for each login name and source, and two for each login name
 //! and all unknown sources together. They are the same for names without an account; no account is
 //! ever locked, and no session ends.
+//!
+//! The second bucket of a name is reserved for first attempts, one a day for each source: sources
+//! that guess empty the first bucket all the time, and a source that comes with the right password
+//! for the first time must get through.
 //!
 //! An attempt takes its tokens before the password is verified, and returns them unless the
 //! password was wrong, so that concurrent attempts are limited, too. Buckets are in memory, under
@@ -23,6 +27,11 @@ pub(crate) const KEY_BYTES: usize = 32;
 /// The keyed hash of a login name, alone or with a source.
 type BucketId = u128;
 
+/// The time after which an attempt of a source is a first one again.
+const FIRST_AGAIN_MS: i64 = 86_400_000;
+/// The time in which the buckets of a name admit as many attempts as one of the given size would.
+const HOUR_MS: i64 = 3_600_000;
+
 /// The buckets of all login names.
 #[derive(Debug)]
 pub(crate) struct FailureBuckets {
@@ -30,6 +39,10 @@ pub(crate) struct FailureBuckets {
     latest: UnixMs,
     by_source: Buckets,
     by_name: Buckets,
+    /// By source: one token, which the first attempt takes.
+    first_by_source: Buckets,
+    /// By name: for first attempts, once the bucket of the name is empty.
+    first_by_name: Buckets,
 }
 
 /// The buckets that an attempt has taken a token from, until it ends.
@@ -37,6 +50,8 @@ pub(crate) struct FailureBuckets {
 pub(crate) struct TakenTokens {
     by_source: BucketId,
     by_name: BucketId,
+    is_first: bool,
+    is_reserved: bool,
 }
 
 /// The refusal of an attempt.
@@ -48,24 +63,44 @@ pub(crate) struct Limited {
     pub(crate) may_be_returned: bool,
 }
 
+impl TakenTokens {
+    /// Returns whether this is the first attempt of its source.
+    pub(crate) fn is_first(&self) -> bool {
+        self.is_first
+    }
+}
+
+impl Limited {
+    /// Returns the refusal of an attempt that needs a token of either bucket.
+    fn or(self, other: Limited) -> Limited {
+        Limited {
+            wait_ms: self.wait_ms.min(other.wait_ms),
+            may_be_returned: self.may_be_returned || other.may_be_returned,
+        }
+    }
+}
+
 impl FailureBuckets {
     pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
         let count_max = limits.login_failures_kept;
         let refill_ms = millis(limits.login_failure_refill);
-        let stranger_refill_ms = millis(limits.login_failure_unknown_refill);
+        // Half of the attempts of an hour are reserved, of these half at once.
+        let unknown_refill_ms = millis(limits.login_failure_unknown_refill);
+        let shared_ms = unknown_refill_ms.saturating_mul(2);
+        let reserved_ms = unknown_refill_ms.saturating_mul(4);
+        let reserved = u32::try_from(HOUR_MS.checked_div(reserved_ms).unwrap_or(1)).unwrap_or(1);
+        let shared = limits.login_failures_unknown_free;
         FailureBuckets {
             key,
             latest: UnixMs(0),
             by_source: Buckets::new(limits.login_failures_free, refill_ms, count_max),
-            by_name: Buckets::new(
-                limits.login_failures_unknown_free,
-                stranger_refill_ms,
-                count_max,
-            ),
+            by_name: Buckets::new(shared, shared_ms, count_max),
+            first_by_source: Buckets::new(1, FIRST_AGAIN_MS, count_max),
+            first_by_name: Buckets::new(reserved.max(1), reserved_ms, count_max),
         }
     }
 
-    /// Takes a token from both buckets, or from none.
+    /// Takes a token from the bucket of the source and one from a bucket of the name, or none.
     pub(crate) fn take(
         &mut self,
         typed_name: &str,
@@ -73,22 +108,34 @@ impl FailureBuckets {
         now: UnixMs,
     ) -> Result<TakenTokens, Limited> {
         let now = self.monotonic(now);
-        let taken = TakenTokens {
-            by_source: self.id(typed_name, &prefix.to_string()),
-            by_name: self.id(typed_name, ""),
+        let by_source = self.id(typed_name, &prefix.to_string());
+        let by_name = self.id(typed_name, "");
+        self.by_source.take(by_source, now)?;
+        let first = self.first_by_source.take(by_source, now);
+        let is_first = first.is_ok();
+        let shared = self.by_name.take(by_name, now);
+        let reserved = match &shared {
+            Err(_) => first.and_then(|()| self.first_by_name.take(by_name, now)),
+            Ok(()) => first,
         };
-        self.by_source.take(taken.by_source, now)?;
-        if let Err(limited) = self.by_name.take(taken.by_name, now) {
-            self.by_source.settle(taken.by_source, Ended::Otherwise);
-            return Err(limited);
+        if let (Err(shared), Err(reserved)) = (shared, reserved) {
+            self.by_source.settle(by_source, Ended::Otherwise);
+            if is_first {
+                self.first_by_source.settle(by_source, Ended::Otherwise);
+            }
+            return Err(shared.or(reserved));
         }
-        Ok(taken)
+        Ok(TakenTokens { by_source, by_name, is_first, is_reserved: shared.is_err() })
     }
 
     /// Ends an attempt, and returns its tokens unless it failed.
     pub(crate) fn settle(&mut self, taken: &TakenTokens, ended: Ended) {
         self.by_source.settle(taken.by_source, ended);
-        self.by_name.settle(taken.by_name, ended);
+        if taken.is_first {
+            self.first_by_source.settle(taken.by_source, ended);
+        }
+        let of_name = if taken.is_reserved { &mut self.first_by_name } else { &mut self.by_name };
+        of_name.settle(taken.by_name, ended);
     }
 
     /// Returns a time that does not go back unless the clock was set back: at an earlier time, a

@@ -31,6 +31,11 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    /// Returns whether this is the first attempt of its source in a day.
+    pub(crate) fn is_first(&self) -> bool {
+        self.taken.is_first()
+    }
+
     /// Records that the attempt ended without a wrong password.
     pub(crate) fn did_not_fail(&mut self) {
         self.ended = Ended::Otherwise;

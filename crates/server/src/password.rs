@@ -22,6 +22,14 @@ pub(crate) struct HashSlots {
     memory: Arc<Mutex<Vec<WorkingMemory>>>,
 }
 
+/// The part of the queue for a slot that a login may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueShare {
+    All,
+    /// The other half is for logins that may use all of it.
+    Half,
+}
+
 impl HashSlots {
     pub(crate) fn new(limits: &Limits) -> HashSlots {
         let capacity = limits.hash_slots + limits.hash_queue;
@@ -44,10 +52,17 @@ impl HashSlots {
         &self,
         hash: Option<String>,
         password: String,
+        share: QueueShare,
     ) -> Result<bool, Failure> {
-        let Ok(_queued) = Arc::clone(&self.queue).try_acquire_owned() else {
-            return Err(Failure::busy("too many logins at a time; try again"));
+        let busy = || Failure::busy("too many logins at a time; try again");
+        let reserved = match share {
+            QueueShare::All => 0,
+            QueueShare::Half => self.capacity.saturating_sub(self.slot_count) / 2,
         };
+        if self.queue.available_permits() <= reserved {
+            return Err(busy());
+        }
+        let _queued = Arc::clone(&self.queue).try_acquire_owned().map_err(|_| busy())?;
         let slot = tokio::time::timeout(self.wait, Arc::clone(&self.slots).acquire_owned()).await;
         let Ok(Ok(slot)) = slot else {
             return Err(Failure::busy("the login waited too long for a hash slot; try again"));

@@ -59,18 +59,42 @@ fn a_source_may_fail_ten_times_and_then_once_a_minute() {
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
 
-/// LIM-8: any number of sources get no further with one name than the limit of all together.
+/// LIM-8: any number of sources get no further with one name than the limits of all together: as
+/// far in an hour as with one bucket of a hundred that gets a token in two seconds.
 #[test]
-fn unknown_sources_share_a_hundred_failures_and_then_one_in_two_seconds() {
+fn unknown_sources_share_nineteen_hundred_failures_an_hour() {
     let mut attempts = attempts(&limits());
-    let all_at = |attempts: &mut FailureBuckets, now| {
-        (0..1_000).map(|number| failures(attempts, "ops", number, now)).sum::<usize>()
+    // Sources that are all new take the most.
+    let mut new = 0..;
+    let mut failed_at = |second: i64| {
+        let now = at(second * 1_000);
+        new.by_ref().take_while(|number| fail(&mut attempts, "ops", *number, now).is_none()).count()
     };
-    assert_eq!(all_at(&mut attempts, at(0)), 100);
-    assert_eq!(fail(&mut attempts, "ops", 5_000, at(0)), Some(2_000));
-    assert_eq!(all_at(&mut attempts, at(60_000)), 30);
+    assert_eq!(failed_at(0), 100 + 450);
+    assert_eq!((1..3_600).map(failed_at).sum::<usize>(), 899 + 449);
+    assert_eq!(fail(&mut attempts, "ops", 1_000_000, at(3_599_000)), Some(1_000));
     // An attempt that was refused for the name took no token from the source.
-    assert_eq!(failures(&mut attempts, "ops", 999, at(60_000 + 2_000 * 100)), 10);
+    assert_eq!(failures(&mut attempts, "ops", 1_000_000, at(3_600_000 + 4_000 * 100)), 10);
+}
+
+/// LIM-8: while two hundred sources guess all the time, a new source gets through with its first
+/// attempt, and with those after it as long as they do not fail.
+#[test]
+fn a_new_source_gets_through_while_others_guess() {
+    let mut attempts = attempts(&limits());
+    let mut failed = 0;
+    for second in 0..600 {
+        let now = at(second * 1_000);
+        for number in 0..200 {
+            failed += usize::from(fail(&mut attempts, "ops", number, now).is_none());
+        }
+        let first = attempts.take("ops", source(1_000), now).expect("a first attempt");
+        let second = attempts.take("ops", source(1_000), now).expect_err("not the first one");
+        assert!(second.may_be_returned);
+        attempts.settle(&first, Ended::Otherwise);
+    }
+    // Half of the sources used up the shared attempts; the others had their first attempts.
+    assert_eq!(failed, 100 + 149 + 100);
 }
 
 /// LIM-10: the right password takes no token, at whatever rate.
@@ -109,8 +133,8 @@ fn after_the_clock_is_set_back_the_wait_is_bounded() {
     let back = at(-86_400_000);
     assert_eq!(fail(&mut attempts, "ops", 1, back), Some(60_000));
     // The bucket of the name is checked when that of the source allows the attempt.
-    assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(2_000));
-    assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(124_000)), 2);
+    assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(4_000));
+    assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(128_000)), 2);
 }
 
 /// Requests wait, and are checked in another order: no request gains by it.
@@ -133,7 +157,8 @@ fn the_number_of_buckets_is_bounded_and_eviction_frees_no_limited_name() {
     assert_eq!(failures(&mut attempts, "victim", 1, at(0)), 10);
     for number in 0..10_000 {
         fail(&mut attempts, &format!("absent {number}"), 1, at(0));
-        for buckets in [&attempts.by_source, &attempts.by_name] {
+        let FailureBuckets { by_source, by_name, first_by_source, .. } = &attempts;
+        for buckets in [by_source, by_name, first_by_source] {
             assert!(buckets.full_at.len() <= 50 && buckets.by_time.len() <= 50);
             assert!(buckets.under_way.is_empty());
         }
