@@ -56,7 +56,8 @@ impl Zone {
         if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
             return UnixMs(day.0 * DAY_MS);
         }
-        self.first_instant(day.date())
+        // The last day of the calendar has no end.
+        if day.0 > DAY_MAX { UnixMs(i64::MAX) } else { self.first_instant(day.date()) }
     }
 
     /// Returns the day that an instant belongs to.
@@ -68,7 +69,7 @@ impl Zone {
         }
         let day = Day::of(self.civil(at).date());
         // When clocks are set back over midnight, the day that has started continues.
-        if at >= self.start_of(day.next()) { day.next() } else { day }
+        if day.0 < DAY_MAX && at >= self.start_of(day.next()) { day.next() } else { day }
     }
 
     /// Returns the first instant of the month that `at` belongs to.
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(apia.day_of(apia.start_of(day("2011-12-31"))), day("2011-12-31"));
     }
 
-    /// The calendar ends a day before 9999 does, and requests may contain any number.
+    /// The calendar ends with 9999, and requests may contain any number.
     #[test]
     fn the_first_and_the_last_instants_have_days_of_their_own() {
         for (name, at, text) in [
@@ -144,7 +145,10 @@ mod tests {
             ("America/New_York", UnixMs(18_000_000), "1970-01-01"),
             ("UTC", UnixMs(-1), "1969-12-31"),
             ("UTC", UnixMs(253_402_207_200_999), "9999-12-30"),
-            ("UTC", UnixMs(253_402_214_400_000), "9999-12-30"),
+            ("UTC", UnixMs(253_402_214_399_999), "9999-12-30"),
+            ("UTC", UnixMs(253_402_214_400_000), "9999-12-31"),
+            ("America/New_York", UnixMs(253_402_214_400_000), "9999-12-30"),
+            ("America/New_York", UnixMs(253_402_232_400_000), "9999-12-31"),
             ("Asia/Tokyo", UnixMs(253_402_207_200_999), "9999-12-31"),
             ("Asia/Tokyo", UnixMs::MAX, "9999-12-31"),
             ("UTC", UnixMs(i64::MAX), "9999-12-31"),

@@ -3,9 +3,13 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+
+/// The calendar date and time of [`UnixMs`] 0 in UTC.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in time: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +19,7 @@ impl UnixMs {
     /// Earliest supported time, in the year 5.
     pub const MIN: UnixMs = UnixMs(-62_000_000_000_000);
 
-    /// Latest supported time, the end of 9999.
+    /// The end of 9999 in UTC. Times are supported to the end of 9999 in the platform's zone.
     pub const MAX: UnixMs = UnixMs(253_402_300_799_999);
 
     /// Returns this time plus `ms` milliseconds, saturating.
@@ -40,7 +44,7 @@ pub enum TimeFault {
     /// A local time that occurs twice when clocks are set back.
     #[error("{0} occurred twice when clocks of {1} were set back; give an offset")]
     Ambiguous(String, String),
-    /// Before 1970 or after 9999.
+    /// Before 1970, or after 9999 in the platform's zone.
     #[error("{0:?} is outside the years 1970 to 9999")]
     OutOfRange(String),
 }
@@ -115,16 +119,28 @@ impl Zone {
     #[must_use]
     pub fn civil(&self, at: UnixMs) -> DateTime {
         let known = at.0.max(UnixMs::MIN.0);
-        let at = Timestamp::from_millisecond(known).unwrap_or(Timestamp::MAX);
-        self.zone.to_datetime(at)
+        if let Ok(at) = Timestamp::from_millisecond(known) {
+            return self.zone.to_datetime(at);
+        }
+        // The last day of 9999: time stamps end before it, dates do not.
+        let local = known.saturating_add(self.last_offset_ms());
+        EPOCH.checked_add(SignedDuration::from_millis(local)).unwrap_or(DateTime::MAX)
+    }
+
+    /// Returns the offset from UTC at the end of the calendar, in ms.
+    fn last_offset_ms(&self) -> i64 {
+        i64::from(self.zone.to_offset(Timestamp::MAX).seconds()) * 1_000
     }
 
     /// Returns the first instant with this local date; the end of the gap if the zone skips it.
     pub(crate) fn first_instant(&self, date: Date) -> UnixMs {
-        let midnight = self.zone.to_ambiguous_zoned(date.to_datetime(Time::midnight()));
+        let midnight = date.to_datetime(Time::midnight());
         // A skipped midnight is the time after the gap; of two midnights, the first is used.
-        let first = midnight.compatible().map(|zoned| zoned.timestamp().as_millisecond());
-        UnixMs(first.unwrap_or(UnixMs::MAX.0))
+        match self.zone.to_ambiguous_zoned(midnight).compatible() {
+            Ok(first) => UnixMs(first.timestamp().as_millisecond()),
+            // The last day of 9999.
+            Err(_) => UnixMs(local_ms(midnight) - self.last_offset_ms()),
+        }
     }
 
     /// Parses RFC 3339 with an offset, or the form of FMT-2 in this zone.
@@ -132,20 +148,19 @@ impl Zone {
     /// # Errors
     /// The fault of the text.
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
+        let impossible = || TimeFault::Impossible(text.to_owned());
         match shape(text) {
             // The calendar would read second 60 as 59.
-            Some(Shape::Local) if text.ends_with(":60") => {
-                Err(TimeFault::Impossible(text.to_owned()))
-            }
+            Some(_) if text.as_bytes().get(17..19) == Some(b"60") => Err(impossible()),
             Some(Shape::Local) => {
-                let civil: DateTime = DateTime::strptime("%Y-%m-%d %H:%M:%S", text)
-                    .map_err(|_| TimeFault::Impossible(text.to_owned()))?;
-                self.resolve(civil)
+                let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text);
+                self.resolve(civil.map_err(|_| impossible())?)
             }
             Some(Shape::Offset) => {
-                let at: Timestamp =
-                    text.parse().map_err(|_| TimeFault::Impossible(text.to_owned()))?;
-                in_range(at, text)
+                let parts = Pieces::parse(text).map_err(|_| impossible())?;
+                let offset = parts.to_numeric_offset().ok_or_else(impossible)?;
+                let time = parts.time().ok_or_else(impossible)?;
+                self.instant(parts.date().to_datetime(time), offset, text)
             }
             None => Err(TimeFault::NotATime(text.to_owned(), self.name.clone())),
         }
@@ -164,7 +179,7 @@ impl Zone {
         let impossible = |_| TimeFault::Impossible(text.to_owned());
         let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text).map_err(impossible)?;
         let first = self.zone.to_ambiguous_zoned(civil).earlier().map_err(impossible)?;
-        in_range(first.timestamp(), text)
+        self.instant(first.datetime(), first.offset(), text)
     }
 
     /// Parses the forms of [`Zone::parse`], or a date, which means its midnight in this zone.
@@ -187,26 +202,34 @@ impl Zone {
         let text = || civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
         let ambiguous = self.zone.to_ambiguous_zoned(civil);
         match ambiguous.offset() {
-            AmbiguousOffset::Unambiguous { .. } => {}
-            AmbiguousOffset::Gap { .. } => {
-                return Err(TimeFault::Skipped(text(), self.name.clone()));
-            }
-            AmbiguousOffset::Fold { .. } => {
-                return Err(TimeFault::Ambiguous(text(), self.name.clone()));
-            }
+            AmbiguousOffset::Unambiguous { offset } => self.instant(civil, offset, &text()),
+            AmbiguousOffset::Gap { .. } => Err(TimeFault::Skipped(text(), self.name.clone())),
+            AmbiguousOffset::Fold { .. } => Err(TimeFault::Ambiguous(text(), self.name.clone())),
         }
-        let zoned = ambiguous.unambiguous().map_err(|_| TimeFault::OutOfRange(text()))?;
-        in_range(zoned.timestamp(), &text())
+    }
+
+    /// Returns the instant of a date and time with an offset; `text` is named by the fault.
+    ///
+    /// # Errors
+    /// The instant is before 1970, or after 9999 in this zone.
+    pub fn instant(
+        &self,
+        civil: DateTime,
+        offset: Offset,
+        text: &str,
+    ) -> Result<UnixMs, TimeFault> {
+        let ms = local_ms(civil) - i64::from(offset.seconds()) * 1_000;
+        let last = local_ms(DateTime::MAX) - self.last_offset_ms();
+        let is_in_range = (0..=last).contains(&ms);
+        is_in_range.then_some(UnixMs(ms)).ok_or_else(|| TimeFault::OutOfRange(text.to_owned()))
     }
 }
 
-fn in_range(at: Timestamp, text: &str) -> Result<UnixMs, TimeFault> {
-    // Rounding down keeps an order in its second.
-    let ms = at.as_nanosecond().div_euclid(1_000_000);
-    match i64::try_from(ms) {
-        Ok(ms) if (0..=UnixMs::MAX.0).contains(&ms) => Ok(UnixMs(ms)),
-        _ => Err(TimeFault::OutOfRange(text.to_owned())),
-    }
+/// Returns the milliseconds from the epoch to a date and time, both without an offset. Rounding
+/// down keeps an order in its second.
+fn local_ms(civil: DateTime) -> i64 {
+    let since = civil.duration_since(EPOCH);
+    since.as_secs() * 1_000 + i64::from(since.subsec_nanos()).div_euclid(1_000_000)
 }
 
 enum Shape {
@@ -273,6 +296,15 @@ mod tests {
             ("2022-02-30 10:00:00", None),
             ("2022-01-03 24:00:00", None),
             ("2022-01-03 23:59:60", None),
+            ("2022-01-03T23:59:60Z", None),
+            ("2022-01-03T23:59:60.5+01:00", None),
+            ("2016-12-31T23:59:60Z", None),
+            ("9999-12-31 23:59:59", Some(253_402_297_199_000)),
+            ("9999-12-31T22:59:59.999Z", Some(253_402_297_199_999)),
+            ("9999-12-31T23:00:00Z", None),
+            ("9999-12-31T23:59:59+23:00", Some(253_402_217_999_000)),
+            ("1970-01-01T00:59:59+01:00", None),
+            ("1970-01-01 01:00:00", Some(0)),
             ("2022-01-03T09:00:00+0800", None),
             ("1969-12-31T23:59:59Z", None),
             ("0000-00-00 00:00:00", None),
@@ -304,6 +336,22 @@ mod tests {
         assert!(zone.parse_first("2022-03-27 02:30:00").is_err());
     }
 
+    /// The last millisecond of 9999 in Paris.
+    const LAST_IN_PARIS: i64 = UnixMs::MAX.0 - 3_600_000;
+
+    #[test]
+    fn the_last_second_of_9999_is_a_time_in_every_zone() {
+        for name in ["UTC", "Europe/Paris", "America/New_York", "Pacific/Kiritimati", "Etc/GMT+12"]
+        {
+            let zone = Zone::named(name).expect("a known zone");
+            let last = zone.parse("9999-12-31 23:59:59").expect("a time");
+            assert_eq!(zone.text(last), "9999-12-31 23:59:59", "{name}");
+            assert_eq!(zone.day_of(last).to_string(), "9999-12-31", "{name}");
+            assert!(zone.start_of(zone.day_of(last)) < last, "{name}");
+            assert!(zone.start_of(zone.day_of(last).next()) > last, "{name}");
+        }
+    }
+
     #[test]
     fn an_unknown_zone_is_named() {
         assert!(Zone::named("Mars/Olympus").expect_err("no zone").contains("Mars/Olympus"));
@@ -312,7 +360,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_to_the_second(ms in 0..UnixMs::MAX.0 - 86_400_000) {
+        fn what_is_written_is_read_back_to_the_second(
+            ms in prop_oneof![0..LAST_IN_PARIS, LAST_IN_PARIS - 100_000_000..=LAST_IN_PARIS],
+        ) {
             let zone = paris();
             let at = UnixMs(ms);
             match zone.parse(&zone.text(at)) {

@@ -52,10 +52,14 @@ impl TimeFormats {
     }
 }
 
-/// Formats a time as in an order file: RFC 3339 in UTC, to the millisecond.
+/// Formats a time as in an order file: RFC 3339 to the millisecond, in UTC. The last hours of 9999
+/// in a zone west of UTC have the offset of the westernmost zone: in UTC the year is 10000.
 pub(super) fn rfc3339(at: UnixMs) -> String {
-    let at = Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH);
-    format!("{at:.3}")
+    let (at, offset) = match at <= UnixMs::MAX {
+        true => (at, "Z"),
+        false => (at.plus_ms(-12 * 3_600_000), "-12:00"),
+    };
+    format!("{:.3}{offset}", Zone::utc().civil(at))
 }
 
 /// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
@@ -82,8 +86,12 @@ pub(super) fn format_fault(format: &str) -> Option<String> {
 
 /// Returns the instant of the parts; `None` if the calendar has no such day or hour.
 fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<UnixMs, TimeFault>> {
-    if parts.timestamp().is_none() && parts.offset().is_none() {
-        return Some(zone.resolve(parts.to_datetime().ok()?));
+    if parts.timestamp().is_none() {
+        let civil = parts.to_datetime().ok()?;
+        return Some(match parts.offset() {
+            Some(offset) => zone.instant(civil, offset, text),
+            None => zone.resolve(civil),
+        });
     }
     // Rounds down, like every other time that the platform reads.
     let ms = parts.to_timestamp().ok()?.as_nanosecond().div_euclid(1_000_000);
