@@ -10,7 +10,10 @@ use serde::Deserialize;
 
 /// A fleet: every list may be left out.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with lists of group, account, product and device"
+)]
 pub struct FleetFile {
     /// Groups.
     #[serde(default)]
@@ -28,7 +31,7 @@ pub struct FleetFile {
 
 /// A group of devices.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a group")]
 pub struct FleetGroup {
     /// The `groupId`.
     pub id: String,
@@ -40,7 +43,7 @@ pub struct FleetGroup {
 
 /// An account of an integrator.
 #[derive(Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an account")]
 pub struct FleetAccount {
     /// The login name.
     pub login_name: String,
@@ -67,7 +70,7 @@ impl fmt::Debug for FleetAccount {
 
 /// A product.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a product")]
 pub struct FleetProduct {
     /// The `goodsId`.
     pub id: String,
@@ -83,7 +86,7 @@ pub struct FleetProduct {
 
 /// A device.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a device")]
 pub struct FleetDevice {
     /// The `deviceCode`.
     pub code: String,
@@ -105,7 +108,7 @@ pub struct FleetDevice {
 
 /// An aisle of a device.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an aisle")]
 pub struct FleetAisle {
     /// Identifies the aisle in its device.
     pub code: String,

@@ -19,6 +19,8 @@ use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store}
 
 use kiosque_clock::{Entropy, NoEntropy};
 
+use crate::json_line::with_plain_types;
+
 /// How a fleet file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -59,7 +61,10 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
 
 /// Returns the fault with its entry; in a text that is not JSON, with the position only.
 fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    if error.inner().is_data() { error.to_string() } else { no_json(error.inner()) }
+    match error.inner().is_data() {
+        true => with_plain_types(&error.to_string()),
+        false => no_json(error.inner()),
+    }
 }
 
 fn no_json(error: &serde_json::Error) -> String {

@@ -38,10 +38,15 @@ pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     }
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
-    let message = message.replace(", expected i64", ", expected a whole number");
+    let message = with_plain_types(message);
     let message = match message.contains("floating point") {
         true => format!("{message} (amounts are whole minor units)"),
         false => message,
     };
     if field == "." { message } else { format!("{field}: {message}") }
+}
+
+/// Returns a message of the parser without names of Rust types.
+pub(crate) fn with_plain_types(message: &str) -> String {
+    message.replace(", expected i64", ", expected a whole number")
 }

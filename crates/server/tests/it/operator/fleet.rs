@@ -52,6 +52,25 @@ async fn every_fault_is_returned_and_nothing_is_applied() {
         let reply = server.call_operator(FLEET_CALL, Some(&key), body).await;
         insta::assert_snapshot!(name, whole(&reply));
     }
+    for (body, detail) in [
+        (
+            "null",
+            "invalid type: null, expected an object with lists of group, account, product and \
+             device at line 1 column 4",
+        ),
+        (
+            r#"{"device":[5]}"#,
+            "device[0]: invalid type: integer `5`, expected a device at line 1 column 12",
+        ),
+        (
+            r#"{"product":[{"id":"p","default_price":"5"}]}"#,
+            "product[0].default_price: invalid type: string \"5\", expected a whole number at \
+             line 1 column 41",
+        ),
+    ] {
+        let reply = server.call_operator(FLEET_CALL, Some(&key), body).await;
+        assert!(reply.text.contains(&json!(detail).to_string()), "{}", reply.text);
+    }
     let reply = server.call_operator(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is not valid UTF-8")));
     assert!(before == server.fingerprint().await, "something was applied");
