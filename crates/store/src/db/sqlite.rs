@@ -26,6 +26,10 @@ pub(super) use copy::copy_to;
 pub(super) use write::{execute, execute_each, script};
 
 const FILE: &str = "kiosque.db";
+/// The size to which the write-ahead log is truncated when its content has been copied to the
+/// database file. Twice what it holds between two checkpoints, so that it is not truncated and
+/// extended again without need.
+const LOG_MAX_BYTES: i64 = 64 << 20;
 /// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
 /// The page cache of a reader on a request's thread, in KiB. There are as many such readers as
@@ -73,6 +77,8 @@ impl Sqlite {
         writer.pragma_update(None, "synchronous", "full")?;
         // Checkpoints in larger steps: each one syncs the whole file.
         writer.pragma_update(None, "wal_autocheckpoint", 8_000)?;
+        // A log that grew behind a long read is truncated once the read has ended.
+        writer.pragma_update(None, "journal_size_limit", LOG_MAX_BYTES)?;
         writer.pragma_update(None, "cache_size", -32_000)?;
         // Writes retry by themselves, more often than SQLite does.
         writer.busy_timeout(Duration::ZERO)?;

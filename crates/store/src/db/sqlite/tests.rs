@@ -245,3 +245,23 @@ fn rows_are_inserted_by_their_values() {
     }
     assert!(inserts > 20, "{inserts}");
 }
+
+/// The log grows while a reader needs an old snapshot, and is truncated once it does not.
+#[tokio::test]
+async fn the_log_is_truncated_after_a_long_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let sqlite = noted(&directory, Duration::from_secs(300)).await;
+    let reader = sqlite.reader(&sqlite.readers).expect("a reader");
+    reader.execute_batch("begin; select count(*) from notes").expect("a snapshot");
+    let limit = u64::try_from(LOG_MAX_BYTES).expect("a size");
+    let add = "insert into notes values (hex(zeroblob(4000000)))";
+    while sqlite.file_sizes().log <= limit {
+        note(&sqlite, add).await.expect("a note");
+    }
+    drop(reader);
+    // The first write copies the log to the database file, the second starts it anew.
+    for _ in 0..2 {
+        note(&sqlite, "insert into notes values ('short')").await.expect("a note");
+    }
+    assert!(sqlite.file_sizes().log <= limit, "{:?}", sqlite.file_sizes());
+}
