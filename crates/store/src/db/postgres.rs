@@ -3,6 +3,7 @@
 
 mod address;
 mod batch;
+mod boot_time;
 mod connection;
 pub(super) mod lease;
 mod params;

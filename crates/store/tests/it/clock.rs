@@ -1,10 +1,13 @@
 //! Clocks of nodes are compared with the database's: a node whose clock is off answers for no
 //! session.
 
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
 use std::time::Duration;
 
 use kiosque_model::UnixMs;
-use kiosque_store::{Error, OpenOptions, Refused, SessionLease, Store};
+use kiosque_store::{Error, OpenOptions, Refused, SessionLease, Store, StoreLocation};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 /// Returns the time of the database's clock.
@@ -32,4 +35,44 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
     }
     // A file has no clock to compare with.
     assert_eq!(TestStore::on(TestData::sqlite()).await.store.check_clock(NOW), None);
+}
+
+/// How long a connection through [`slow_to_open`] takes to open.
+const OPENING: Duration = Duration::from_secs(2);
+
+/// Returns the address of a proxy before `server`, which opens connections slowly.
+fn slow_to_open(server: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let forward = |from: &TcpStream, to: &TcpStream| {
+        let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+        thread::spawn(move || io::copy(&mut from, &mut to));
+    };
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            thread::sleep(OPENING);
+            let server = TcpStream::connect(&server).unwrap();
+            forward(&client, &server);
+            forward(&server, &client);
+        }
+    });
+    address
+}
+
+/// The time that a connection takes to open is not taken for a difference between the clocks, and
+/// hides none.
+#[tokio::test]
+async fn a_slow_connection_makes_no_clock_wrong_and_none_right() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let StoreLocation::Postgres(url) = fixture.data.location() else { panic!("no database") };
+    let (user, rest) = url.split_once('@').unwrap();
+    let (server, database) = rest.split_once('/').unwrap();
+    let slow = format!("{user}@{}/{database}", slow_to_open(server.to_owned()));
+    let lease = SessionLease { length: Duration::from_secs(300), clock_skew: OPENING / 2 };
+    let place = StoreLocation::Postgres(&slow);
+    let options = OpenOptions { place, lease, ..open_options(&fixture.data) };
+    let store = Store::open(&options).await.unwrap();
+    let is_off = |off_ms| store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap().is_off;
+    assert!(!is_off(0));
+    assert!(is_off(2_500));
 }

@@ -282,14 +282,13 @@ impl Connection {
         Ok(self.client.query_one(text, params).await?)
     }
 
-    /// Runs a statement that is not worth preparing.
-    pub(super) async fn run(
+    /// Runs a statement that is not worth preparing. Returns how many rows it changed.
+    pub(super) async fn execute(
         &self,
         text: &str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<(), Error> {
-        self.client.execute(text, params).await?;
-        Ok(())
+    ) -> Result<u64, Error> {
+        Ok(self.client.execute(text, params).await?)
     }
 
     pub(super) async fn simple(&self, text: &str) -> Result<(), Error> {

@@ -7,12 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
+use super::boot_time::BootTime;
 use super::connection::{Connection, until};
-use crate::Error;
+use crate::sql::Sql;
+use crate::{Error, Refused};
 use kiosque_locks::lock_ignoring_poison;
 
 /// Renewals during the length of a lease.
 const RENEWALS_PER_LEASE: u32 = 5;
+/// A precise reading of the database's clock is used for this many lengths of a lease.
+const READING_LEASES: u32 = 2;
 /// Nodes that did not renew for this long are deleted, in ms.
 const NODE_EXPIRY_MS: &str = "86400000";
 
@@ -34,7 +38,8 @@ impl Default for SessionLease {
 /// A comparison of a node's clock with the database's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockCheck {
-    /// How far the node's clock is ahead.
+    /// How far the node's clock is ahead at least: 0 if the clocks may be equal, because the
+    /// database's was read between two times.
     pub ahead_ms: i64,
     /// Whether the difference is larger than the lease allows.
     pub is_off: bool,
@@ -52,14 +57,37 @@ struct State {
     /// The timeline of the last known primary.
     timeline: String,
     /// The end of the lease.
-    expires_at: Option<Instant>,
+    expires_at: Option<BootTime>,
     /// The time from which no node can hold a lease on an earlier primary.
-    starts_at: Option<Instant>,
-    /// The database's clock in Unix ms, and the time at which it was requested.
-    clock: Option<(i64, Instant)>,
+    starts_at: Option<BootTime>,
+    clock: Option<ClockReading>,
     clock_is_off_by_ms: Option<i64>,
     /// The failure of the last renewal.
     fault: Option<String>,
+}
+
+/// A reading of the database's clock, which happened between two times.
+#[derive(Clone, Copy, Debug)]
+struct ClockReading {
+    database_ms: i64,
+    sent_at: BootTime,
+    answered_at: BootTime,
+}
+
+impl ClockReading {
+    /// Returns how far a clock that shows `now_ms` is ahead at least; 0 if the clocks may be equal.
+    fn ahead_ms(self, now_ms: i64, now: BootTime) -> i64 {
+        let ahead_if_read_at = |at: BootTime| {
+            let passed = i64::try_from(now.since(at).as_millis()).unwrap_or(i64::MAX);
+            now_ms.saturating_sub(self.database_ms.saturating_add(passed))
+        };
+        let (least, most) = (ahead_if_read_at(self.sent_at), ahead_if_read_at(self.answered_at));
+        0.max(least).min(most)
+    }
+
+    fn width(self) -> Duration {
+        self.answered_at.since(self.sent_at)
+    }
 }
 
 /// Registers a primary with the time, by its own clock. The first one counts from 0, because no
@@ -73,9 +101,12 @@ const PRIMARY_AGE: &str =
     from primaries where timeline = $1";
 const JOIN: &str = "insert into nodes (node, beat_at_ms) values (gen_random_uuid()::text, 0)
     returning node";
+/// Reads the clock, and waits for no lock and no standby.
+static CLOCK: Sql =
+    Sql::new("CLOCK", "select (extract(epoch from clock_timestamp()) * 1000)::bigint");
 const RENEW: &str = "update nodes
     set beat_at_ms = (extract(epoch from clock_timestamp()) * 1000)::bigint
-    where node = $1 returning beat_at_ms";
+    where node = $1";
 
 impl Lease {
     pub(super) fn new(address: Arc<Address>, terms: SessionLease) -> Lease {
@@ -96,16 +127,25 @@ impl Lease {
 
     /// Checks that this node may answer for sessions.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.state().check(self.terms)
+        self.state().check(BootTime::now(), self.terms)
     }
 
-    /// The same, for rows that were read over this connection.
-    pub(super) fn check_for(&self, connection: &Connection) -> Result<(), Error> {
+    /// Returns an answer or a refusal that was read over this connection, if this node may give it.
+    pub(super) fn confirm<T>(
+        &self,
+        connection: &Connection,
+        answer: Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        if matches!(answer, Err(Refused::Store(_))) {
+            return answer;
+        }
         let state = self.state();
         if state.timeline != connection.timeline {
-            return Err(Error::Unreachable("read from a primary that was replaced".to_owned()));
+            let why = "read from a primary that was replaced".to_owned();
+            return Err(Error::Unreachable(why).into());
         }
-        state.check(self.terms)
+        state.check(BootTime::now(), self.terms)?;
+        answer
     }
 
     /// Returns whether a connection leads to the last known primary.
@@ -117,9 +157,7 @@ impl Lease {
     /// Compares a clock with the database's.
     pub(crate) fn check_clock(&self, now_ms: i64) -> Option<ClockCheck> {
         let mut state = self.state();
-        let (database_ms, at) = state.clock?;
-        let passed = i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let ahead = now_ms.saturating_sub(database_ms.saturating_add(passed));
+        let ahead = state.clock?.ahead_ms(now_ms, BootTime::now());
         let allowed = i64::try_from(self.terms.clock_skew.as_millis()).unwrap_or(i64::MAX);
         let is_off = ahead.abs() > allowed;
         state.clock_is_off_by_ms = is_off.then_some(ahead);
@@ -127,42 +165,43 @@ impl Lease {
     }
 
     async fn try_renew(&self, kept: &mut Option<Node>) -> Result<(), Error> {
-        let started = Instant::now();
-        let ends = started + self.terms.length;
+        let (started, ends) = (BootTime::now(), Instant::now() + self.terms.length);
         let mut node = match kept.take() {
             Some(node) if node.connection.is_open() => node,
             _ => Node::on(Connection::open(&self.address, self.terms.length).await?),
         };
-        let database_ms = match until(ends, self.renew(&mut node)).await {
-            Ok(database_ms) => database_ms,
+        let reading = match until(ends, self.renew(&mut node)).await {
+            Ok(reading) => reading,
             Err(error) => {
                 node.connection.abandon();
                 return Err(error);
             }
         };
         let mut state = self.state();
-        state.expires_at = Some(started + self.terms.length);
-        // The clock was read soon after the request; the answer may have waited for the standby.
-        state.clock = Some((database_ms, started));
+        state.expires_at = Some(started.plus(self.terms.length));
+        state.note_clock(reading, self.terms.length * READING_LEASES);
         state.fault = None;
         *kept = Some(node);
         Ok(())
     }
 
-    /// Renews the lease, and registers the node before the first time. Returns the database's
-    /// clock.
-    async fn renew(&self, node: &mut Node) -> Result<i64, Error> {
+    /// Renews the lease, and registers the node before the first time. Returns a reading of the
+    /// database's clock.
+    async fn renew(&self, node: &mut Node) -> Result<ClockReading, Error> {
         if node.name.is_none() {
             node.join().await?;
             let left = node.left_to_wait(self.terms).await?;
             let mut state = self.state();
             if state.timeline != node.connection.timeline {
                 state.timeline.clone_from(&node.connection.timeline);
-                state.starts_at = Some(Instant::now() + left);
+                state.starts_at = Some(BootTime::now().plus(left));
                 state.expires_at = None;
+                state.clock = None;
             }
         }
-        node.renew().await
+        let reading = node.read_clock().await?;
+        node.renew().await?;
+        Ok(reading)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,8 +210,15 @@ impl Lease {
 }
 
 impl State {
-    fn check(&self, terms: SessionLease) -> Result<(), Error> {
-        let now = Instant::now();
+    /// Keeps a reading of the database's clock, unless a recent one is more precise.
+    fn note_clock(&mut self, reading: ClockReading, recent: Duration) {
+        let is_better = |known: &ClockReading| {
+            known.width() < reading.width() && reading.answered_at.since(known.answered_at) < recent
+        };
+        self.clock = self.clock.filter(is_better).or(Some(reading));
+    }
+
+    fn check(&self, now: BootTime, terms: SessionLease) -> Result<(), Error> {
         if let Some(off) = self.clock_is_off_by_ms {
             return Err(Error::Unreachable(format!(
                 "this node's clock is {off} ms off the database's; {:?} are allowed",
@@ -216,21 +262,31 @@ impl Node {
     /// Returns how long nodes with a lease on an earlier primary may still answer.
     async fn left_to_wait(&self, terms: SessionLease) -> Result<Duration, Error> {
         let timeline = &self.connection.timeline;
-        self.connection.run(REGISTER_PRIMARY, &[timeline]).await?;
+        self.connection.execute(REGISTER_PRIMARY, &[timeline]).await?;
         let row = self.connection.first(PRIMARY_AGE, &[timeline]).await?;
         let (seen_at_ms, now_ms): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let passed = u64::try_from(now_ms.saturating_sub(seen_at_ms)).unwrap_or(0);
         Ok((terms.length + terms.clock_skew).saturating_sub(Duration::from_millis(passed)))
     }
 
-    /// Writes the renewal, which must reach the standby. Returns the database's clock.
-    async fn renew(&mut self) -> Result<i64, Error> {
+    /// Reads the database's clock, with the times right before and after.
+    async fn read_clock(&self) -> Result<ClockReading, Error> {
+        let clock = self.connection.statement(&CLOCK).await?;
+        let sent_at = BootTime::now();
+        let database_ms = self.connection.client.query_one(&clock, &[]).await?.try_get(0)?;
+        Ok(ClockReading { database_ms, sent_at, answered_at: BootTime::now() })
+    }
+
+    /// Writes the renewal, which must reach the standby.
+    async fn renew(&mut self) -> Result<(), Error> {
         let warnings = self.connection.warnings();
-        let renewed_at_ms = self.connection.first(RENEW, &[&self.name]).await?.try_get(0)?;
+        if self.connection.execute(RENEW, &[&self.name]).await? != 1 {
+            return Err(Error::Data("the row of this node is gone".to_owned()));
+        }
         if self.connection.warnings() != warnings {
             return Err(Error::Unknown("the renewal came with a warning".to_owned()));
         }
-        Ok(renewed_at_ms)
+        Ok(())
     }
 }
 
@@ -244,3 +300,6 @@ async fn keep_renewing(lease: Weak<Lease>, mut node: Option<Node>, pause: Durati
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

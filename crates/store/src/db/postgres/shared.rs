@@ -64,9 +64,7 @@ impl Postgres {
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;
-            let ran = batch::run(&connection, asked).await?;
-            self.lease.check_for(&connection)?;
-            Ok::<_, Refused>(ran)
+            self.lease.confirm(&connection, batch::run(&connection, asked).await)
         };
         match tokio::time::timeout_at((now + self.wait).into(), work).await {
             Ok(ran) => ran,
@@ -104,10 +102,10 @@ impl Postgres {
             }
         };
         // After a refusal, statements that were sent may still run.
-        let ran = ran?;
-        running.held = None;
-        self.lease.check_for(&connection)?;
-        Ok(ran)
+        if ran.is_ok() {
+            running.held = None;
+        }
+        self.lease.confirm(&connection, ran)
     }
 
     fn no_answer(&self) -> Error {
