@@ -34,6 +34,8 @@ files! {
     HOLD_WRITES_POSTGRES = "hold_writes_postgres.sql",
     /// SQLite: begins a transaction that blocks every other writer.
     HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
+    /// SQLite: marks the data as moved to a database.
+    MOVED_AWAY = "moved_away.sql",
     /// The names that orders brought for products.
     NAMES = "names.sql",
     /// PostgreSQL: the number of transactions that are open and wait for their client.
@@ -56,6 +58,8 @@ files! {
     SUMS = "sums.sql",
     /// PostgreSQL: drops the schema and all that is in it.
     TEAR_DOWN = "tear_down.sql",
+    /// PostgreSQL: makes each commit of an audit entry return a warning.
+    WARN_AT_COMMIT = "warn_at_commit.sql",
     /// PostgreSQL: the transactions that wrote orders.
     WRITERS_OF_ORDERS = "writers_of_orders.sql",
 }

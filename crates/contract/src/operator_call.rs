@@ -191,7 +191,7 @@ operator_calls! {
         response: Json(OrdersReceived),
         statuses: [200, 400, 401, 403, 408, 500, 503],
     }
-    /// Answers with 200 while the store answers and the server is not stopping.
+    /// Answers with 200 while requests with a session are answered and the server is not stopping.
     Readyz {
         Get "/readyz",
         right: None,

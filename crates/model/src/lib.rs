@@ -46,6 +46,8 @@ pub use money::{Currency, Minor};
 pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, Violation};
-pub use session::{Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest};
+pub use session::{
+    Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
+};
 pub use source::{Source, SourcePrefix, TrustedProxies};
 pub use time::{UnixMs, Zone};

@@ -28,6 +28,8 @@ pub enum Refusal {
     TokenMissing,
     /// AUTH-16: any other fault of the token.
     TokenInvalid,
+    /// AUTH-16: the token of a session that has expired.
+    SessionExpired,
     /// The body could not be parsed; the text names the error and its position, without internals.
     Unreadable(String),
     /// There is no such path, or the method is not POST.

@@ -89,6 +89,16 @@ impl PresentedToken {
         })
     }
 
+    /// Returns a token that no account has, for a session check that ends in a refusal.
+    #[must_use]
+    pub fn unissued() -> PresentedToken {
+        PresentedToken {
+            account_hint: AccountNo(-1),
+            group_hint: GroupNo(-1),
+            digest: TokenDigest(String::new()),
+        }
+    }
+
     /// Returns the account whose session row may match.
     #[must_use]
     pub fn account_hint(&self) -> AccountNo {
@@ -131,6 +141,15 @@ pub struct SessionRow<'r> {
     pub expires_at: UnixMs,
 }
 
+/// Why a token proves no session. Both are answered with code -4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenFault {
+    /// It was replaced, ended or never issued.
+    Unknown,
+    /// It is the token of a session that has expired.
+    Expired,
+}
+
 /// A live session, verified by [`Session::prove`].
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -140,16 +159,21 @@ pub struct Session {
 
 impl Session {
     /// Returns the session that a claim proves: the row of the token's account has the digest of
-    /// the token and has not expired. The only rule for tokens; `None` is answered with code -4.
+    /// the token and has not expired. The only rule for tokens.
     ///
     /// The selected group is the row's. The group in the token is only a hint.
-    #[must_use]
-    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Option<Session> {
-        let row = row?;
-        let is_valid = row.account == claim.token.account_hint
-            && row.token_digest == claim.token.digest.as_str()
-            && claim.now < row.expires_at;
-        is_valid.then_some(Session { account: row.account, group: row.group })
+    ///
+    /// # Errors
+    /// The fault of the token.
+    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Result<Session, TokenFault> {
+        let row = row.ok_or(TokenFault::Unknown)?;
+        let is_its_token = row.account == claim.token.account_hint
+            && row.token_digest == claim.token.digest.as_str();
+        match is_its_token {
+            false => Err(TokenFault::Unknown),
+            true if claim.now >= row.expires_at => Err(TokenFault::Expired),
+            true => Ok(Session { account: row.account, group: row.group }),
+        }
     }
 
     /// Returns the account.
@@ -233,13 +257,15 @@ mod tests {
         let row = row(digest.as_str());
         let token = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
         let claim = |now| Claim { token: token.clone(), now: UnixMs(now) };
-        assert!(Session::prove(&claim(999), Some(&row)).is_some());
-        assert!(Session::prove(&claim(1_000), Some(&row)).is_none());
-        assert!(Session::prove(&claim(0), None).is_none());
+        let fault = |now, row| Session::prove(&claim(now), row).err();
+        assert_eq!(fault(999, Some(&row)), None);
+        assert_eq!(fault(1_000, Some(&row)), Some(TokenFault::Expired));
+        assert_eq!(fault(0, None), Some(TokenFault::Unknown));
 
         let other = Token::mint(AccountNo(7), GroupNo(3), [8; 32]).digest();
         let replaced = SessionRow { token_digest: other.as_str(), ..row };
-        assert!(Session::prove(&claim(0), Some(&replaced)).is_none());
+        assert_eq!(fault(0, Some(&replaced)), Some(TokenFault::Unknown));
+        assert_eq!(fault(1_000, Some(&replaced)), Some(TokenFault::Unknown));
     }
 
     #[test]
@@ -249,7 +275,7 @@ mod tests {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
             let proven = PresentedToken::read(&altered).and_then(|token| {
-                Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row(digest.as_str())))
+                Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row(digest.as_str()))).ok()
             });
             assert!(proven.is_none(), "character {at}");
         }

@@ -136,7 +136,7 @@ impl Message {
             Refusal::TooManyFailures { .. } => Message::TooManyFailures,
             Refusal::Credentials => Message::Credentials,
             Refusal::TokenMissing => Message::TokenMissing,
-            Refusal::TokenInvalid => Message::TokenInvalid,
+            Refusal::TokenInvalid | Refusal::SessionExpired => Message::TokenInvalid,
             Refusal::Unreadable(_) => Message::System,
             Refusal::NotFound => Message::NotFound,
         }

@@ -117,7 +117,8 @@ impl LoginOutcome {
             | Refusal::OutOfScope
             | Refusal::OrderUnknown
             | Refusal::TokenMissing
-            | Refusal::TokenInvalid => LoginOutcome::Invalid,
+            | Refusal::TokenInvalid
+            | Refusal::SessionExpired => LoginOutcome::Invalid,
         }
     }
 }

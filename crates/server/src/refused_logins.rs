@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::{AuditEvent, AuditRecord, LoginFault};
 use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
-use kiosque_store::Store;
+use kiosque_store::{Error, PendingEvents, Store};
 
 /// Refusals of an account and a source that are entries of their own in a period.
 const SINGLE_MAX: usize = 3;
@@ -26,6 +26,8 @@ const READY_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     ready: Vec<AuditRecord>,
+    /// Entries whose commit had no clear outcome: they may be in the trail.
+    unconfirmed: Option<PendingEvents>,
     tallies: HashMap<TallyKey, Tally>,
     lost: u64,
 }
@@ -147,18 +149,37 @@ impl RefusedLogins {
     }
 
     async fn write(&self, store: &Store, happened: Vec<AuditRecord>) {
-        if happened.is_empty() {
-            return;
-        }
-        if let Err(error) = store.record_events(happened.clone()).await {
-            tracing::warn!(cause = %error, "refused logins could not be written; trying again");
-            self.lock().put_back(happened);
+        let unconfirmed = self.lock().unconfirmed.take();
+        if let Some(events) = unconfirmed
+            && let Err(error) = store.record_events(&events).await
+        {
+            warn_not_written(&error);
+            let mut refusals = self.lock();
+            refusals.unconfirmed = Some(events);
+            refusals.put_back(happened);
+        } else if !happened.is_empty() {
+            self.record(store, PendingEvents::new(happened)).await;
         }
         let lost = std::mem::take(&mut self.lock().lost);
         if lost > 0 {
             tracing::error!(lost, "refused logins are missing from the audit trail");
         }
     }
+
+    /// Writes entries, or keeps them for the next attempt.
+    async fn record(&self, store: &Store, events: PendingEvents) {
+        let Err(error) = store.record_events(&events).await else { return };
+        warn_not_written(&error);
+        let mut refusals = self.lock();
+        match error {
+            Error::Unknown(_) => refusals.unconfirmed = Some(events),
+            _ => refusals.put_back(events.events().to_vec()),
+        }
+    }
+}
+
+fn warn_not_written(error: &Error) {
+    tracing::warn!(cause = %error, "refused logins could not be written; trying again");
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! The audit trail, which is append-only: an entry is written in the transaction of the change that
 //! it records, if there is one. Old entries are purged.
 
+mod pending;
+
 use kiosque_model::audit::{
     AccountChange, Act, Actor, AuditEntry, AuditEvent, AuditRecord, EarlierSession,
 };
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
-use crate::sql::{Row, has_no_nul, row, statements};
+use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::{Error, Store, metadata};
+pub use pending::PendingEvents;
 
 row! {
     struct EntryRow<'r> {
@@ -72,6 +75,11 @@ statements! {
         where s.account_no = $account_no";
 }
 
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, pending::ALL].into_iter().flatten().copied()
+}
+
 /// How much later than entries of later events an entry may be written: refused logins are recorded
 /// once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
@@ -113,17 +121,14 @@ impl Store {
             .await
     }
 
-    /// Records events that belong to no other transaction: refused logins.
+    /// Records events that belong to no other transaction: refused logins. After
+    /// [`Error::Unknown`], the same `events` can be recorded again; they are never stored twice.
     ///
     /// # Errors
-    /// The store failed; nothing was recorded.
-    pub async fn record_events(&self, happened: Vec<AuditRecord>) -> Result<(), Error> {
-        let record = async move |write: &Write<'_>| {
-            for event in &happened {
-                insert(write, event).await?;
-            }
-            Ok(())
-        };
+    /// The store failed. Unless the error is `Unknown`, nothing was recorded.
+    pub async fn record_events(&self, events: &PendingEvents) -> Result<(), Error> {
+        let events = events.clone();
+        let record = async move |write: &Write<'_>| events.record(write).await;
         self.db.write(Deadline::OfRequest, record).await
     }
 
@@ -244,6 +249,10 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
 async fn insert(write: &Write<'_>, happened: &AuditRecord) -> Result<(), Error> {
     // Numbers are never reused, even after all earlier entries have been purged.
     let entry_no = metadata::next_audit_entry(write).await?;
+    insert_as(write, entry_no, happened).await
+}
+
+async fn insert_as(write: &Write<'_>, entry_no: i64, happened: &AuditRecord) -> Result<(), Error> {
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));

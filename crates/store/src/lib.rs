@@ -36,12 +36,12 @@ mod verify;
 
 use std::sync::Arc;
 
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{Claim, PresentedToken, UnixMs, Zone};
 
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
-pub use audit::{AuditPage, AuditQuery};
+pub use audit::{AuditPage, AuditQuery, PendingEvents};
 pub use backup::{BackedUp, BackupError};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
@@ -127,12 +127,17 @@ impl Store {
         &self.zone
     }
 
-    /// Checks that the store answers, by reading one row.
+    /// Checks that a request with a session would be answered: the data has not been moved away,
+    /// the session check can be read, and this node may answer for sessions.
     ///
     /// # Errors
-    /// The store does not answer.
-    pub async fn answers(&self) -> Result<(), Error> {
-        metadata::fleet_version_now(&self.db).await.map(|_| ())
+    /// The failure of such a request.
+    pub async fn answers(&self, now: UnixMs) -> Result<(), Error> {
+        transfer::check_complete(&self.db).await?;
+        match self.session(Claim { token: PresentedToken::unissued(), now }).await {
+            Ok(()) | Err(Refused::Refusal(_)) => Ok(()),
+            Err(Refused::Store(error)) => Err(error),
+        }
     }
 
     /// Returns whether the data is in SQLite, which this process writes itself.
@@ -175,7 +180,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         activity::ALL,
         archive::ALL,
         backup::ALL,
-        audit::ALL,
         devices::ALL,
         metadata::ALL,
         keys::ALL,
@@ -188,6 +192,10 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         sessions::ALL,
         sums::ALL,
     ];
-    let parts = fleet::all().chain(receive::all()).chain(dashboard::all()).chain(verify::all());
+    let parts = fleet::all()
+        .chain(audit::all())
+        .chain(receive::all())
+        .chain(dashboard::all())
+        .chain(verify::all());
     groups.into_iter().flatten().copied().chain(parts)
 }

@@ -194,6 +194,16 @@ impl Store {
     /// Answers a query for the caller with this claim, from one snapshot.
     pub(crate) async fn query<Q: ScopedQuery>(
         &self,
+        claim: Claim,
+        query: Q,
+    ) -> Result<Q::Answer, Refused> {
+        let (account, now) = (claim.token.account_hint(), claim.now);
+        let answer = self.answer(claim, query).await;
+        self.ended_if_expired((account, now), answer).await
+    }
+
+    async fn answer<Q: ScopedQuery>(
+        &self,
         mut claim: Claim,
         mut query: Q,
     ) -> Result<Q::Answer, Refused> {

@@ -4,7 +4,8 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, UnixMs,
+    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, TokenFault,
+    UnixMs,
 };
 
 use crate::accounts::{self, Credentials, SwitchableGroup};
@@ -47,6 +48,8 @@ statements! {
     SWAP(account_no, presented_digest, group_no, token_digest, expires_at_ms) = "update sessions
         set group_no = $group_no, token_digest = $token_digest, expires_at_ms = $expires_at_ms
         where account_no = $account_no and token_digest = $presented_digest";
+    END_EXPIRED(account_no, now_ms) = "delete from sessions
+        where account_no = $account_no and expires_at_ms <= $now_ms";
     END(account_no, token_digest) = "delete from sessions
         where account_no = $account_no and token_digest = $token_digest";
 }
@@ -124,7 +127,10 @@ pub(crate) fn prove(
         token_digest: stored.token_digest,
         expires_at: stored.expires_at_ms,
     };
-    let session = Session::prove(claim, Some(&session)).ok_or(Refusal::TokenInvalid)?;
+    let session = Session::prove(claim, Some(&session)).map_err(|fault| match fault {
+        TokenFault::Unknown => Refusal::TokenInvalid,
+        TokenFault::Expired => Refusal::SessionExpired,
+    })?;
     let access = if stored.is_open { GroupAccess::Open } else { GroupAccess::Closed };
     Ok((session, access))
 }
@@ -134,9 +140,28 @@ impl Store {
     /// before an invalid body.
     ///
     /// # Errors
-    /// `TokenInvalid`, or the store failed.
+    /// `TokenInvalid`, `SessionExpired`, or the store failed.
     pub async fn session(&self, claim: Claim) -> Result<(), Refused> {
-        self.db.batch(SessionCheck(claim), Cost::Inline).await.map(|_| ())
+        let (account, now) = (claim.token.account_hint(), claim.now);
+        let proven = self.db.batch(SessionCheck(claim), Cost::Inline).await;
+        self.ended_if_expired((account, now), proven.map(|_| ())).await
+    }
+
+    /// Deletes the session of an account if an answer says that it has expired: it stays ended when
+    /// the clock is set back (AUTH-25).
+    pub(crate) async fn ended_if_expired<T>(
+        &self,
+        (account, now): (AccountNo, UnixMs),
+        answer: Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
+            let end = async move |write: &Write<'_>| {
+                write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
+            };
+            // The refusal is right even if this fails; the next use of the token tries again.
+            let _ = self.db.write::<_, Error>(Deadline::OfRequest, end).await;
+        }
+        answer
     }
 
     /// Opens a session in the account's default group, replacing any earlier one. The caller has
@@ -162,7 +187,8 @@ impl Store {
     /// Selects another group and replaces the token, if the presented one is still valid.
     ///
     /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, or the store failed. A refused switch changes nothing.
+    /// `TokenInvalid`, `SessionExpired`, `GroupClosed`, or the store failed. A refused switch
+    /// changes nothing.
     pub async fn switch_group(
         &self,
         claim: Claim,
@@ -172,9 +198,11 @@ impl Store {
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
         let (new, account) = (NewToken { random, expires_at }, claim.token.account_hint());
+        let now = claim.now;
         let swap =
             async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
-        let opened = self.change_session(swap).await?;
+        let swapped = self.change_session(swap).await;
+        let opened = self.ended_if_expired((account, now), swapped).await?;
         self.proven_before.add_token(account, &opened.token.digest());
         Ok(opened)
     }
@@ -182,8 +210,9 @@ impl Store {
     /// Ends the session of the presented token.
     ///
     /// # Errors
-    /// `TokenInvalid`, or the store failed.
+    /// `TokenInvalid`, `SessionExpired`, or the store failed.
     pub async fn log_out(&self, claim: Claim, origin: Origin) -> Result<(), Refused> {
+        let (account, now) = (claim.token.account_hint(), claim.now);
         let end = async move |write: &Write<'_>| {
             let session = live_session(write, &claim).await?;
             let params = [session.account().into(), claim.token.digest().as_str().into()];
@@ -194,7 +223,8 @@ impl Store {
             audit::session_changed(write, AuditEvent::Logout, subject, &origin).await?;
             Ok(())
         };
-        self.change_session(end).await
+        let ended = self.change_session(end).await;
+        self.ended_if_expired((account, now), ended).await
     }
 
     /// Changes a session. This node must hold the session lease before and after: another primary
@@ -271,11 +301,13 @@ async fn replace(
         origin.at.into(),
     ];
     write.execute(&REPLACE, &params).await?;
+    known_sources::remember(write, account, origin.source.prefix(), origin.at).await?;
+    // Last, because every login waits for the counter of the audit trail.
     audit::session_changed(write, AuditEvent::Login, (account, group), origin).await?;
     if let Some(earlier) = earlier {
         audit::session_replaced(write, account, earlier, origin).await?;
     }
-    known_sources::remember(write, account, origin.source.prefix(), origin.at).await
+    Ok(())
 }
 
 /// Replaces the token by compare and swap: the row changes only while the presented token is
@@ -306,8 +338,9 @@ async fn swap(
     if write.execute(&SWAP, &params).await? != 1 {
         return Err(Refusal::TokenInvalid.into());
     }
+    let switchable = accounts::switchable(write, account).await?;
     audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin).await?;
-    opened(token, group, accounts::switchable(write, account).await?, new.expires_at)
+    opened(token, group, switchable, new.expires_at)
 }
 
 fn opened(

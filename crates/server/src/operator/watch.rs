@@ -18,7 +18,7 @@ pub(super) async fn readyz(app: &App) -> Result<Text, Problem> {
     if app.is_stopping() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"));
     }
-    app.store.answers().await.map_err(Failure::from)?;
+    app.store.answers(app.clock.now()).await.map_err(Failure::from)?;
     Ok("ready\n".into())
 }
 

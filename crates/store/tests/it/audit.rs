@@ -4,9 +4,9 @@
 use kiosque_model::audit::{Act, AuditEntry, AuditEvent, AuditRecord};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
-use kiosque_store::{AuditQuery, NewHashes};
+use kiosque_store::{AuditQuery, Error, NewHashes, PendingEvents};
 use kiosque_testkit::entries::bare_account;
-use kiosque_testkit::{NOW, TestStore, origin};
+use kiosque_testkit::{NOW, TestData, TestStore, origin, sql};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -148,7 +148,8 @@ async fn fill(fixture: &TestStore, count: i64) {
             ..AuditRecord::to_account(AuditEvent::LoginRefused, account, &origin)
         }
     });
-    fixture.store.record_events(happened.collect()).await.unwrap();
+    let events = PendingEvents::new(happened.collect());
+    fixture.store.record_events(&events).await.unwrap();
 }
 
 /// Newest first, with the filters `account`, `sinceTimestamp` and `limit`: pages of any size
@@ -207,7 +208,7 @@ async fn a_refusal_recorded_late_is_listed() {
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
         let one = AuditRecord::to_account(AuditEvent::LoginRefused, None, &origin);
-        fixture.store.record_events(vec![one]).await.unwrap();
+        fixture.store.record_events(&PendingEvents::new(vec![one])).await.unwrap();
     }
     let since = Some(at(5 * HOUR_MS));
     let found = list(&fixture, AuditQuery { since, ..ask() }).await;
@@ -229,4 +230,33 @@ async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
     assert_eq!(list(&fixture, ask()).await, []);
     fill(&fixture, 1).await;
     assert_eq!(list(&fixture, ask()).await[0].entry_no, 1_204);
+}
+
+/// Events whose commit had no clear outcome are recorded again only if it failed.
+#[tokio::test]
+async fn events_with_an_unknown_outcome_are_recorded_once() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let refused = |id: &str| AuditRecord {
+        request_id: Some(id.to_owned()),
+        ..AuditRecord::by_operator(AuditEvent::LoginRefused, &ActedBy::command(NOW))
+    };
+    let recorded = async |fixture: &TestStore| {
+        let entries = list(fixture, ask()).await;
+        let ids = entries.into_iter().filter_map(|entry| entry.happened.request_id);
+        ids.collect::<Vec<_>>()
+    };
+    let events = PendingEvents::new(vec![refused("one"), refused("two")]);
+    fixture.data.execute(sql::WARN_AT_COMMIT);
+    for _ in 0..2 {
+        let outcome = fixture.store.record_events(&events).await;
+        assert!(matches!(outcome, Err(Error::Unknown(_)) | Ok(())), "{outcome:?}");
+        assert_eq!(recorded(&fixture).await, ["two", "one"]);
+    }
+    // Another entry has the number that a lost attempt had.
+    let lost = PendingEvents::new(vec![refused("three")]);
+    assert!(fixture.store.record_events(&lost).await.is_err());
+    fixture.data.execute("drop trigger warn_at_commit on audit");
+    fixture.tamper("update audit set request_id = 'other' where request_id = 'three'");
+    fixture.store.record_events(&lost).await.unwrap();
+    assert_eq!(recorded(&fixture).await, ["three", "other", "two", "one"]);
 }

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiosque_model::UnixMs;
 use kiosque_testkit::{
-    DEVICES_PATH, FleetToml, Reply, START_MS, TOKEN_PATH, TestData, TestServer, WAIT_MAX,
+    DEVICES_PATH, FleetToml, Reply, START_MS, ServerOptions, TOKEN_PATH, TestData, TestServer,
+    WAIT_MAX, sql,
 };
 use tokio::net::TcpStream;
 
@@ -157,7 +159,30 @@ async fn durations_are_recorded_by_path() {
     assert!(of("sum", "") > 0.0);
 }
 
-/// `/readyz` answers 200 when the store answers a small read, else 503.
+/// `/readyz` answers 503 while this node may not answer for sessions: its clock is off.
+#[tokio::test]
+async fn a_node_that_answers_for_no_session_is_not_ready() {
+    let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    let server = TestServer::start_on(fleet(), options).await;
+    let token = server.log_in("canary7-ops").await.token;
+    let ready_and_code =
+        async || (get(&server, "/readyz").await.status, server.code_of(&token).await);
+    assert_eq!(ready_and_code().await, (200, 200));
+    server.store.check_clock(UnixMs(i64::MAX)).unwrap();
+    assert_eq!(ready_and_code().await, (503, 500));
+}
+
+/// `/readyz` answers 503 once the data has been moved away.
+#[tokio::test]
+async fn a_server_whose_data_was_moved_is_not_ready() {
+    let options = ServerOptions { data: TestData::sqlite(), ..ServerOptions::default() };
+    let server = TestServer::start_on("", options).await;
+    assert_eq!(get(&server, "/readyz").await.status, 200);
+    server.data.execute(sql::MOVED_AWAY);
+    assert_eq!(get(&server, "/readyz").await.status, 503);
+}
+
+/// `/readyz` answers 200 when the store answers a session check, else 503.
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
     let server = TestServer::start("").await;

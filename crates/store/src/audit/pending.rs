@@ -1,0 +1,65 @@
+//! Events that are recorded once, although the outcome of an attempt may be unknown.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use kiosque_model::UnixMs;
+use kiosque_model::audit::AuditRecord;
+
+use super::{insert, insert_as};
+use crate::db::Write;
+use crate::sql::{row, statements};
+use crate::{Error, metadata};
+
+row! {
+    struct RecordedEvent<'r> { at_ms: UnixMs, request_id: Option<&'r str> }
+}
+
+statements! {
+    RECORDED_EVENT(entry_no) -> RecordedEvent<'_> = "select at_ms, request_id from audit
+        where entry_no = $entry_no";
+}
+
+/// Events to be recorded together, once. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PendingEvents {
+    events: Arc<[AuditRecord]>,
+    /// The number that the last attempt gave to the first entry; 0 before the first attempt.
+    attempted_no: Arc<AtomicI64>,
+}
+
+impl PendingEvents {
+    /// Returns events that no attempt has recorded.
+    #[must_use]
+    pub fn new(events: Vec<AuditRecord>) -> PendingEvents {
+        PendingEvents { events: events.into(), attempted_no: Arc::default() }
+    }
+
+    /// Returns the events.
+    #[must_use]
+    pub fn events(&self) -> &[AuditRecord] {
+        &self.events
+    }
+
+    pub(super) async fn record(&self, write: &Write<'_>) -> Result<(), Error> {
+        let Some((first, others)) = self.events.split_first() else { return Ok(()) };
+        // This locks the counter: an attempt with an unknown outcome has ended now.
+        let entry_no = metadata::next_audit_entry(write).await?;
+        let attempted_no = self.attempted_no.load(Ordering::Relaxed);
+        let recorded = write
+            .one(&RECORDED_EVENT, &[attempted_no.into()], |row| {
+                let RecordedEvent { at_ms, request_id } = row.read()?;
+                Ok(at_ms == first.at && request_id == first.request_id.as_deref())
+            })
+            .await?;
+        if recorded == Some(true) {
+            return Ok(());
+        }
+        self.attempted_no.store(entry_no, Ordering::Relaxed);
+        insert_as(write, entry_no, first).await?;
+        for event in others {
+            insert(write, event).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,2 @@
+-- SQLite: marks the data as moved to a database.
+insert into house (name, value) values ('moved_at', '1772445600000');
