@@ -275,6 +275,15 @@ impl Read<'_> {
         Ok(())
     }
 
+    /// Returns the faults that the integrity check of SQLite finds in the database file. PostgreSQL
+    /// has tools of its own for that.
+    pub(crate) fn integrity(&self) -> Result<Vec<String>, Error> {
+        match self {
+            Read::Sqlite(connection) => sqlite::integrity(connection),
+            Read::Postgres(_) => Ok(Vec::new()),
+        }
+    }
+
     /// Copies this snapshot into an empty file that no other connection uses. `progress` is called
     /// between steps; `Break` ends the copy. PostgreSQL has tools of its own for that.
     pub(crate) fn copy_to(

@@ -44,6 +44,38 @@ pub enum Refused {
     Store(Error),
 }
 
+impl Error {
+    /// Returns whether stored data is damaged. On PostgreSQL, a statement that fails because of
+    /// damage also ends its transaction.
+    pub(crate) fn is_damage(&self) -> bool {
+        use rusqlite::{Error as Fault, ErrorCode};
+        use tokio_postgres::error::SqlState;
+        match self {
+            Error::Data(_) => true,
+            Error::Sqlite(error) => match error.sqlite_error_code() {
+                Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
+                None => matches!(
+                    error,
+                    Fault::FromSqlConversionFailure(..)
+                        | Fault::IntegralValueOutOfRange(..)
+                        | Fault::InvalidColumnType(..)
+                        | Fault::Utf8Error(..)
+                ),
+            },
+            Error::Postgres(error) => error.code().is_some_and(|code| {
+                let damage = [
+                    SqlState::DATA_CORRUPTED,
+                    SqlState::INDEX_CORRUPTED,
+                    SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+                    SqlState::IN_FAILED_SQL_TRANSACTION,
+                ];
+                damage.contains(code)
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// Formats a PostgreSQL error: its message and SQLSTATE, or the transport error.
 fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {

@@ -1,19 +1,21 @@
 //! Recounts from the orders everything that is stored as a count or a sum, and lists each
-//! difference.
+//! difference and each record that cannot be read.
+//!
+//! Every group is read in a snapshot of its own: a snapshot of all groups would keep the old rows
+//! of busy tables for as long as a recount takes.
 
 mod sums;
 
-use kiosque_model::{DeviceNo, GroupNo, Zone};
+use kiosque_model::{DeviceNo, GroupNo};
 
 use crate::db::{Deadline, Read};
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Store};
 
 row! {
+    struct GroupRow { group_no: GroupNo, group_id: String }
     struct LedgerRow {
-        group_no: GroupNo,
         device_no: DeviceNo,
-        group_id: String,
         device_code: String,
         first_seq: i64,
         archived_seq: i64,
@@ -21,23 +23,23 @@ row! {
     }
     #[derive(Default)]
     struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
-    struct ChangeCounter { group_no: GroupNo, group_id: String, last_change_no: i64 }
     struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
 }
 
 statements! {
-    LEDGERS() -> LedgerRow = "select l.group_no, l.device_no, g.group_id, l.device_code,
-            l.first_seq, l.archived_seq, l.last_seq
-        from ledger l join groups g on g.group_no = l.group_no
-        order by l.group_no, l.device_code";
+    LEDGERS(group_no) -> LedgerRow = "select device_no, device_code, first_seq, archived_seq,
+            last_seq
+        from ledger where group_no = $group_no order by device_code";
     RECOUNT(group_no, device_no) -> SeqCounts = "select count(*) as count,
             coalesce(min(seq), 0) as lowest, coalesce(max(seq), 0) as highest,
             count(distinct seq) as distinct_count
         from orders where group_no = $group_no and device_no = $device_no";
-    ORDERS() -> i64 = "select count(*) from orders";
-    CHANGES() -> ChangeCounter = "select g.group_no, g.group_id,
-            coalesce(c.last_change_no, 0) as last_change_no
-        from groups g left join group_changes c on c.group_no = g.group_no order by g.group_no";
+    GROUPS() -> GroupRow = "select group_no, group_id from groups order by group_no";
+    NEXT_GROUP(after_no) -> GroupNo = "select group_no from orders where group_no > $after_no
+        order by group_no limit 1";
+    ORDERS(group_no) -> i64 = "select count(*) from orders where group_no = $group_no";
+    LAST_CHANGE_COUNTED(group_no) -> i64 = "select last_change_no from group_changes
+        where group_no = $group_no";
     LAST_CHANGE(group_no) -> i64 = "select coalesce(max(change_no), 0) from orders
         where group_no = $group_no";
     STOCKS() -> StockRow<'_> = "select d.device_code, d.total_curr_stock as stored, (
@@ -62,14 +64,115 @@ pub struct Verified {
     pub differences: Vec<String>,
 }
 
+/// A group to recount.
+#[derive(Clone, Debug)]
+struct Group {
+    number: GroupNo,
+    id: String,
+}
+
 impl Store {
-    /// Recounts within one snapshot.
+    /// Checks the database file, and recounts each group in a snapshot of its own. Damage is
+    /// reported among the differences, and the recount continues after it.
     ///
     /// # Errors
-    /// The store failed.
+    /// The store failed for a reason other than damaged data.
     pub async fn verify(&self) -> Result<Verified, Error> {
-        let zone = self.zone.clone();
-        self.db.read(Deadline::None, async move |read: &Read<'_>| verify(read, &zone).await).await
+        let mut verified = Verified::default();
+        let check = async |read: &Read<'_>, found: &mut Verified| {
+            found.differences.extend(read.integrity()?);
+            Ok::<_, Error>(())
+        };
+        self.check_part("the database file", &mut verified, check).await?;
+        self.check_part("the devices", &mut verified, devices).await?;
+        for group in self.groups_to_verify(&mut verified).await? {
+            let name = format!("group {}", group.id);
+            let ledgers = group.clone();
+            let check = async move |read: &Read<'_>, found: &mut Verified| {
+                ledgers.check_ledgers(read, found).await?;
+                ledgers.check_changes(read, found).await
+            };
+            self.check_part(&name, &mut verified, check).await?;
+            let zone = self.zone.clone();
+            let check = async move |read: &Read<'_>, found: &mut Verified| {
+                sums::Recount { read, zone: &zone, group: &group }.run(found).await
+            };
+            self.check_part(&name, &mut verified, check).await?;
+        }
+        Ok(verified)
+    }
+
+    /// Runs a check in a snapshot, and adds its results. Damage ends the check and is a difference.
+    async fn check_part(
+        &self,
+        name: &str,
+        verified: &mut Verified,
+        check: impl AsyncFnOnce(&Read<'_>, &mut Verified) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Error> {
+        let read = async move |read: &Read<'_>| {
+            let mut found = Verified::default();
+            let ran = check(read, &mut found).await;
+            Ok::<_, Error>((found, ran))
+        };
+        let ran = match self.db.read(Deadline::None, read).await {
+            Ok((found, ran)) => {
+                verified.add(found);
+                ran
+            }
+            Err(error) => Err(error),
+        };
+        verified.note_damage(name, ran)
+    }
+
+    /// Returns all groups, and reports orders of groups that do not exist.
+    async fn groups_to_verify(&self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
+        let groups = async |read: &Read<'_>| {
+            let mut groups = read
+                .all(&GROUPS, &[], |row| {
+                    let GroupRow { group_no: number, group_id: id } = row.read()?;
+                    Ok(Group { number, id })
+                })
+                .await?;
+            let (mut after, mut differences) = (GroupNo(i64::MIN), Vec::new());
+            while let Some(number) =
+                read.one(&NEXT_GROUP, &[after.into()], |row| row.read::<GroupNo>()).await?
+            {
+                if !groups.iter().any(|group| group.number == number) {
+                    let id = format!("number {}", number.0);
+                    differences.push(format!("group {id}: it has orders and does not exist"));
+                    groups.push(Group { number, id });
+                }
+                after = number;
+            }
+            Ok::<_, Error>((groups, differences))
+        };
+        match self.db.read(Deadline::None, groups).await {
+            Ok((groups, differences)) => {
+                verified.differences.extend(differences);
+                Ok(groups)
+            }
+            Err(error) => verified.note_damage("the groups", Err(error)).map(|()| Vec::new()),
+        }
+    }
+}
+
+impl Verified {
+    fn add(&mut self, other: Verified) {
+        self.orders += other.orders;
+        self.ledgers += other.ledgers;
+        self.sums += other.sums;
+        self.differences.extend(other.differences);
+    }
+
+    /// Reports that a part could not be read, if the cause is damaged data.
+    fn note_damage(&mut self, name: &str, ran: Result<(), Error>) -> Result<(), Error> {
+        match ran {
+            Err(error) if error.is_damage() => {
+                self.differences.push(format!("{name}: cannot be read further: {error}"));
+                Ok(())
+            }
+            ran => ran,
+        }
     }
 }
 
@@ -78,21 +181,11 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, sums::ALL].into_iter().flatten().copied()
 }
 
-async fn verify(read: &Read<'_>, zone: &Zone) -> Result<Verified, Error> {
-    let mut verified = Verified::default();
-    let in_ledgers = ledgers(read, &mut verified).await?;
-    verified.orders = read.one(&ORDERS, &[], |row| row.read()).await?.unwrap_or(0);
-    if in_ledgers != verified.orders {
-        verified.differences.push(format!(
-            "orders: {} are stored, {in_ledgers} belong to a ledger",
-            verified.orders
-        ));
-    }
-    changes(read, &mut verified).await?;
+async fn devices(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     read.each(&STOCKS, &[], |row| {
         let StockRow { device_code, stored, counted } = row.read()?;
         if stored != counted {
-            verified.differences.push(format!(
+            found.differences.push(format!(
                 "device {device_code}: stock {stored} is stored, its aisles hold {counted}"
             ));
         }
@@ -101,31 +194,54 @@ async fn verify(read: &Read<'_>, zone: &Zone) -> Result<Verified, Error> {
     .await?;
     read.each(&WITHOUT_OWNER, &[], |row| {
         let device: &str = row.read()?;
-        verified.differences.push(format!("device {device}: it has no owner"));
+        found.differences.push(format!("device {device}: it has no owner"));
         Ok(())
     })
-    .await?;
-    sums::Recount { read, zone }.run(&mut verified).await?;
-    Ok(verified)
+    .await
 }
 
-async fn ledgers(read: &Read<'_>, verified: &mut Verified) -> Result<i64, Error> {
-    let mut counted = 0;
-    let ledgers = read.all(&LEDGERS, &[], |row| row.read::<LedgerRow>()).await?;
-    for ledger in ledgers {
-        verified.ledgers += 1;
-        let params = [ledger.group_no.into(), ledger.device_no.into()];
-        let recount = read.one(&RECOUNT, &params, |row| row.read::<SeqCounts>()).await?;
-        let recount = recount.unwrap_or_default();
-        counted += recount.count;
-        verified.differences.extend(ledger.differences(&recount));
+impl Group {
+    async fn check_ledgers(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
+        let mut in_ledgers = 0;
+        let number = self.number.into();
+        let ledgers = read.all(&LEDGERS, &[number], |row| row.read::<LedgerRow>()).await?;
+        for ledger in ledgers {
+            found.ledgers += 1;
+            let params = [number, ledger.device_no.into()];
+            let recount = read.one(&RECOUNT, &params, |row| row.read::<SeqCounts>()).await?;
+            let recount = recount.unwrap_or_default();
+            in_ledgers += recount.count;
+            found.differences.extend(ledger.differences(&self.id, &recount));
+        }
+        let orders = read.one(&ORDERS, &[number], |row| row.read()).await?.unwrap_or(0);
+        found.orders += orders;
+        if in_ledgers != orders {
+            found.differences.push(format!(
+                "group {}: {orders} orders are stored, {in_ledgers} belong to a ledger",
+                self.id
+            ));
+        }
+        Ok(())
     }
-    Ok(counted)
+
+    async fn check_changes(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
+        let number = [self.number.into()];
+        let last = read.one(&LAST_CHANGE_COUNTED, &number, |row| row.read::<i64>()).await?;
+        let highest = read.one(&LAST_CHANGE, &number, |row| row.read::<i64>()).await?;
+        let (last, highest) = (last.unwrap_or(0), highest.unwrap_or(0));
+        if highest > last {
+            found.differences.push(format!(
+                "group {}: an order has change number {highest}, the counter is at {last}",
+                self.id
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl LedgerRow {
-    fn differences(&self, orders: &SeqCounts) -> Vec<String> {
-        let LedgerRow { group_id, device_code, first_seq, archived_seq, last_seq, .. } = self;
+    fn differences(&self, group_id: &str, orders: &SeqCounts) -> Vec<String> {
+        let LedgerRow { device_code, first_seq, archived_seq, last_seq, .. } = self;
         let SeqCounts { count, lowest, highest, distinct_count } = orders;
         let name = format!("group {group_id}, device {device_code}");
         let mut differences = Vec::new();
@@ -151,18 +267,4 @@ impl LedgerRow {
         }
         differences
     }
-}
-
-async fn changes(read: &Read<'_>, verified: &mut Verified) -> Result<(), Error> {
-    let counters = read.all(&CHANGES, &[], |row| row.read::<ChangeCounter>()).await?;
-    for ChangeCounter { group_no, group_id: id, last_change_no: last } in counters {
-        let highest = read.one(&LAST_CHANGE, &[group_no.into()], |row| row.read::<i64>()).await?;
-        let highest = highest.unwrap_or(0);
-        if highest > last {
-            verified.differences.push(format!(
-                "group {id}: an order has change number {highest}, the counter is at {last}"
-            ));
-        }
-    }
-    Ok(())
 }

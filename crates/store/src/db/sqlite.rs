@@ -262,6 +262,19 @@ fn run<B: Batch>(
     Ok(Some((proof, rows)))
 }
 
+static INTEGRITY: Sql = Sql::new("INTEGRITY", "pragma integrity_check");
+
+/// Returns the faults of the database file.
+pub(super) fn integrity(connection: &Connection) -> Result<Vec<String>, Error> {
+    let mut faults = Vec::new();
+    each(connection, &INTEGRITY, &[], |row| {
+        let line: &str = row.read()?;
+        faults.extend((line != "ok").then(|| format!("the database file: {line}")));
+        Ok(())
+    })?;
+    Ok(faults)
+}
+
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
     connection.prepare_cached(sql.for_sqlite()?)?.execute([])?;
     Ok(())

@@ -3,28 +3,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
+use kiosque_model::sales::Sale;
+use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 
-use super::Verified;
+use super::{Group, Verified};
 use crate::Error;
 use crate::db::Read;
-use crate::orders::record::sale::{sale_of, sale_time};
+use crate::orders::record::sale::{check_text, sale_of, sale_time};
 use crate::sql::{Row, row, statements};
 use crate::sums::{SaleChange, SumKey, SumTable, Sums};
 
 row! {
-    struct GroupRow { group_no: GroupNo, group_id: String }
-    struct SaleRow<'r> {
+    struct SaleRow<'r> { sale_at_ms: UnixMs, order: OrderText<'r> }
+    struct OrderText<'r> {
         device_no: DeviceNo,
-        sale_at_ms: UnixMs,
+        order_id: &'r str,
         head: &'r [u8],
         lines: &'r [u8],
-        order_id: &'r str,
-    }
-    struct UnsoldOrder<'r> {
-        group_id: &'r str,
-        order_id: &'r str,
-        head: &'r [u8],
+        errors: Option<&'r str>,
     }
     struct SumRow {
         device_no: Option<DeviceNo>,
@@ -52,19 +48,18 @@ row! {
 }
 
 statements! {
-    GROUPS() -> GroupRow = "select group_no, group_id from groups order by group_no";
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
         union select day from sales_by_device where group_no = $group_no
         union select day from sales_by_product where group_no = $group_no";
     NEXT_SALE(group_no, from_ms) -> UnixMs = "select sale_at_ms from orders
         where group_no = $group_no and sale_at_ms >= $from_ms
         order by sale_at_ms limit 1";
-    SALES(group_no, start_ms, end_ms) -> SaleRow<'_> = "select device_no, sale_at_ms, head, lines,
-            order_id
+    SALES(group_no, start_ms, end_ms) -> SaleRow<'_> = "select sale_at_ms, device_no, order_id,
+            head, lines, errors
         from orders
         where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms";
-    UNSOLD_ORDERS() -> UnsoldOrder<'_> = "select g.group_id, o.order_id, o.head
-        from orders o join groups g on g.group_no = o.group_no where o.sale_at_ms is null";
+    UNSOLD_ORDERS(group_no) -> OrderText<'_> = "select device_no, order_id, head, lines, errors
+        from orders where group_no = $group_no and sale_at_ms is null";
     SUMS_BY_DAY(group_no, day) -> SumRow = "select cast(null as bigint) as device_no, currency,
             orders, items, amount, refund, shipped, failed
         from sales_by_day where group_no = $group_no and day = $day";
@@ -86,11 +81,11 @@ type DeviceCodes = BTreeMap<DeviceNo, String>;
 pub(super) struct Recount<'a> {
     pub(super) read: &'a Read<'a>,
     pub(super) zone: &'a Zone,
+    pub(super) group: &'a Group,
 }
 
 impl Recount<'_> {
     pub(super) async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
-        self.check_unsold_orders(verified).await?;
         let codes = self
             .read
             .all(&DEVICE_CODES, &[], |row| {
@@ -99,42 +94,55 @@ impl Recount<'_> {
             })
             .await?;
         let codes: DeviceCodes = codes.into_iter().collect();
-        let groups = self.read.all(&GROUPS, &[], |row| row.read::<GroupRow>()).await?;
-        for GroupRow { group_no: group, group_id: id } in groups {
-            let stored = self.read.all(&DAYS_WITH_SUMS, &[group.into()], |row| row.read()).await?;
-            let mut days: BTreeSet<Day> = stored.into_iter().collect();
-            self.add_days_with_sales(group, &mut days).await?;
-            for day in days {
-                self.check_day(group, &id, day, &codes, verified).await?;
-            }
+        self.check_unsold_orders(&codes, verified).await?;
+        let group = [self.group.number.into()];
+        let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
+        let mut days: BTreeSet<Day> = stored.into_iter().collect();
+        self.add_days_with_sales(&mut days).await?;
+        for day in days {
+            let checked = self.check_day(day, &codes, verified).await;
+            verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
         Ok(())
     }
 
     /// Checks that an order that is no sale by its columns is none by its record either.
-    async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
+    async fn check_unsold_orders(
+        &self,
+        codes: &DeviceCodes,
+        verified: &mut Verified,
+    ) -> Result<(), Error> {
+        let differences = &mut verified.differences;
         self.read
-            .each(&UNSOLD_ORDERS, &[], |row| {
-                let UnsoldOrder { group_id, order_id, head } = row.read()?;
-                if let Some(time) = sale_time(head)? {
-                    verified.differences.push(format!(
-                        "group {group_id}, order {order_id}: was paid at {time} and counts as no \
-                         sale"
-                    ));
-                }
+            .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
+                let fault = match row.read::<OrderText<'_>>() {
+                    Ok(order) => order.unsold_fault().map(|fault| self.name(&order, codes, fault)),
+                    Err(error) => Some(self.unreadable(error)?),
+                };
+                differences.extend(fault);
                 Ok(())
             })
             .await
     }
 
-    async fn add_days_with_sales(
-        &self,
-        group: GroupNo,
-        days: &mut BTreeSet<Day>,
-    ) -> Result<(), Error> {
+    /// Returns a difference of an order.
+    fn name(&self, order: &OrderText<'_>, codes: &DeviceCodes, fault: String) -> String {
+        let device = describe_device(order.device_no, codes);
+        format!("group {}, device {device}, order {}: {fault}", self.group.id, order.order_id)
+    }
+
+    /// Returns the difference of a row whose columns cannot be read.
+    fn unreadable(&self, error: Error) -> Result<String, Error> {
+        match error.is_damage() {
+            true => Ok(format!("group {}: an order cannot be read: {error}", self.group.id)),
+            false => Err(error),
+        }
+    }
+
+    async fn add_days_with_sales(&self, days: &mut BTreeSet<Day>) -> Result<(), Error> {
         let mut from = UnixMs(i64::MIN);
         let next = async |from: UnixMs| {
-            let params = [group.into(), from.into()];
+            let params = [self.group.number.into(), from.into()];
             self.read.one(&NEXT_SALE, &params, |row| row.read::<UnixMs>()).await
         };
         while let Some(at) = next(from).await? {
@@ -147,25 +155,23 @@ impl Recount<'_> {
 
     async fn check_day(
         &self,
-        group: GroupNo,
-        group_id: &str,
         day: Day,
         codes: &DeviceCodes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
-        let sums = self.recount(group, group_id, day, verified).await?;
-        let name = format!("group {group_id}, {day}");
-        let stored = self.stored_tables(group, day).await?;
+        let sums = self.recount(day, codes, verified).await?;
+        let name = format!("group {}, {day}", self.group.id);
+        let stored = self.stored_tables(day).await?;
         for (stored, counted) in stored.iter().zip(sums.tables()) {
             verified.sums += counted.len();
             compare(&name, codes, stored, &counted, verified);
         }
-        self.check_bounds(group, day, &name, &sums, verified).await
+        self.check_bounds(day, &name, &sums, verified).await
     }
 
     /// Returns the stored sums of a day by day, by device and by product.
-    async fn stored_tables(&self, group: GroupNo, day: Day) -> Result<[SumTable; 3], Error> {
-        let params = [group.into(), day.into()];
+    async fn stored_tables(&self, day: Day) -> Result<[SumTable; 3], Error> {
+        let params = [self.group.number.into(), day.into()];
         let sum = |row: &Row<'_>| Ok(row.read::<SumRow>()?.entry());
         let product_sum = |row: &Row<'_>| Ok(row.read::<ProductSumRow>()?.entry());
         Ok([
@@ -176,30 +182,33 @@ impl Recount<'_> {
     }
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
-    /// record.
+    /// record. An order that cannot be read is reported, and not counted.
     async fn recount(
         &self,
-        group: GroupNo,
-        group_id: &str,
         day: Day,
+        codes: &DeviceCodes,
         verified: &mut Verified,
     ) -> Result<Sums, Error> {
         let mut sums = Sums::default();
+        let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
+        let differences = &mut verified.differences;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
-                let SaleRow { device_no, sale_at_ms: at, head, lines, order_id } = row.read()?;
-                let recorded = sale_time(head)?;
-                if recorded.as_deref() != Some(self.zone.text(at).as_str()) {
-                    verified.differences.push(format!(
-                        "group {group_id}, order {order_id}: counts as a sale at {}, its record \
-                         says {}",
-                        self.zone.text(at),
-                        recorded.as_deref().unwrap_or("none"),
-                    ));
+                let SaleRow { sale_at_ms: at, order } = match row.read() {
+                    Ok(row) => row,
+                    Err(error) => {
+                        differences.push(self.unreadable(error)?);
+                        return Ok(());
+                    }
+                };
+                match order.sale(at, self.zone) {
+                    Ok((sale, fault)) => {
+                        sums.count(self.zone, (group, order.device_no), &sale, SaleChange::Added);
+                        differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
+                    }
+                    Err(error) => differences.push(self.name(&order, codes, error.to_string())),
                 }
-                let sale = sale_of(head, lines, at)?;
-                sums.count(self.zone, (group, device_no), &sale, SaleChange::Added);
                 Ok(())
             })
             .await?;
@@ -210,7 +219,6 @@ impl Recount<'_> {
     /// bounds lie within their day.
     async fn check_bounds(
         &self,
-        group: GroupNo,
         day: Day,
         name: &str,
         sums: &Sums,
@@ -219,7 +227,7 @@ impl Recount<'_> {
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         let counted = sums.bounds();
         self.read
-            .each(&BOUNDS, &[group.into(), day.into()], |row| {
+            .each(&BOUNDS, &[self.group.number.into(), day.into()], |row| {
                 let BoundsRow { currency, first_sale_at_ms: first, last_sale_at_ms: last } =
                     row.read()?;
                 let contains_sales =
@@ -233,6 +241,31 @@ impl Recount<'_> {
                 Ok(())
             })
             .await
+    }
+}
+
+impl OrderText<'_> {
+    fn check(&self) -> Result<(), Error> {
+        check_text(self.head, self.lines, self.errors.map(str::as_bytes))
+    }
+
+    /// Returns the fault of an order whose columns say that it is no sale.
+    fn unsold_fault(&self) -> Option<String> {
+        match self.check().and_then(|()| sale_time(self.head)) {
+            Ok(time) => time.map(|time| format!("was paid at {time} and counts as no sale")),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Returns the sale of an order whose columns say that it was paid at `at`, and its fault.
+    fn sale(&self, at: UnixMs, zone: &Zone) -> Result<(Sale, Option<String>), Error> {
+        self.check()?;
+        let (recorded, expected) = (sale_time(self.head)?, zone.text(at));
+        let fault = (recorded.as_deref() != Some(expected.as_str())).then(|| {
+            let recorded = recorded.as_deref().unwrap_or("none");
+            format!("counts as a sale at {expected}, its record says {recorded}")
+        });
+        Ok((sale_of(self.head, self.lines, at)?, fault))
     }
 }
 
@@ -281,9 +314,11 @@ fn compare(
 }
 
 fn describe(key: &SumKey, codes: &DeviceCodes) -> String {
-    let device = key.device.map(|device| {
-        codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
-    });
+    let device = key.device.map(|device| describe_device(device, codes));
     let parts = [device, key.goods_id.clone(), Some(key.currency.clone())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn describe_device(device: DeviceNo, codes: &DeviceCodes) -> String {
+    codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
 }

@@ -5,7 +5,7 @@ mod sums;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_testkit::entries::{aisle, bare_device, order};
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_testkit::{NOW, TestData, TestStore};
 
 /// A planted difference, and the report of it.
 const PLANTED: &[(&str, &[&str])] = &[
@@ -63,7 +63,7 @@ const PLANTED: &[(&str, &[&str])] = &[
     ),
     (
         "delete from ledger where device_code = 'd1'",
-        &["orders: 6 are stored, 1 belong to a ledger"],
+        &["group a: 5 orders are stored, 0 belong to a ledger"],
     ),
     ("delete from device_owners where device_code = 'e1'", &["device e1: it has no owner"]),
     (
@@ -104,4 +104,68 @@ async fn each_planted_difference_is_named() {
         fixture.tamper(planted);
         assert_eq!(fixture.store.verify().await.unwrap().differences, *differences, "{planted}");
     }
+}
+
+/// Every record that cannot be read is named, and the rest is checked.
+#[tokio::test]
+async fn each_damaged_record_is_named_and_the_rest_is_checked() {
+    for (damage, fault) in [
+        ("head = replace(head, 'payAmount', 'payAwount')", "missing field `payAmount`"),
+        ("head = replace(head, '\"phone\"', '\"phome\"')", "the head is not as it was written"),
+        ("head = '\"'", "EOF while parsing a string"),
+        ("lines = '[{}]'", "missing field `goodsId`"),
+        ("errors = '[]'", "the list of shipment errors is not as it was written"),
+    ] {
+        let fixture = fixture().await;
+        fixture.tamper(&format!("update orders set {damage} where order_id in ('o2', 'o4', 'f1')"));
+        fixture.tamper("update devices set total_curr_stock = 7 where device_code = 'd1'");
+        fixture.tamper("update ledger set last_seq = 2 where device_code = 'e1'");
+        let differences = fixture.store.verify().await.unwrap().differences;
+        let damaged = [("a", "d1", "o2"), ("a", "d1", "o4"), ("b", "e1", "f1")];
+        for (group, device, order) in damaged {
+            let named = format!(
+                "group {group}, device {device}, order {order}: the stored text of an order: "
+            );
+            let is_named = |it: &String| it.starts_with(&named) && it.contains(fault);
+            assert!(differences.iter().any(is_named), "{damage}: {differences:#?}");
+        }
+        assert_eq!(differences.len(), 5, "{damage}: {differences:#?}");
+    }
+}
+
+/// Text that is not UTF-8, which SQLite stores without an error.
+#[tokio::test]
+async fn an_order_whose_columns_cannot_be_read_is_reported_and_the_rest_is_checked() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let orders = ["o1", "o2"].map(|id| order(id, "d1", 10)).into_iter().collect();
+    fixture.receive_new(orders).await;
+    fixture.tamper("update orders set order_id = cast(x'ff' as text) where order_id = 'o1'");
+    fixture.tamper("update orders set head = '{' where order_id = 'o2'");
+    let differences = fixture.store.verify().await.unwrap().differences;
+    let starts = ["group a: an order cannot be read: ", "group a, device d1, order o2: "];
+    for start in starts {
+        assert!(differences.iter().any(|it| it.starts_with(start)), "{start} {differences:#?}");
+    }
+    assert_eq!(differences.len(), 2, "{differences:#?}");
+}
+
+/// Two indexes, each with the rows of the other.
+#[tokio::test]
+async fn the_integrity_check_of_the_database_file_is_part_of_it() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 11)]).await;
+    let root = |index: &str| {
+        let sql = format!("select rootpage from sqlite_schema where name = '{index}'");
+        fixture.query(&sql).concat()
+    };
+    let (seq, sale) = (root("orders_seq"), root("orders_sale"));
+    fixture.data.execute(&format!(
+        "pragma writable_schema = on;
+        update sqlite_schema set rootpage = case rootpage when {seq} then {sale} else {seq} end
+        where name in ('orders_seq', 'orders_sale');
+        pragma schema_version = 1000"
+    ));
+    let differences = fixture.store.verify().await.unwrap().differences;
+    let is_named = |it: &String| it.starts_with("the database file: ") && it.contains("orders_seq");
+    assert!(differences.iter().any(is_named), "{differences:#?}");
 }

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
+use kiosque_contract::LineItem;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
 use serde::Deserialize;
 
-use super::{Head, SHAPE, head_json, parsed};
+use super::{Head, SHAPE, errors, head_json, json, parsed};
 use crate::Error;
 
 /// Returns the sale of a stored order that was paid at `at`.
@@ -49,6 +50,31 @@ pub(crate) fn sale_time(head: &[u8]) -> Result<Option<String>, Error> {
     let status = PayStatus::of(head.pay_status);
     let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
     Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
+}
+
+/// Checks that a stored order has the fields that this program writes, in any order, and no others.
+///
+/// # Errors
+/// The fault of the text.
+pub(crate) fn check_text(head: &[u8], lines: &[u8], faults: Option<&[u8]>) -> Result<(), Error> {
+    let head = in_braces(head);
+    let fields: Head<'_> = parsed(&head)?;
+    check_same("the head", Some(&head), Some(&json(&fields)?))?;
+    let items: Vec<LineItem> = parsed(lines)?;
+    check_same("the list of lines", Some(lines), Some(&json(&items)?))?;
+    check_same("the list of shipment errors", faults, errors(&items)?.as_deref())
+}
+
+fn check_same(part: &str, stored: Option<&[u8]>, written: Option<&str>) -> Result<(), Error> {
+    if stored == written.map(str::as_bytes) {
+        return Ok(());
+    }
+    let value = |text: &[u8]| parsed::<serde_json::Value>(text);
+    let stored = stored.map(value).transpose()?;
+    if stored == written.map(|text| value(text.as_bytes())).transpose()? {
+        return Ok(());
+    }
+    Err(Error::Data(format!("the stored text of an order: {part} is not as it was written")))
 }
 
 /// Returns the current shape, and the head in it for a head of shape 1. That one was the whole list
