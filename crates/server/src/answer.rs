@@ -190,6 +190,7 @@ impl From<&Error> for Failure {
             | Error::Postgres(_)
             | Error::Unreachable(_)
             | Error::Data(_)
+            | Error::Closed
             | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
         };
         Failure::System(SystemFault {

@@ -19,10 +19,12 @@ use crate::{Error, Refused};
 
 pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
+pub(crate) use open::ClosedData;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
 use postgres::Postgres;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::transaction::Transaction;
+pub use sqlite::FileSizes;
 use sqlite::Sqlite;
 
 /// The engine that stores the data. Cheap to clone.
@@ -104,8 +106,23 @@ impl Db {
 
     /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls the
     /// transaction back. So does a conflict with another transaction; then `change` runs again.
+    /// Closed data is refused.
     pub(crate) async fn write<T, E>(
         &self,
+        deadline: Deadline,
+        change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.write_to(ClosedData::Refused, deadline, change).await
+    }
+
+    /// As [`Db::write`], for data that may be closed.
+    pub(crate) async fn write_to<T, E>(
+        &self,
+        closed_data: ClosedData,
         deadline: Deadline,
         change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -116,7 +133,9 @@ impl Db {
         let faults = self.faults().clone();
         let change = async move |write: &Write<'_>| faults.around(change(write)).await;
         let done = match self {
-            Db::Sqlite(sqlite) => sqlite.write(async move |write| change(write).await).await,
+            Db::Sqlite(sqlite) => {
+                sqlite.write(closed_data, async move |write| change(write).await).await
+            }
             Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
         };
         let done = done?;
@@ -173,15 +192,6 @@ impl Db {
             Db::Postgres(_) => None,
         }
     }
-}
-
-/// The sizes of the store's files, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileSizes {
-    /// The database file.
-    pub database: u64,
-    /// The write-ahead log.
-    pub log: u64,
 }
 
 /// The progress of a copy.
@@ -348,6 +358,15 @@ impl Write<'_> {
         match &self.0 {
             Read::Sqlite(connection) => sqlite::script(connection, text),
             Read::Postgres(transaction) => transaction.script(text).await,
+        }
+    }
+
+    /// Closes the data: from the commit on, every batch, read and write of any process is refused.
+    /// Only data in SQLite is ever closed.
+    pub(crate) fn close_data(&self) -> Result<(), Error> {
+        match &self.0 {
+            Read::Sqlite(connection) => sqlite::close(connection),
+            Read::Postgres(_) => Err(Error::Data("data in PostgreSQL is not closed".to_owned())),
         }
     }
 

@@ -30,6 +30,9 @@ pub enum Error {
     /// The data was not written by this program, or the request does not fit this data.
     #[error("{0}")]
     Data(String),
+    /// The data was moved to a database while this program had it open.
+    #[error("this data was moved to a database; stop this program, and start it with --store")]
+    Closed,
     /// A worker of the store ended without an answer.
     #[error("a worker of the store ended without an answer")]
     Gone,

@@ -67,7 +67,7 @@ pub use verify::Verified;
 
 use activity::Activity;
 use dashboard::DashboardCache;
-use db::{Db, Deadline};
+use db::{ClosedData, Db, Deadline};
 use scoped_query::ProvenBefore;
 
 /// The data of one platform. Cheap to clone.
@@ -103,7 +103,7 @@ impl Store {
         let (when_absent, now) = (options.when_absent, options.now);
         let wanted = options.zone.cloned();
         let zone = db
-            .write(Deadline::None, async move |write| {
+            .write_to(ClosedData::Accepted, Deadline::None, async move |write| {
                 let done = migrate::up(write, when_absent, now).await?;
                 let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
                 if done.contains(&migrate::SUMS) {

@@ -8,7 +8,7 @@ pub(crate) use tables::statements;
 
 use kiosque_model::{UnixMs, Zone};
 
-use crate::db::{Db, Deadline, Read, Write};
+use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::sql::Value;
 use crate::{Error, Store, metadata};
 use digest::Digests;
@@ -99,7 +99,8 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
 
 impl Store {
     /// Moves all data to `to`, which must be empty or the target of an interrupted run of this
-    /// move. This store is locked for writes meanwhile, and cannot be opened afterwards.
+    /// move. This store is locked for writes meanwhile. Afterwards it cannot be opened, and
+    /// programs that have it open can neither write nor prove sessions.
     ///
     /// # Errors
     /// See [`MoveError`]. This store stays the valid one until the move is complete.
@@ -111,7 +112,9 @@ impl Store {
     ) -> Result<Moved, MoveError> {
         let id = self
             .db
-            .write(Deadline::OfRequest, async move |write| move_id(write, now).await)
+            .write_to(ClosedData::Accepted, Deadline::OfRequest, async move |write| {
+                move_id(write, now).await
+            })
             .await?;
         let target = to.clone();
         // One transaction for the whole move: other writers of the directory time out.
@@ -128,10 +131,11 @@ impl Store {
             let moved = compare(from, &target, &progress, already).await?;
             if directory == DirectoryState::Open {
                 metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
+                from.close_data()?;
             }
             Ok::<_, MoveError>(moved)
         };
-        let moved = self.db.write(Deadline::OfRequest, moving).await?;
+        let moved = self.db.write_to(ClosedData::Accepted, Deadline::OfRequest, moving).await?;
         // Last, when the directory is closed, so that never both can be opened.
         let end = async |write: &Write<'_>| metadata::delete_entries(write, MOVE_INTO).await;
         to.db.write::<_, Error>(Deadline::OfRequest, end).await?;

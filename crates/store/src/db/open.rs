@@ -42,3 +42,11 @@ pub struct OpenOptions<'a> {
     /// The current time.
     pub now: UnixMs,
 }
+
+/// Whether a transaction runs on data that was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClosedData {
+    Refused,
+    /// To open the data, and to repeat the move that closed it.
+    Accepted,
+}

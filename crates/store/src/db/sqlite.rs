@@ -2,6 +2,7 @@
 //! with a snapshot of its own. Writes are queued, each in a transaction of its own.
 
 mod budget;
+mod closed;
 mod copy;
 mod write;
 
@@ -17,11 +18,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Batch, Bound, Cost, Deadline, Decision, FileSizes, Read, WhenAbsent};
+use super::{Batch, Bound, Cost, Deadline, Decision, Read, WhenAbsent};
 use crate::cooperative::yield_if_due;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 use budget::Budget;
+pub(super) use closed::close;
 pub(super) use copy::copy_to;
 pub(super) use write::{execute, execute_each, script};
 
@@ -53,6 +55,15 @@ pub(crate) struct Sqlite {
     /// The readers of both.
     long_readers: Readers,
     pub(super) faults: Faults,
+}
+
+/// The sizes of the store's files, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSizes {
+    /// The database file.
+    pub database: u64,
+    /// The write-ahead log.
+    pub log: u64,
 }
 
 /// A pool of connections that read.
@@ -179,7 +190,10 @@ impl Sqlite {
             let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
                 run_alone(connection, &BEGIN_READ).map_err(E::from)?;
-                let ask = || here.block_on(ask(&Read::Sqlite(connection)));
+                let ask = || {
+                    closed::check(connection).map_err(E::from)?;
+                    here.block_on(ask(&Read::Sqlite(connection)))
+                };
                 let answer = budget.limit(ask);
                 let _ = run_alone(connection, &END_READ);
                 answer
@@ -246,7 +260,9 @@ fn run<B: Batch>(
     let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;
     // The check returns one row at most. As long as no second one is requested, its statement keeps
     // the snapshot open for the others: a transaction would take two more statements.
-    let proof = batch.prove(row.next()?.map(Row::Sqlite).as_ref())?;
+    let proved = row.next()?;
+    closed::check(connection)?;
+    let proof = batch.prove(proved.map(Row::Sqlite).as_ref())?;
     let mut rows = batch.rows();
     for step in batch.cache_check().iter() {
         each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;

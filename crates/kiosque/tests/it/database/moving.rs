@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{BY_DEVICE_PATH, SUMMARY_PATH, Served, sql, wait_until};
+use kiosque_testkit::{
+    BY_DEVICE_PATH, DEVICES_PATH, SUMMARY_PATH, Served, TOKEN_PATH, sql, wait_until,
+};
 use serde_json::Value;
 
 use super::{Node, UNHURRIED, fleet, is_soak, log_in, order, order_id};
@@ -112,6 +114,46 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(answers(&node.serve(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;
     assert!(again.contains("this data has been moved already"), "{again}");
+    node.run(&["verify"]).success();
+}
+
+/// A server that still runs on the directory refuses every order, heartbeat, session and login from
+/// the moment the move is complete, and says so to a load balancer.
+#[test]
+fn a_running_server_refuses_the_data_that_was_moved() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
+    let served = sandbox.serve();
+    let (mut caller, mut till) = (served.connect(), served.connect_operator());
+    let token = log_in(&mut caller, "guest");
+    let mut post = |path: &str, body: &str| {
+        till.call_operator(&format!("/operator/v1/{path}"), key.trim(), body).unwrap().status
+    };
+    let beat = r#"{"deviceCode":"D0"}"#;
+    assert_eq!((post("orders", &order("m", 0)), post("activity", beat)), (200, 200));
+    caller.call(DEVICES_PATH, Some(&token), "{}").success();
+
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    sandbox.run(&["move", "--store", &node.store]).success();
+    for (path, body) in [
+        ("orders", order("m", 1)),
+        ("activity", beat.to_owned()),
+        ("fleet", r#"{"device":[{"code":"new","name":"new","group":"g"}]}"#.to_owned()),
+    ] {
+        assert_eq!(post(path, &body), 503, "{path}");
+    }
+    let login = r#"{"username":"guest","password":"secret"}"#;
+    for (path, token, body) in [
+        (DEVICES_PATH, Some(token.as_str()), "{}"),
+        (SUMMARY_PATH, Some(token.as_str()), "{}"),
+        (TOKEN_PATH, None, login),
+    ] {
+        assert_eq!(caller.call(path, token, body).status, 500, "{path}");
+    }
+    assert!(served.stderr_until("was moved to a database").contains("--store"));
+    drop(served);
+    assert_eq!(server.sql(sql::ORDERS_STORED).unwrap(), "1");
     node.run(&["verify"]).success();
 }
 

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::db::{Bound, Step};
+use crate::db::{Bound, ClosedData, Step};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -18,7 +18,7 @@ async fn noted(directory: &TempDir, wait: Duration) -> Arc<Sqlite> {
 }
 
 async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
-    sqlite.write(async move |write| write.script(text).await).await
+    sqlite.write(ClosedData::Refused, async move |write| write.script(text).await).await
 }
 
 /// A store with a write in progress until the sender is dropped, and a runtime with few blocking
@@ -32,7 +32,7 @@ fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
     let (begin, begun) = tokio::sync::oneshot::channel();
     let holder = Arc::clone(&sqlite);
     runtime.spawn(async move {
-        let write = holder.write(async move |_| {
+        let write = holder.write(ClosedData::Refused, async move |_| {
             let _ = begin.send(());
             let _ = held.recv();
             Ok::<_, Error>(())
@@ -54,7 +54,7 @@ fn writes_run_in_the_order_of_their_calls() {
     let write = |number: usize| {
         let (sqlite, order) = (Arc::clone(&sqlite), Arc::clone(&order));
         runtime.spawn(async move {
-            let note = sqlite.write(async move |_| {
+            let note = sqlite.write(ClosedData::Refused, async move |_| {
                 lock_ignoring_poison(&order).push(number);
                 Ok::<_, Error>(())
             });
@@ -81,7 +81,7 @@ fn writes_run_in_the_order_of_their_calls() {
 fn a_write_waits_no_longer_than_a_request() {
     let wait = Duration::from_millis(300);
     let (_directory, runtime, sqlite, hold) = occupied(wait);
-    let write = || sqlite.write(async |_| Ok::<_, Error>(()));
+    let write = || sqlite.write(ClosedData::Refused, async |_| Ok::<_, Error>(()));
     let late = runtime.block_on(write());
     assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
     drop(hold);
@@ -92,7 +92,7 @@ fn a_write_waits_no_longer_than_a_request() {
 async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
     let directory = tempfile::tempdir().expect("a directory");
     let sqlite = noted(&directory, Duration::from_millis(100)).await;
-    let panicked = sqlite.write::<(), Error>(async |write| {
+    let panicked = sqlite.write::<(), Error>(ClosedData::Refused, async |write| {
         write.script("insert into notes (note) values ('half')").await?;
         panic!("in the middle");
     });

@@ -7,10 +7,10 @@ use kiosque_locks::lock_ignoring_poison;
 use rusqlite::{Connection, ErrorCode};
 use tokio::runtime::Handle;
 
-use super::{Sqlite, run_alone};
+use super::{Sqlite, closed, run_alone};
 use crate::Error;
 use crate::cooperative::yield_if_due;
-use crate::db::{Read, Write};
+use crate::db::{ClosedData, Read, Write};
 use crate::sql::{Sql, Value};
 
 /// The time between two attempts of a write to begin. Imports pause for longer than this between
@@ -26,6 +26,7 @@ impl Sqlite {
     /// back.
     pub(in crate::db) async fn write<T, E>(
         self: &Arc<Self>,
+        closed_data: ClosedData,
         change: impl AsyncFnOnce(&Write<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -40,7 +41,8 @@ impl Sqlite {
         let done = tokio::task::spawn_blocking(move || {
             // The work holds the permit, as above.
             let _permit = permit;
-            sqlite.write_until(deadline, |write| here.block_on(change(write)))
+            let change = |write: &Write<'_>| here.block_on(change(write));
+            sqlite.write_until(deadline, closed_data, change)
         });
         done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
     }
@@ -48,6 +50,7 @@ impl Sqlite {
     fn write_until<T, E: From<Error>>(
         &self,
         deadline: Instant,
+        closed_data: ClosedData,
         change: impl FnOnce(&Write<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let connection = lock_ignoring_poison(&self.writer);
@@ -56,7 +59,12 @@ impl Sqlite {
             run_alone(&connection, &ROLLBACK).map_err(E::from)?;
         }
         self.begin(&connection, deadline).map_err(E::from)?;
-        let done = change(&Write(Read::Sqlite(&connection))).and_then(|done| {
+        let is_usable = match closed_data {
+            ClosedData::Refused => closed::check(&connection).map_err(E::from),
+            ClosedData::Accepted => Ok(()),
+        };
+        let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(&connection))));
+        let done = done.and_then(|done| {
             run_alone(&connection, &COMMIT).map_err(E::from)?;
             Ok(done)
         });

@@ -1,0 +1,25 @@
+//! Data that is closed: it was moved elsewhere, and must not be used any more. The mark is in the
+//! header of the database file, which every transaction has read already.
+
+use rusqlite::Connection;
+
+use super::run_alone;
+use crate::Error;
+use crate::sql::Sql;
+
+/// No other use is made of this number: the layout has a table of its own for its version.
+static MARK: Sql = Sql::new("MARK", "pragma user_version");
+static SET_MARK: Sql = Sql::new("SET_MARK", "pragma user_version = 1");
+
+/// Fails if the data is closed. The connection is in a transaction, or reads the rows of a
+/// statement, so that the mark is of the same snapshot.
+pub(super) fn check(connection: &Connection) -> Result<(), Error> {
+    let mut mark = connection.prepare_cached(MARK.for_sqlite()?)?;
+    let is_open = mark.query_row([], |row| row.get::<_, i64>(0))? == 0;
+    if is_open { Ok(()) } else { Err(Error::Closed) }
+}
+
+/// Closes the data when the transaction is committed.
+pub(in crate::db) fn close(connection: &Connection) -> Result<(), Error> {
+    run_alone(connection, &SET_MARK)
+}
