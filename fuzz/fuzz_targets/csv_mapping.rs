@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Read};
+use std::time::Duration;
 
 use kiosque_ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
-use kiosque_ingest::given_order;
+use kiosque_ingest::given_order::{self, DateRules};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_model::Zone;
+use kiosque_model::{UnixMs, Zone};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -67,9 +68,11 @@ fn one(item: &Item, mapping: &Mapping) {
         Ok(mapped) => {
             assert_eq!(mapped.lines.iter().min(), Some(&mapped.first_line));
             let order = Value::Object(mapping.to_json(&mapped.order));
-            let checked = given_order::check(mapped.order.clone(), &Zone::utc());
+            let zone = Zone::utc();
+            let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
+            let checked = given_order::check(mapped.order.clone(), &dates);
             let line = order.to_string();
-            let parsed = given_order::parse(line.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
+            let parsed = given_order::parse(line.as_bytes(), &dates, &mut BTreeSet::new());
             assert_eq!(checked, parsed, "the same as a line of an order file: {line}");
             if let Err(reason) = checked {
                 let rejected = Rejected::mapped(mapped.first_line, order, reason);

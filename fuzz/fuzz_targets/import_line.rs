@@ -3,14 +3,16 @@
 #![no_main]
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use kiosque_contract::OrderRecord;
-use kiosque_ingest::given_order;
+use kiosque_ingest::given_order::{self, DateRules};
 use kiosque_ingest::ndjson::{LineSize, RawLines};
 use kiosque_ingest::rejected::{Content, Rejected};
-use kiosque_model::Zone;
 use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
+use kiosque_model::{UnixMs, Zone};
 use kiosque_store::{Incoming, ProductNames};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -24,7 +26,7 @@ fuzz_target!(|file: &[u8]| {
         assert_eq!(raw.size, LineSize::Whole);
         assert!(!raw.text.contains(&b'\n'));
         let mut unknown = BTreeSet::new();
-        match given_order::parse(&raw.text, &Zone::utc(), &mut unknown) {
+        match given_order::parse(&raw.text, &dates(), &mut unknown) {
             Ok(order) => taken(order),
             Err(reason) => {
                 assert!(!reason.is_empty());
@@ -35,6 +37,13 @@ fuzz_target!(|file: &[u8]| {
     let lines = file.split(|byte| *byte == b'\n').count();
     assert!(last <= lines as u64);
 });
+
+static ZONE: LazyLock<Zone> = LazyLock::new(Zone::utc);
+
+/// Every date is valid.
+fn dates() -> DateRules<'static> {
+    DateRules { zone: &ZONE, now: UnixMs::MAX, lead_max: Duration::ZERO }
+}
 
 fn rendered(order: Order) -> Incoming {
     let rendered = Incoming::of(order, &Zone::utc(), &ProductNames::new());
@@ -60,7 +69,7 @@ fn taken(order: Order) {
     assert!(!read.head.trade_no_in.is_empty());
 
     // A rendered order can be imported again, and is the same order.
-    let again = given_order::parse(text.as_bytes(), &Zone::utc(), &mut BTreeSet::new());
+    let again = given_order::parse(text.as_bytes(), &dates(), &mut BTreeSet::new());
     let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
     assert_eq!(again.record, incoming.record);
     assert_eq!(*incoming.record_after(&again.record).expect("readable"), incoming.record);

@@ -203,9 +203,11 @@ impl TestServer {
     /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.
     pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
         let mut rejections = Rejections::default();
-        let clock = self.clock.clock();
+        let (clock, lead_max) = (self.clock.clock(), self.settings.limits.order_lead_max);
         let imported =
-            import_ndjson(&self.store, &clock, ndjson.as_ref(), &mut rejections).await.unwrap();
+            import_ndjson(&self.store, &clock, lead_max, ndjson.as_ref(), &mut rejections)
+                .await
+                .unwrap();
         (imported, rejections.0)
     }
 

@@ -12,7 +12,7 @@ use kiosque_model::UnixMs;
 pub enum Clock {
     /// The system clock.
     System,
-    /// A clock that shows the stored milliseconds since 1970, for tests.
+    /// A clock that shows the stored milliseconds since 1970, for tests and demonstrations.
     Manual(Arc<AtomicI64>),
 }
 

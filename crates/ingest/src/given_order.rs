@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
+use kiosque_clock::millis;
 use kiosque_contract::{Object, OrderLine, OrderLineItem};
 use kiosque_model::mask::masked;
 use kiosque_model::money::MINOR_MAX;
@@ -11,6 +13,7 @@ use kiosque_model::order::{
     COUNT_MAX, Line, Order, PayStatus, ShipmentStatus, line_pay_amount_following,
     pay_amount_following,
 };
+use kiosque_model::setting::SettingValue;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 
 use crate::json_line::{describe_error, object_text};
@@ -21,7 +24,7 @@ use crate::json_line::{describe_error, object_text};
 /// Every fault, each beginning with its field.
 pub fn parse(
     text: &[u8],
-    zone: &Zone,
+    dates: &DateRules<'_>,
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<Order, String> {
     let text = object_text(text)?;
@@ -35,7 +38,30 @@ pub fn parse(
     };
     let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, add_unknown);
     let given = given.and_then(|given| deserializer.end().map(|()| given));
-    check(given.map_err(|_| describe_error::<OrderLine>(text))?, zone)
+    check(given.map_err(|_| describe_error::<OrderLine>(text))?, dates)
+}
+
+/// The rules for the dates of orders.
+#[derive(Clone, Copy, Debug)]
+pub struct DateRules<'a> {
+    /// The zone of local times.
+    pub zone: &'a Zone,
+    /// The time of arrival.
+    pub now: UnixMs,
+    /// The longest time by which a date may lie ahead of it.
+    pub lead_max: Duration,
+}
+
+impl DateRules<'_> {
+    fn parse(&self, text: &str) -> Result<UnixMs, String> {
+        let at = self.zone.parse(text).map_err(|fault| fault.to_string())?;
+        if at <= self.now.plus_ms(millis(self.lead_max)) {
+            return Ok(at);
+        }
+        let (at, now) = (self.zone.text(at), self.zone.text(self.now));
+        let lead_max = self.lead_max.show().unwrap_or_default();
+        Err(format!("{at} is more than {lead_max} (order_lead_max) ahead of now, {now}"))
+    }
 }
 
 /// The faults of an order.
@@ -90,8 +116,13 @@ impl OrderFaults {
         self.check(field, TradeNo::parse(given))
     }
 
-    fn time(&mut self, field: &str, given: Option<String>, zone: &Zone) -> Option<UnixMs> {
-        self.check(field, zone.parse(&given?))
+    fn time(
+        &mut self,
+        field: &str,
+        given: Option<String>,
+        dates: &DateRules<'_>,
+    ) -> Option<UnixMs> {
+        self.check(field, dates.parse(&given?))
     }
 
     fn status<T>(
@@ -113,7 +144,7 @@ impl OrderFaults {
 ///
 /// # Errors
 /// Every fault, each beginning with its field.
-pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
+pub fn check(given: OrderLine, dates: &DateRules<'_>) -> Result<Order, String> {
     let mut faults = OrderFaults(Vec::new());
     let order_id = faults.needed("orderId", given.order_id);
     let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
@@ -124,11 +155,11 @@ pub fn check(given: OrderLine, zone: &Zone) -> Result<Order, String> {
     let total = faults.needed("totalAmount", given.total_amount);
     let total_amount = faults.amount("totalAmount", total.unwrap_or(0));
     let started = faults.needed("tradeStartTime", given.trade_start_time);
-    let trade_start = faults.time("tradeStartTime", started, zone);
+    let trade_start = faults.time("tradeStartTime", started, dates);
     let trade_no = faults.trade_no("tradeNo", given.trade_no);
     let trade_no_in = given_trade_no_in(&mut faults, given.trade_no_in, order_id.as_ref());
-    let pay_end = faults.time("payEndTime", given.pay_end_time, zone);
-    let shipment = faults.time("shipmentTime", given.shipment_time, zone);
+    let pay_end = faults.time("payEndTime", given.pay_end_time, dates);
+    let shipment = faults.time("shipmentTime", given.shipment_time, dates);
     let pay_status = faults.status("payStatus", given.pay_status, PayStatus::of);
     let shipment_status =
         faults.status("shipmentStatus", given.shipment_status, ShipmentStatus::of);
@@ -251,8 +282,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const DAY: Duration = Duration::from_secs(86_400);
+
     fn read(line: &str) -> Result<Order, String> {
-        parse(line.as_bytes(), &Zone::named("Europe/Paris").expect("zone"), &mut BTreeSet::new())
+        let zone = Zone::named("Europe/Paris").expect("zone");
+        let now = zone.parse("2026-01-02 12:00:00").expect("a time");
+        let dates = DateRules { zone: &zone, now, lead_max: DAY };
+        parse(line.as_bytes(), &dates, &mut BTreeSet::new())
     }
 
     const GOOD: &str = r#"{"orderId":"1","deviceCode":"D","currency":"EUR","totalAmount":5,
@@ -323,22 +359,47 @@ mod tests {
         );
     }
 
+    /// A start, a payment or a shipment that is further ahead than the limit rejects the order; the
+    /// limit itself does not.
+    #[test]
+    fn dates_may_not_be_far_ahead() {
+        let dated = |field: &str, time: &str| {
+            let start = "\"tradeStartTime\":\"2026-01-02 03:04:05\"";
+            match field {
+                "tradeStartTime" => read(&GOOD.replace("2026-01-02 03:04:05", time)),
+                _ => read(&GOOD.replace(start, &format!("{start},\"{field}\":\"{time}\""))),
+            }
+        };
+        for field in ["tradeStartTime", "payEndTime", "shipmentTime"] {
+            assert!(dated(field, "2026-01-03 12:00:00").is_ok(), "{field}");
+            for ahead in ["2026-01-03 12:00:01", "2026-01-03T11:00:01Z"] {
+                let reason = format!(
+                    "{field}: 2026-01-03 12:00:01 is more than 24h (order_lead_max) ahead of now, \
+                     2026-01-02 12:00:00"
+                );
+                assert_eq!(dated(field, ahead).expect_err(ahead), reason);
+            }
+        }
+    }
+
     #[test]
     fn an_unknown_key_is_reported_once() {
-        let mut unknown = BTreeSet::new();
+        let (zone, mut unknown) = (Zone::utc(), BTreeSet::new());
+        let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: DAY };
         let line = GOOD.replace(
             "\"currency\"",
             "\"colour\":1,\"detailVOList\":[{\"goodsId\":\"\",\"x\":1},{\"goodsId\":\"\",\"x\":2}],
              \"currency\"",
         );
-        parse(line.as_bytes(), &Zone::utc(), &mut unknown).expect("good");
+        parse(line.as_bytes(), &dates, &mut unknown).expect("good");
         assert_eq!(unknown.into_iter().collect::<Vec<_>>(), ["colour", "detailVOList.x"]);
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(line in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse(&line, &Zone::utc(), &mut BTreeSet::new());
+            let dates = DateRules { zone: &Zone::utc(), now: UnixMs(0), lead_max: DAY };
+            let _ = parse(&line, &dates, &mut BTreeSet::new());
         }
     }
 }

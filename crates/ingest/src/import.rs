@@ -9,6 +9,7 @@ mod write;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiosque_model::ActedBy;
 use kiosque_model::audit::Act;
@@ -16,6 +17,7 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
+use super::given_order::DateRules;
 use super::rejected::Rejected;
 use super::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
@@ -114,21 +116,22 @@ pub struct Import<'a> {
     done: Imported,
 }
 
-/// Imports NDJSON.
+/// Imports NDJSON. Orders with a date further ahead than `lead_max` are rejected.
 ///
 /// # Errors
 /// The file cannot be read, or the store failed.
 pub async fn import_ndjson(
     store: &Store,
     clock: &Clock,
+    lead_max: Duration,
     input: impl io::BufRead,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
     let mut import = Import::start(store, clock, observer).await?;
     let mut lines = super::ndjson::RawLines::new(input);
     loop {
-        let zone = store.zone();
-        let chunk = ndjson_chunk::read(&mut lines, zone, &import.names, &mut |read| {
+        let dates = DateRules { zone: store.zone(), now: clock.now(), lead_max };
+        let chunk = ndjson_chunk::read(&mut lines, &dates, &import.names, &mut |read| {
             import.observer.progress(Progress::Read(read));
         })?;
         let Some(chunk) = chunk else { break };

@@ -136,12 +136,13 @@ fn sort_by_locality(orders: &mut [CheckedOrder], groups: &DeviceGroups) {
 #[cfg(test)]
 pub(crate) mod tests {
     use std::collections::BTreeSet;
+    use std::time::Duration;
 
-    use kiosque_model::Zone;
+    use kiosque_model::{UnixMs, Zone};
     use kiosque_store::ProductNames;
 
     use super::*;
-    use crate::given_order;
+    use crate::given_order::{self, DateRules};
 
     /// Devices and the numbers of their groups. `m2` moved from group 1 to group 2.
     pub(crate) fn groups() -> DeviceGroups {
@@ -161,7 +162,8 @@ pub(crate) mod tests {
                 59 - line
             );
             let zone = Zone::utc();
-            let order = given_order::parse(text.as_bytes(), &zone, &mut BTreeSet::new());
+            let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
+            let order = given_order::parse(text.as_bytes(), &dates, &mut BTreeSet::new());
             let order = order.expect("a valid order");
             let incoming = Incoming::of(order, &zone, &ProductNames::new()).expect("rendered");
             CheckedOrder { line, incoming }

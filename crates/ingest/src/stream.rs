@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use kiosque_clock::Clock;
 use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{Limits, Zone, ids};
+use kiosque_model::{Limits, ids};
 use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
+use super::given_order::DateRules;
 use super::group_commit::{self, GroupCommit, Stored};
 use super::import::{Chunk, check_block};
 use super::ndjson::RawLine;
@@ -41,6 +43,9 @@ pub struct StreamIntake {
     queue_bytes: Arc<Semaphore>,
     queue_bytes_max: u32,
     streams_max: usize,
+    clock: Clock,
+    /// The longest time by which a date of an order may lie ahead.
+    lead_max: Duration,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
 }
@@ -105,6 +110,8 @@ impl StreamIntake {
             queue_bytes: Arc::new(queue_bytes),
             queue_bytes_max,
             streams_max: limits.ingest_streams_max,
+            clock: clock.clone(),
+            lead_max: limits.order_lead_max,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
         }
@@ -160,9 +167,10 @@ impl StreamIntake {
             fleet = Arc::new(changed);
             *lock_ignoring_poison(&self.fleet) = Arc::clone(&fleet);
         }
+        let (now, lead_max) = (self.clock.now(), self.lead_max);
         let checking = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            check(lines, &zone, fleet)
+            check(lines, &DateRules { zone: &zone, now, lead_max }, fleet)
         });
         checking.await.map_err(Error::internal)
     }
@@ -257,9 +265,9 @@ fn chunk_bytes(queue_bytes_max: usize, streams: usize) -> usize {
 }
 
 /// Checks lines, and sorts the valid orders as an import does.
-fn check(lines: Vec<RawLine>, zone: &Zone, fleet: Arc<FleetSnapshot>) -> SortedChunk {
+fn check(lines: Vec<RawLine>, dates: &DateRules<'_>, fleet: Arc<FleetSnapshot>) -> SortedChunk {
     let mut chunk = Chunk::default();
-    check_block(lines, zone, &fleet.product_names, &mut chunk);
+    check_block(lines, dates, &fleet.product_names, &mut chunk);
     SortedChunk {
         orders: sort_for_storage(chunk.orders, &fleet.groups_by_device),
         fleet,

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use kiosque_model::Rights;
 
 use crate::schema::Schema;
-use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ServeFlags};
+use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ImportFlags, ServeFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -176,6 +176,8 @@ pub(crate) enum ImportWhat {
         /// Mapping from the columns of a CSV report to orders.
         #[arg(long, value_name = "MAP.toml")]
         map: Option<PathBuf>,
+        #[command(flatten)]
+        import: ImportFlags,
     },
     /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.
     #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
@@ -195,6 +197,9 @@ impl Cli {
         match &self.command {
             Command::Demo { serve: ServeFlags(serve), .. }
             | Command::Serve { serve: ServeFlags(serve) } => common.clone().and(serve),
+            Command::Import { what: ImportWhat::Orders { import: ImportFlags(import), .. } } => {
+                common.clone().and(import)
+            }
             _ => common.clone(),
         }
     }

@@ -11,6 +11,8 @@ mod sites;
 mod trade;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use anyhow::{Context, bail};
 use jiff::ToSpan;
@@ -110,7 +112,9 @@ async fn filled(
 }
 
 async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
-    let clock = Clock::System;
+    // The clock shows the end of the last day, or the present time of that day.
+    let day_end = store.zone().resolve(day.saturating_add(1.day()).at(0, 0, 0, 0))?;
+    let clock = Clock::Manual(Arc::new(AtomicI64::new(until.min(day_end).0)));
     // The devices are created before their first orders.
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;

@@ -27,13 +27,16 @@ pub(crate) async fn run(
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
     let store = open::store(settings, WhenAbsent::Create).await?;
+    let lead_max = settings.limits()?.order_lead_max;
     let mut reporter = Reporter::new(rejected_path(file))?;
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
-            import_ndjson(&store, &Clock::System, input, &mut reporter).await
+            import_ndjson(&store, &Clock::System, lead_max, input, &mut reporter).await
         }
-        Some(mapping) => import_report(&store, &Clock::System, input, mapping, &mut reporter).await,
+        Some(mapping) => {
+            import_report(&store, &Clock::System, lead_max, input, mapping, &mut reporter).await
+        }
     };
     let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;

@@ -78,7 +78,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Demo { today, .. } => demo::run(settings, today).await,
         Command::Serve { .. } => serve::run(settings).await,
         Command::Apply { fleet } => apply::run(&settings, &fleet).await,
-        Command::Import { what: ImportWhat::Orders { file, map } } => {
+        Command::Import { what: ImportWhat::Orders { file, map, .. } } => {
             import::run(&settings, &file, map.as_deref()).await
         }
         Command::Import { what: ImportWhat::Rates { file } } => {

@@ -15,7 +15,7 @@ use kiosque_model::{Limits, settings};
 use kiosque_server::Settings as ServerSettings;
 use kiosque_store::{SessionLease, StoreLocation};
 
-pub(crate) use flags::{CommonFlags, ServeFlags};
+pub(crate) use flags::{CommonFlags, ImportFlags, ServeFlags};
 pub(crate) use given::Given;
 
 /// The variable that names the configuration file.
@@ -68,6 +68,14 @@ fn serve_settings() -> impl Iterator<Item = &'static Setting> {
     program.chain(ServerSettings::SETTINGS).chain(Limits::SETTINGS)
 }
 
+/// The setting of servers that imports of orders have as well.
+const IMPORT_SETTING: &str = "order_lead_max";
+
+/// Returns the settings of imports of orders.
+fn import_settings() -> impl Iterator<Item = &'static Setting> {
+    Limits::SETTINGS.iter().filter(|setting| setting.name == IMPORT_SETTING)
+}
+
 /// Returns every setting.
 fn all_settings() -> impl Iterator<Item = &'static Setting> {
     CommonSettings::SETTINGS.iter().chain(serve_settings())
@@ -106,6 +114,13 @@ impl Settings {
     pub(crate) fn lease(&self) -> SessionLease {
         let ServeSettings { session_lease, clock_skew, .. } = self.serve;
         SessionLease { length: session_lease, clock_skew }
+    }
+
+    /// Returns the limits, of which an import of orders uses [`IMPORT_SETTING`].
+    pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
+        let mut limits = Limits::for_cores(cores());
+        self.given.assign_to(&mut limits)?;
+        Ok(limits)
     }
 
     /// Returns the server's settings; only commands that serve check them.

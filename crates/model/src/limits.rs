@@ -111,5 +111,9 @@ settings! {
         /// The default leaves a core to requests.
         ingest_threads: usize = cores.saturating_sub(1).max(1),
             shown "cores - 1, at least 1", check positive;
+        /// Longest time by which a date of an order may lie ahead of its arrival.
+        ///
+        /// An order that started, was paid or was shipped later than that is rejected.
+        order_lead_max: Duration = Duration::from_secs(86_400);
     }
 }

@@ -7,9 +7,12 @@ mod mappings;
 
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::time::Duration;
+
+use kiosque_model::UnixMs;
 
 use super::*;
-use crate::given_order;
+use crate::given_order::{self, DateRules};
 
 /// A mapping of four columns, without `order.key`.
 const SIMPLE: &str = r#"
@@ -60,8 +63,9 @@ impl JsonOrder {
         let MappedOrder { first_line, lines, order, device, products } = mapped;
         let json = mapping.to_json(&order);
         let line = Value::Object(json.clone()).to_string();
-        let parsed = given_order::parse(line.as_bytes(), zone, &mut BTreeSet::new());
-        assert_eq!(given_order::check(order, zone), parsed, "{line}");
+        let dates = DateRules { zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
+        let parsed = given_order::parse(line.as_bytes(), &dates, &mut BTreeSet::new());
+        assert_eq!(given_order::check(order, &dates), parsed, "{line}");
         JsonOrder { first_line, lines, order: json, device, products }
     }
 }

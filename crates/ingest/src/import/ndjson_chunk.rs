@@ -6,11 +6,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::Zone;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
 use super::{Chunk, ImportError, LINES_TOGETHER};
-use crate::given_order;
+use crate::given_order::{self, DateRules};
 use crate::ndjson::{RawLine, RawLines};
 use crate::rejected::Rejected;
 use crate::storage_order::CheckedOrder;
@@ -23,7 +22,7 @@ type Block = Vec<RawLine>;
 /// Reads and checks the next lines of the file; `None` at its end.
 pub(super) fn read(
     lines: &mut RawLines<impl BufRead>,
-    zone: &Zone,
+    dates: &DateRules<'_>,
     names: &ProductNames,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<Chunk>, ImportError> {
@@ -32,7 +31,7 @@ pub(super) fn read(
     let receiver = Mutex::new(receiver);
     let (sent, chunks) = std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| check_blocks(&receiver, zone, names))).collect();
+            (0..threads).map(|_| scope.spawn(|| check_blocks(&receiver, dates, names))).collect();
         let sent = send_blocks(lines, |block| sender.send(block).is_ok(), progress);
         drop(sender);
         let chunks: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
@@ -74,25 +73,29 @@ fn send_blocks(
     Ok(sent)
 }
 
-fn check_blocks(receiver: &Mutex<Receiver<Block>>, zone: &Zone, names: &ProductNames) -> Chunk {
+fn check_blocks(
+    receiver: &Mutex<Receiver<Block>>,
+    dates: &DateRules<'_>,
+    names: &ProductNames,
+) -> Chunk {
     let mut chunk = Chunk::default();
     loop {
         let block = lock_ignoring_poison(receiver).recv();
         let Ok(block) = block else { return chunk };
-        check_block(block, zone, names, &mut chunk);
+        check_block(block, dates, names, &mut chunk);
     }
 }
 
 /// Checks lines, and adds each to the orders or the rejected lines of a chunk.
 pub(crate) fn check_block(
     block: Vec<RawLine>,
-    zone: &Zone,
+    dates: &DateRules<'_>,
     names: &ProductNames,
     chunk: &mut Chunk,
 ) {
     for raw in block {
         yield_if_due();
-        match check(&raw, zone, names, &mut chunk.unknown_keys) {
+        match check(&raw, dates, names, &mut chunk.unknown_keys) {
             Ok(order) => chunk.orders.push(order),
             Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),
         }
@@ -101,11 +104,11 @@ pub(crate) fn check_block(
 
 fn check(
     raw: &RawLine,
-    zone: &Zone,
+    dates: &DateRules<'_>,
     names: &ProductNames,
     unknown_keys: &mut BTreeSet<String>,
 ) -> Result<CheckedOrder, String> {
-    let order = given_order::parse(raw.whole()?, zone, unknown_keys)?;
-    let incoming = Incoming::of(order, zone, names).map_err(|error| error.to_string())?;
+    let order = given_order::parse(raw.whole()?, dates, unknown_keys)?;
+    let incoming = Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())?;
     Ok(CheckedOrder { line: raw.number, incoming })
 }

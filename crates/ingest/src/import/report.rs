@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_store::{Incoming, Store};
@@ -12,18 +13,20 @@ use serde_json::Value;
 
 use super::{Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
-use crate::given_order;
+use crate::given_order::{self, DateRules};
 use crate::rejected::{Content, Rejected};
 use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
-/// Imports a CSV report through a mapping.
+/// Imports a CSV report through a mapping. Orders with a date further ahead than `lead_max` are
+/// rejected.
 ///
 /// # Errors
 /// The report cannot be read, or the store failed.
 pub async fn import_report(
     store: &Store,
     clock: &Clock,
+    lead_max: Duration,
     input: impl Read,
     mapping: &Mapping,
     observer: &mut dyn ImportObserver,
@@ -48,9 +51,12 @@ pub async fn import_report(
             break;
         }
         import.observer.progress(Progress::Read(report.rows()));
+        let dates = DateRules { zone, now: clock.now(), lead_max };
         let mut missing = Fleet::default();
         for order in mapped {
-            check(order, mapping, &mut import, &mut chunk, |order| known.add(order, &mut missing));
+            check(order, mapping, &dates, &mut import, &mut chunk, |order| {
+                known.add(order, &mut missing)
+            });
         }
         import.create(missing).await?;
         import.store_chunk(chunk).await?;
@@ -87,11 +93,11 @@ impl KnownFleet {
 fn check(
     mapped: MappedOrder,
     mapping: &Mapping,
+    dates: &DateRules<'_>,
     import: &mut Import<'_>,
     chunk: &mut Chunk,
     on_valid: impl FnOnce(&MappedOrder),
 ) {
-    let zone = import.store.zone();
     let names = Arc::make_mut(&mut import.names);
     let mut named = Vec::new();
     for ProductEntry { id, name, .. } in &mapped.products {
@@ -100,9 +106,10 @@ fn check(
             named.push(id);
         }
     }
-    let order = given_order::check(mapped.order.clone(), zone);
-    let incoming =
-        order.and_then(|order| Incoming::of(order, zone, names).map_err(|error| error.to_string()));
+    let order = given_order::check(mapped.order.clone(), dates);
+    let incoming = order.and_then(|order| {
+        Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())
+    });
     match incoming {
         Ok(incoming) => {
             on_valid(&mapped);

@@ -3,15 +3,11 @@
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use kiosque_model::setting::{Configurable, Setting};
 
-use super::{CommonSettings, Given, serve_settings};
+use super::{CommonSettings, Given, import_settings, serve_settings};
 
 /// The settings of every command, as flags and variables give them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommonFlags(pub(crate) Given);
-
-/// The settings of servers, as flags and variables give them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ServeFlags(pub(crate) Given);
 
 impl Args for CommonFlags {
     fn augment_args(command: Command) -> Command {
@@ -34,26 +30,42 @@ impl FromArgMatches for CommonFlags {
     }
 }
 
-impl Args for ServeFlags {
-    fn augment_args(command: Command) -> Command {
-        // Help texts list them after the settings of every command.
-        command.next_display_order(10).args(serve_settings().map(argument))
-    }
+/// Declares the flags of commands with settings of their own.
+macro_rules! command_flags {
+    ($($(#[doc = $doc:literal])+ $Flags:ident: $settings:expr;)*) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, Default)]
+        pub(crate) struct $Flags(pub(crate) Given);
 
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
+        impl Args for $Flags {
+            fn augment_args(command: Command) -> Command {
+                // Help texts list them after the settings of every command.
+                command.next_display_order(10).args($settings.map(argument))
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                Self::augment_args(command)
+            }
+        }
+
+        impl FromArgMatches for $Flags {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                Ok($Flags(given($settings, matches)))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl FromArgMatches for ServeFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(ServeFlags(given(serve_settings(), matches)))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+command_flags! {
+    /// The settings of servers, as flags and variables give them.
+    ServeFlags: serve_settings();
+    /// The settings of imports of orders, as flags and variables give them.
+    ImportFlags: import_settings();
 }
 
 fn argument(setting: &'static Setting) -> Arg {

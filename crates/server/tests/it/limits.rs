@@ -14,10 +14,10 @@ use kiosque_model::setting::Configurable;
 
 use crate::abuse::{slow_clients, stalled_clients};
 use crate::dashboard::large;
-use crate::operator::overload;
+use crate::operator::{orders, overload};
 
 /// Each limit, and the test that reaches it.
-const HIT_BY: [(&str, fn()); 31] = [
+const HIT_BY: [(&str, fn()); 32] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
     ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -52,6 +52,7 @@ const HIT_BY: [(&str, fn()); 31] = [
     ("ingest_streams_max", overload::one_stream_too_many_is_refused_at_once),
     ("ingest_queue_max_bytes", overload::what_waits_is_bounded),
     ("ingest_threads", overload::as_many_threads_at_a_time_as_there_may_be),
+    ("order_lead_max", orders::an_order_dated_far_ahead_is_rejected),
 ];
 
 #[test]
@@ -97,6 +98,7 @@ fn the_limits_have_the_documented_defaults() {
             ingest_streams_max: 64,
             ingest_queue_max_bytes: 32 << 20,
             ingest_threads: hash_slots,
+            order_lead_max: seconds(86_400),
         };
         assert_eq!(Limits::for_cores(cores), expected);
     }

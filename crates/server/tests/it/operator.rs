@@ -6,7 +6,7 @@ mod calls;
 mod fleet;
 mod isolation;
 mod keys;
-mod orders;
+pub(crate) mod orders;
 pub(crate) mod overload;
 pub(crate) mod streams;
 mod texts;

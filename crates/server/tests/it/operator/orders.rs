@@ -2,6 +2,8 @@
 //! answer is sent after the durable commit, with HTTP 200 also when some lines are rejected; the
 //! others are stored.
 
+use std::time::Duration;
+
 use kiosque_testkit::{ORDERS_PATH, TestServer};
 use serde_json::json;
 
@@ -118,6 +120,27 @@ async fn an_order_has_the_product_names_of_its_arrival() {
     let cola = "[[product]]\nid = \"cola\"\nname = \"Cola zero\"\n";
     server.apply(&format!("{tea}{cola}")).await.unwrap();
     assert_eq!(names("after").await, ["Cola zero", "Tea"]);
+}
+
+/// An order with a date further ahead than the limit is rejected, in a stream and in a file.
+#[tokio::test]
+pub(crate) async fn an_order_dated_far_ahead_is_rejected() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.order_lead_max = Duration::from_secs(3_600);
+    })
+    .await;
+    let key = server.create_key("orders").await;
+    server.set_clock("2026-03-01T08:00:20Z");
+    let later = |id: &str| line(id, 1).replace("09:00:20", "09:00:21");
+    let body = [line("near", 1), later("far")].concat();
+    let reply = server.call_operator(ORDERS, Some(&key), body.clone()).await;
+    assert_eq!(counts(&reply), [1, 0, 0, 1]);
+    let reason = "payEndTime: 2026-03-01 09:00:21 is more than 60m (order_lead_max) ahead of now, \
+                  2026-03-01 08:00:20";
+    assert_eq!(reply.json["rejected"][0]["reason"], reason);
+    let (imported, rejected) = server.import(body).await;
+    assert_eq!((imported.unchanged, imported.rejected), (1, 1));
+    assert_eq!(rejected[0].reason, reason);
 }
 
 /// Any content type is accepted, and HTTP/2 as well.
