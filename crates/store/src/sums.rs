@@ -15,11 +15,11 @@ use crate::sql::{Value, statements};
 statements! {
     ADD_TO_DAY(group_no) = "insert into sales_by_day as total (group_no, day, currency, orders,
             items, amount, refund, shipped, failed, first_sale_at_ms, last_sale_at_ms)
-        select $group_no, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
+        select g.group_no, r.day, r.currency, r.orders, r.items, r.amount, r.refund, r.shipped,
             r.failed, r.first_ms, r.last_ms
         from {rows r: day bigint, currency text, orders bigint, items bigint, amount bigint,
             refund bigint, shipped bigint, failed bigint, first_ms bigint, last_ms bigint}
-        where true
+        cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, day, currency) do update set
             orders = total.orders + excluded.orders, items = total.items + excluded.items,
             amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
@@ -30,28 +30,28 @@ statements! {
                 then excluded.last_sale_at_ms else total.last_sale_at_ms end";
     ADD_TO_DEVICE(group_no) = "insert into sales_by_device as total (group_no, day, device_no,
             currency, orders, items, amount, refund, shipped, failed)
-        select $group_no, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund,
+        select g.group_no, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund,
             r.shipped, r.failed
         from {rows r: day bigint, device bigint, currency text, orders bigint, items bigint,
             amount bigint, refund bigint, shipped bigint, failed bigint}
-        where true
+        cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, day, device_no, currency) do update set
             orders = total.orders + excluded.orders, items = total.items + excluded.items,
             amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
             shipped = total.shipped + excluded.shipped, failed = total.failed + excluded.failed";
     ADD_TO_PRODUCT(group_no) = "insert into sales_by_product as total (group_no, day, device_no,
             goods_id, currency, items, amount)
-        select $group_no, r.day, r.device, r.goods, r.currency, r.items, r.amount
+        select g.group_no, r.day, r.device, r.goods, r.currency, r.items, r.amount
         from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
             amount bigint}
-        where true
+        cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, day, device_no, goods_id, currency) do update set
             items = total.items + excluded.items, amount = total.amount + excluded.amount";
     NAME_GOODS(group_no) = "insert into goods_names as total
             (group_no, goods_id, goods_name, sale_at_ms)
-        select $group_no, r.goods, r.name, r.sale_ms
+        select g.group_no, r.goods, r.name, r.sale_ms
         from {rows r: goods text, name text, sale_ms bigint}
-        where true
+        cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
         where excluded.sale_at_ms > total.sale_at_ms

@@ -42,11 +42,11 @@ macro_rules! order_columns {
             INSERT_ORDERS(group_no) = concat!(
                 "insert into orders (group_no, order_id, device_no, seq, change_no",
                 $(", ", stringify!($column),)*
-                ") select $group_no, r.order_id, r.device_no, r.seq, r.change_no",
+                ") select g.group_no, r.order_id, r.device_no, r.seq, r.change_no",
                 $(", r.", stringify!($column),)*
                 " from {rows r: order_id text, device_no bigint, seq bigint, change_no bigint",
                 $(", ", stringify!($column), " ", stringify!($sql_type),)*
-                "} where true"
+                "} cross join group_changes g where g.group_no = $group_no"
             );
             UPDATE_ORDERS(group_no) = concat!(
                 "update orders set change_no = r.change_no",

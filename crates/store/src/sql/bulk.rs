@@ -37,6 +37,17 @@
 //! insert into t (group_no, name) values (?2, ?1) on conflict do nothing
 //! ```
 //!
+//! An insert into a distributed table takes the distribution column from a row of the same shard,
+//! and inserts nothing without that row. Citus then sends the statement to the shard; of a constant
+//! it first copies all rows into a temporary result. SQLite gets the parameter:
+//!
+//! ```sql
+//! insert into t (group_no, name) select g.group_no, r.name from {rows r: name text}
+//!     cross join group_changes g where g.group_no = $group_no
+//! -- SQLite
+//! insert into t (group_no, name) values (?2, ?1)
+//! ```
+//!
 //! **Update**: `update … set … from {rows …} where …`.
 //!
 //! ```sql
@@ -98,19 +109,29 @@ pub(super) struct Bulk<'a> {
     close: usize,
     alias: &'a str,
     pub(super) columns: Vec<(&'a str, ColumnType)>,
-    form: Form,
+    form: Form<'a>,
     /// The clause in PostgreSQL's words.
     arrays: String,
 }
 
 /// The form of a bulk statement.
 #[derive(Clone, Copy)]
-enum Form {
+enum Form<'a> {
     Select,
-    /// With the index of its `select`.
-    Insert(usize),
+    Insert(Insert<'a>),
     Update,
     Delete,
+}
+
+/// The parts of a bulk insert.
+#[derive(Clone, Copy)]
+struct Insert<'a> {
+    /// The index of its `select`.
+    select: usize,
+    /// The number of tokens between the rows and `on conflict`.
+    tail: usize,
+    /// The alias and the column of the row whose shard is used.
+    same_shard: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Bulk<'a> {
@@ -174,7 +195,7 @@ impl<'a> Bulk<'a> {
     pub(super) fn row_by_row<'t>(&self, tokens: &[Token<'t>]) -> Result<Vec<Token<'t>>, String> {
         let before = tokens.get(..self.open).unwrap_or_default();
         let after = tokens.get(self.close + 1..).unwrap_or_default();
-        let (before, after) = (self.with_parameters(before), self.with_parameters(after));
+        let (mut before, after) = (self.with_parameters(before), self.with_parameters(after));
         let from = before.len().saturating_sub(1);
         let mut all;
         match self.form {
@@ -186,7 +207,12 @@ impl<'a> Bulk<'a> {
                 all = before.get(..from).unwrap_or_default().to_vec();
                 all.extend(&after);
             }
-            Form::Insert(select) => {
+            Form::Insert(Insert { select, tail, same_shard }) => {
+                if let Some(column) = same_shard {
+                    let parameter = after.get(tail - 1).ok_or("a bulk insert without its end")?;
+                    before = with_parameter(&before, column, parameter.kind);
+                }
+                let from = before.len().saturating_sub(1);
                 all = before.get(..select).unwrap_or_default().to_vec();
                 all.push(Token { spaced: true, kind: Kind::Text("values (") });
                 let values = before.get(select + 1..from).unwrap_or_default();
@@ -194,7 +220,7 @@ impl<'a> Bulk<'a> {
                 all.extend(first);
                 all.extend(values.get(1..).unwrap_or_default());
                 all.push(Token { spaced: false, kind: Kind::Symbol(')') });
-                all.extend(after.get(2..).unwrap_or_default());
+                all.extend(after.get(tail..).unwrap_or_default());
             }
         }
         Ok(all)
@@ -219,6 +245,29 @@ impl<'a> Bulk<'a> {
         }
         all
     }
+}
+
+/// Replaces references to a column of a table by a parameter.
+fn with_parameter<'t>(
+    tokens: &[Token<'t>],
+    (alias, column): (&str, &str),
+    parameter: Kind<'t>,
+) -> Vec<Token<'t>> {
+    let mut all: Vec<Token<'t>> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if let [.., table, dot] = all.as_slice()
+            && table.is_word(alias)
+            && dot.is_symbol('.')
+            && token.is_word(column)
+        {
+            let spaced = table.spaced;
+            all.truncate(all.len() - 2);
+            all.push(Token { spaced, kind: parameter });
+        } else {
+            all.push(*token);
+        }
+    }
+    all
 }
 
 const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
@@ -251,7 +300,7 @@ fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, String> {
 }
 
 /// Finds the form of a statement by the clauses around its `{rows …}`.
-fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
+fn form<'a>(before: &[Token<'a>], after: &[Token<'a>]) -> Result<Form<'a>, String> {
     let is_delete = before.first().is_some_and(|token| token.is_word("delete"));
     let clause = if is_delete { "using" } else { "from" };
     if !before.last().is_some_and(|token| token.is_word(clause)) {
@@ -280,15 +329,47 @@ fn form(before: &[Token<'_>], after: &[Token<'_>]) -> Result<Form, String> {
             Err("expected `where` after the rows of a bulk delete".to_owned())
         }
         Some(Kind::Word("insert")) => {
-            let is_all = next(&["where", "true"]);
-            if !is_all || (after.len() > 2 && !next(&["where", "true", "on", "conflict"])) {
-                let only = "a bulk insert ends with `where true`, or goes on with `on conflict`";
-                return Err(only.to_owned());
+            let same_shard = same_shard(after);
+            let tail = match same_shard {
+                Some(_) => SAME_SHARD_TOKENS,
+                None if next(&["where", "true"]) => 2,
+                None => return Err(INSERT_END.to_owned()),
+            };
+            let rest = after.get(tail..).unwrap_or_default();
+            if !matches!(rest, [] | [Token { kind: Kind::Word("on"), .. }, ..]) {
+                return Err(INSERT_END.to_owned());
             }
             let select = before.iter().position(|token| token.is_word("select"));
-            select.map(Form::Insert).ok_or_else(|| "a bulk insert has no select".to_owned())
+            let select = select.ok_or("a bulk insert has no select")?;
+            Ok(Form::Insert(Insert { select, tail, same_shard }))
         }
         _ => Err("a bulk statement is a select, an insert, an update or a delete".to_owned()),
+    }
+}
+
+/// The number of tokens of `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
+const SAME_SHARD_TOKENS: usize = 10;
+const INSERT_END: &str = "a bulk insert ends with `where true` or with a row of the same shard, or \
+                          goes on with `on conflict`";
+
+/// Reads the alias and the column of `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
+fn same_shard<'a>(after: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
+    let kinds: Vec<Kind<'a>> =
+        after.iter().take(SAME_SHARD_TOKENS).map(|token| token.kind).collect();
+    match kinds.as_slice() {
+        [
+            Kind::Word("cross"),
+            Kind::Word("join"),
+            Kind::Word(_),
+            Kind::Word(alias),
+            Kind::Word("where"),
+            Kind::Word(named),
+            Kind::Symbol('.'),
+            Kind::Word(column),
+            Kind::Symbol('='),
+            Kind::Parameter(_),
+        ] if named == alias => Some((*alias, *column)),
+        _ => None,
     }
 }
 

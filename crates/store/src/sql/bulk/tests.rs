@@ -46,6 +46,23 @@ fn an_insert_names_the_values_of_one_row_on_sqlite() {
 }
 
 #[test]
+fn an_insert_next_to_a_row_of_its_shard_has_values_on_sqlite() {
+    let text = "insert into t (group_no, a) select g.group_no, r.a from {rows r: a text}
+        cross join group_changes g where g.group_no = $group_no";
+    let (sqlite, postgres) = texts(text);
+    assert_eq!(sqlite, "insert into t (group_no, a) values (?2, ?1)");
+    assert_eq!(
+        postgres,
+        "insert into t (group_no, a) select g.group_no, r.a from unnest($1::text[]) as r(a) cross \
+         join group_changes g where g.group_no = $2"
+    );
+    let (sqlite, _) = texts(&format!("{text} on conflict do nothing"));
+    assert_eq!(sqlite, "insert into t (group_no, a) values (?2, ?1) on conflict do nothing");
+    let other = text.replace("where g.", "where h.");
+    assert_eq!(read(&other).expect_err("another alias"), INSERT_END);
+}
+
+#[test]
 fn an_update_needs_no_table_of_rows_on_sqlite() {
     let (sqlite, postgres) = texts(
         "update t set a = r.a from {rows r: a text, no bigint}
@@ -115,14 +132,8 @@ fn anything_unknown_is_refused_with_the_reason() {
             "update t set a = r.a from {rows r: a text} join s",
             "expected `where` after the rows of a bulk update",
         ),
-        (
-            "insert into t (a) select r.a from {rows r: a text} where r.a > ''",
-            "a bulk insert ends with `where true`, or goes on with `on conflict`",
-        ),
-        (
-            "insert into t (a) select r.a from {rows r: a text} where true limit 1",
-            "a bulk insert ends with `where true`, or goes on with `on conflict`",
-        ),
+        ("insert into t (a) select r.a from {rows r: a text} where r.a > ''", INSERT_END),
+        ("insert into t (a) select r.a from {rows r: a text} where true limit 1", INSERT_END),
         (
             "insert into t (a) values (r.a) from {rows r: a text} where true",
             "a bulk insert has no select",
