@@ -47,8 +47,8 @@ statements! {
             from aisles a where a.device_no = d.device_no
         ) as counted from devices d order by d.device_code";
     WITHOUT_OWNER() -> String = "select d.device_code from devices d
-        where not exists (select 1 from device_owners o
-            where o.device_no = d.device_no and o.until_ms = 9223372036854775807)";
+        where d.device_no not in (select o.device_no from device_owners o
+            where o.until_ms = 9223372036854775807)";
 }
 
 /// The result of a recount.
