@@ -22,6 +22,8 @@ use faults::Faults;
 pub(crate) use open::ClosedData;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
 use postgres::Postgres;
+#[cfg(test)]
+pub(crate) use postgres::connection::CITUS_SETTINGS;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::transaction::Transaction;
 pub use sqlite::FileSizes;
@@ -183,6 +185,15 @@ impl Db {
     /// Returns whether the data is in SQLite, which this process writes itself.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Db::Sqlite(_))
+    }
+
+    /// Returns whether tables may be distributed over several servers, so that a statement reads
+    /// one shard.
+    pub(crate) fn is_sharded(&self) -> bool {
+        match self {
+            Db::Sqlite(_) => false,
+            Db::Postgres(postgres) => postgres.is_sharded(),
+        }
     }
 
     /// Returns the sizes of the files of SQLite.

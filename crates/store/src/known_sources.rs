@@ -15,12 +15,15 @@ row! {
 }
 
 statements! {
+    /// Not on Citus, which cannot run it: the account is on every node, its sources on one shard.
     CREDENTIALS_AND_SOURCE(login_name, source, expired_at_ms) -> CredentialsRow = "select
             a.account_no, a.password_hash, exists (
                 select 1 from known_sources k where k.account_no = a.account_no
                     and k.source = $source and k.last_login_ms > $expired_at_ms
             ) as is_known_source
         from accounts a where a.login_name = $login_name";
+    IS_KNOWN(account_no, source, expired_at_ms) -> i64 = "select 1 from known_sources
+        where account_no = $account_no and source = $source and last_login_ms > $expired_at_ms";
     REMEMBER(account_no, source, now_ms) = "insert into known_sources
             (account_no, source, last_login_ms) values ($account_no, $source, $now_ms)
         on conflict (account_no, source) do update set last_login_ms = excluded.last_login_ms";
@@ -40,6 +43,12 @@ pub enum SourceStatus {
     Unknown,
 }
 
+impl SourceStatus {
+    fn of(is_known: bool) -> SourceStatus {
+        if is_known { SourceStatus::Known } else { SourceStatus::Unknown }
+    }
+}
+
 impl Store {
     /// Returns the credentials of a login name, if there is such an account, and whether `source`
     /// logged in to it before.
@@ -53,16 +62,31 @@ impl Store {
         now: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
         let (source, expired_at) = (source.to_string(), expired_at(now));
+        if self.db.is_sharded() {
+            return self.credentials_then_source(login_name, &source, expired_at).await;
+        }
         let params = [login_name.as_str().into(), source.as_str().into(), expired_at.into()];
         self.db
             .one(&CREDENTIALS_AND_SOURCE, &params, |row| {
                 let row: CredentialsRow = row.read()?;
-                let status =
-                    if row.is_known_source { SourceStatus::Known } else { SourceStatus::Unknown };
+                let status = SourceStatus::of(row.is_known_source);
                 let (account, password_hash) = (row.account_no, row.password_hash);
                 Ok((Credentials { account, password_hash }, status))
             })
             .await
+    }
+
+    /// Reads the account and then its sources, each from one shard.
+    async fn credentials_then_source(
+        &self,
+        login_name: &LoginName,
+        source: &str,
+        expired_at: UnixMs,
+    ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
+        let Some(credentials) = self.credentials(login_name).await? else { return Ok(None) };
+        let params = [credentials.account.into(), source.into(), expired_at.into()];
+        let known: Option<i64> = self.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
+        Ok(Some((credentials, SourceStatus::of(known.is_some()))))
     }
 }
 

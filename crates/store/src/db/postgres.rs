@@ -4,12 +4,13 @@
 mod address;
 mod batch;
 mod boot_time;
-mod connection;
+pub(super) mod connection;
 pub(super) mod lease;
 mod params;
 mod shared;
 pub(super) mod transaction;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,8 @@ pub(crate) struct Postgres {
     /// Permits to use a connection of the pool.
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
+    /// Whether the latest connection is to Citus.
+    is_sharded: AtomicBool,
     pub(super) lease: Arc<Lease>,
     pub(super) faults: Faults,
 }
@@ -78,6 +81,7 @@ impl Postgres {
             permits: Arc::new(Semaphore::new(POOL_MAX)),
             idle: Mutex::default(),
             faults: Faults::default(),
+            is_sharded: AtomicBool::new(false),
         })
     }
 
@@ -245,7 +249,15 @@ impl Postgres {
     async fn connect(&self) -> Result<Connection, Error> {
         let (address, wait) = (Arc::clone(&self.address), self.wait);
         let connecting = async move { Connection::open(&address, wait).await };
-        self.runtime.spawn(connecting).await.unwrap_or(Err(Error::Gone))
+        let connection = self.runtime.spawn(connecting).await.unwrap_or(Err(Error::Gone))?;
+        self.is_sharded.store(connection.is_sharded, Ordering::Relaxed);
+        Ok(connection)
+    }
+
+    /// Returns whether tables may be distributed. The store has connected before: it checks the
+    /// layout when it is opened.
+    pub(super) fn is_sharded(&self) -> bool {
+        self.is_sharded.load(Ordering::Relaxed)
     }
 
     fn give_back(&self, connection: Connection) {

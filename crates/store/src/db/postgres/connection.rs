@@ -30,6 +30,21 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
     set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; \
     set enable_mergejoin = off; set jit = off";
 
+/// The settings of connections to Citus, besides [`SETTINGS`].
+///
+/// Citus finds the shard of a statement by the values of its parameters, which a generic plan does
+/// not have: it refuses all but the plainest statements, and runs others on every shard. With
+/// `auto` it plans those again for each use. The few statements of all shards use one connection
+/// to each worker. With several, a transaction that has written to a reference table cannot read it
+/// in them.
+pub(crate) const CITUS_SETTINGS: &str = "set plan_cache_mode = 'auto'; \
+    set citus.multi_shard_modify_mode = 'sequential'; \
+    set citus.max_adaptive_executor_pool_size = 1";
+/// Reads the number of a Citus server, which is 0 for the coordinator.
+const CITUS_SERVER: &str = "select groupid from pg_catalog.pg_dist_local_group";
+/// Said of a worker, where some tables are absent and locks hold for that worker alone.
+const IS_WORKER: &str = "this is a Citus worker: name the coordinator";
+
 /// Reads the server's timeline and whether it has Citus. A WAL file's name begins with the eight
 /// digits of its timeline.
 const SERVER: &str = "select case when pg_is_in_recovery() then '' \
@@ -138,6 +153,13 @@ impl Connection {
         );
         client.batch_execute(&settings).await?;
         let server = client.query_one(SERVER, &[]).await?;
+        let is_sharded = server.try_get(1)?;
+        if is_sharded {
+            client.batch_execute(CITUS_SETTINGS).await?;
+            if client.query_one(CITUS_SERVER, &[]).await?.try_get::<_, i32>(0)? != 0 {
+                return Err(Error::Unreachable(IS_WORKER.to_owned()));
+            }
+        }
         Ok(Connection {
             client,
             statements: Mutex::default(),
@@ -152,7 +174,7 @@ impl Connection {
             ),
             cancelling: encryption.clone(),
             timeline: server.try_get(0)?,
-            is_sharded: server.try_get(1)?,
+            is_sharded,
         })
     }
 
