@@ -30,29 +30,61 @@ const EVERYWHERE: [&str; 8] = [
 const AT_THE_COORDINATOR: [&str; 6] =
     ["audit", "counters", "house", "migrations", "nodes", "primaries"];
 
-/// Returns the statements that distribute the tables of new data, one on each line.
+/// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no
+/// worker can be added any more.
+const BEFORE: &str = r"-- Distributes the tables of Kiosque over the workers of a Citus cluster. Run it by psql on the
+-- coordinator, as the role that owns the tables, and again after an upgrade of Kiosque: tables that
+-- are distributed already are left as they are. Before: `create extension citus` in this database
+-- on every node, then `citus_set_coordinator_host` and `citus_add_node` on the coordinator.
+\set ON_ERROR_STOP on
+set client_min_messages = 'warning';
+create extension if not exists citus;
+do $$ begin
+    if not exists (select from pg_dist_node where noderole = 'primary' and shouldhaveshards) then
+        raise exception 'this cluster has no worker'
+            using hint = 'run citus_set_coordinator_host and citus_add_node first';
+    end if;
+end $$;
+";
+/// Shards can be moved only if each row has an identity; the other tables have primary keys.
+const IDENTITY: &str = "-- Needed to move shards.\n\
+                        alter table orders replica identity using index orders_order_id;\n";
+
+/// Returns the script that distributes the tables, filled or empty.
 #[must_use]
 pub fn citus_statements() -> String {
-    let mut text = String::from(
-        "-- Everything of a group on one shard, sessions by account, what is small everywhere.\n\
-         create extension if not exists citus;\n",
-    );
-    let mut distribute = |tables: &[&str], column: &str| {
+    let mut text = String::from(BEFORE);
+    text.push_str("-- All rows of a group are on one shard, and those of an account.\n");
+    for (tables, column) in [(&BY_GROUP[..], "group_no"), (&BY_ACCOUNT[..], "account_no")] {
         for (at, table) in tables.iter().enumerate() {
             let colocated = if at == 0 { "none" } else { tables[0] };
-            text.push_str(&format!("select create_distributed_table('{table}', '{column}', "));
-            text.push_str(&format!("colocate_with => '{colocated}');\n"));
+            let placement = format!(", '{column}', colocate_with => '{colocated}'");
+            text.push_str(&unless_done("create_distributed_table", table, &placement));
         }
-    };
-    distribute(&BY_GROUP, "group_no");
-    distribute(&BY_ACCOUNT, "account_no");
+    }
+    text.push_str(IDENTITY);
+    text.push_str("-- Small tables, with a copy on every node.\n");
     for table in EVERYWHERE {
-        text.push_str(&format!("select create_reference_table('{table}');\n"));
+        text.push_str(&unless_done("create_reference_table", table, ""));
+    }
+    text.push_str("-- The rows are on the nodes now; these are the copies from before.\n");
+    for table in BY_GROUP.iter().chain(&BY_ACCOUNT).chain(&EVERYWHERE) {
+        text.push_str(&format!(
+            "select truncate_local_data_after_distributing_table('{table}');\n"
+        ));
     }
     text.push_str("-- These stay on the coordinator: ");
     text.push_str(&AT_THE_COORDINATOR.join(", "));
     text.push_str(".\n");
     text
+}
+
+/// Returns a statement that distributes a table, unless it is distributed already.
+fn unless_done(function: &str, table: &str, placement: &str) -> String {
+    format!(
+        "select {function}('{table}'{placement}) where not exists \
+         (select from pg_dist_partition where logicalrelid = '{table}'::regclass);\n"
+    )
 }
 
 #[cfg(test)]
