@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -48,6 +49,15 @@ pub(crate) fn psql<'a>(url: &str, texts: impl IntoIterator<Item = &'a str>) -> R
     let mut psql = program("psql")?;
     psql.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", url]);
     run(psql.args(texts.into_iter().flat_map(|text| ["-c", text])))
+}
+
+/// Runs a script of `psql`.
+pub(crate) fn psql_script(url: &str, script: &str) -> Result<()> {
+    let mut file = tempfile::NamedTempFile::new().context("a file for a script")?;
+    file.write_all(script.as_bytes()).context("a file for a script")?;
+    let mut psql = program("psql")?;
+    psql.args(["-Xq", "-v", "ON_ERROR_STOP=1", "-d", url, "-f"]).arg(file.path());
+    run(&mut psql).map(|_| ())
 }
 
 fn found(directory: Option<&Path>) -> Result<&Path> {

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use kiosque_locks::lock_ignoring_poison;
 
-use crate::programs::psql;
+use crate::programs::{psql, psql_script};
 use crate::server::{Durability, Server};
 
 /// The environment variable with the URL of the server that a run's tests share, without `options`.
@@ -55,6 +55,17 @@ impl Schema {
         match psql(&self.url, [text]) {
             Ok(rows) => rows,
             Err(error) => panic!("{error:#}\nin: {text}"),
+        }
+    }
+
+    /// Runs a script of `psql` in the schema.
+    ///
+    /// # Panics
+    ///
+    /// With the server's message when a statement fails.
+    pub fn script(&self, text: &str) {
+        if let Err(error) = psql_script(&self.url, text) {
+            panic!("{error:#}");
         }
     }
 

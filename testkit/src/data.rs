@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use kiosque_store::StoreLocation;
+use kiosque_model::UnixMs;
+use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 use kiosque_testdb::Schema;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -15,8 +17,10 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::sql;
 
-/// Names the engine of a run: `postgres`, or SQLite if it is not set.
+/// Names the engine of a run: `postgres` or `citus`, or SQLite if it is not set.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
+/// The engine that distributes the tables over the workers of a cluster.
+const CITUS: &str = "citus";
 const DATABASE: &str = "kiosque.db";
 /// Holds the transactions that are not in the database file yet.
 const WAL: &str = "kiosque.db-wal";
@@ -33,6 +37,11 @@ const LIKE_SQLITE: &str = "select (
         else value #>> '{}' end, '|' order by place)
     from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
 ) from";
+
+/// Creating a shard takes longer than most tests.
+const FEW_SHARDS: &str = "set citus.shard_count = 2;";
+/// The test's own store records its time zone.
+const NO_ZONE: &str = "delete from house;";
 
 /// Tables whose rows depend on the run and the engine.
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
@@ -73,8 +82,8 @@ impl TestData {
     #[expect(clippy::new_without_default, reason = "each has a location of its own")]
     pub fn new() -> TestData {
         match std::env::var(ENGINE).as_deref() {
-            Ok("postgres") => TestData::postgres(),
-            Ok(other) => panic!("{ENGINE} is {other:?}, which is no engine: use postgres"),
+            Ok("postgres" | CITUS) => TestData::postgres(),
+            Ok(other) => panic!("{ENGINE} is {other:?}, which is no engine: use postgres or citus"),
             Err(_) => TestData::sqlite(),
         }
     }
@@ -91,13 +100,42 @@ impl TestData {
         TestData::Directory(Arc::new(directory))
     }
 
-    /// Returns new data on PostgreSQL whatever the run's engine.
+    /// Returns new data on PostgreSQL whatever the run's engine. On Citus its tables exist already
+    /// and are distributed.
     #[must_use]
     pub fn postgres() -> TestData {
-        TestData::Postgres(Arc::new(PostgresData {
-            schema: Schema::new(),
-            client: OnceCell::new(),
-        }))
+        let data = TestData::on_coordinator();
+        if std::env::var(ENGINE).as_deref() == Ok(CITUS) {
+            data.distribute();
+        }
+        data
+    }
+
+    /// Creates the tables and distributes them, in a thread of its own: the caller may be async.
+    fn distribute(&self) {
+        let TestData::Postgres(postgres) = self else { return };
+        let options = OpenOptions {
+            place: self.location(),
+            when_absent: WhenAbsent::Create,
+            zone: None,
+            wait: Duration::from_secs(300),
+            lease: SessionLease::default(),
+            now: UnixMs(0),
+        };
+        let create = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(Store::open(&options)).map(drop)
+        };
+        std::thread::scope(|scope| scope.spawn(create).join()).unwrap().unwrap();
+        let script = kiosque_store::citus_statements();
+        postgres.schema.script(&format!("{FEW_SHARDS}\n{script}\n{NO_ZONE}"));
+    }
+
+    /// Returns a location on PostgreSQL without tables.
+    #[must_use]
+    pub fn on_coordinator() -> TestData {
+        let (schema, client) = (Schema::new(), OnceCell::new());
+        TestData::Postgres(Arc::new(PostgresData { schema, client }))
     }
 
     /// Returns the directory of the data's files, which a test that asked for [`TestData::sqlite`]

@@ -26,7 +26,8 @@ The tasks of this repository.
     cargo xtask <task> [arguments]
 
   test     all tests, those of the store and the server on both engines; installs the programs
-           that they need. Arguments go to `cargo test`
+           that they need. Arguments go to `cargo test`. --citus URL runs those of the store and
+           the server on a Citus cluster instead, in schemas that remain
   ci       all that a change must pass, as .ci/run does
   tidy     the rules of this repository: lengths, dependencies, words, circles of imports …;
            --pending also shows the places to mend of rules that do not hold yet

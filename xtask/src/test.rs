@@ -2,14 +2,15 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use kiosque_testdb::SETTING;
 
 use crate::database::Database;
 use crate::process::{cargo, in_ci, root};
 use crate::snapshots::References;
-use crate::test_run::{self, Run, Summary};
+use crate::test_run::{self, Summary};
 
 /// The variable with the path of the sales report that some tests import whole.
 const SALES_REPORT: &str = "KIOSQUE_SALES_REPORT";
@@ -21,9 +22,21 @@ const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
 /// The packages whose integration tests run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
 
+/// The argument that names the coordinator of a Citus cluster, by its URL.
+const CITUS: &str = "--citus";
+
 /// Runs the tests, then those of both engines on the second one, and ends with a summary. The
-/// arguments go to `cargo test`. A failure ends neither run.
+/// arguments go to `cargo test`. A failure ends neither run. With [`CITUS`], it runs the tests of
+/// both engines on that cluster alone.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    if let Some((url, arguments)) = on_citus(arguments)? {
+        let mut summary = Summary::default();
+        let mut tests = on_one_engine(&arguments, "citus")
+            .with_context(|| format!("{CITUS} runs the tests of {ON_BOTH_ENGINES:?}"))??;
+        tests.env(SETTING, url);
+        summary.add(test_run::run("Citus", &mut tests)?);
+        return Ok(summary.print());
+    }
     let database = Database::start()?;
     let references = References::new()?;
     let mut summary = Summary::default();
@@ -46,29 +59,44 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     summary.add(run);
-    if let Some(run) = on_postgres(arguments, &database)? {
-        summary.add(run);
+    if let Some(tests) = on_one_engine(arguments, "postgres") {
+        let mut tests = tests?;
+        database.share(&mut tests);
+        summary.add(test_run::run("PostgreSQL", &mut tests)?);
+        println!("\nCitus: not run; `cargo xtask test {CITUS} URL` runs its tests on a cluster");
     }
     Ok(summary.print())
 }
 
-/// Runs the tests of both engines on PostgreSQL, as far as the arguments name their packages.
-fn on_postgres(arguments: &[String], database: &Database) -> Result<Option<Run>> {
+/// Splits the URL of a Citus cluster from the other arguments.
+fn on_citus(arguments: &[String]) -> Result<Option<(String, Vec<String>)>> {
+    let own = arguments.iter().take_while(|argument| *argument != "--").position(|it| it == CITUS);
+    let Some(at) = own else { return Ok(None) };
+    let url = arguments.get(at + 1).filter(|url| url.starts_with("postgres"));
+    let url = url.with_context(|| format!("{CITUS} needs the coordinator: postgres://…"))?;
+    let others = arguments[..at].iter().chain(&arguments[at + 2..]);
+    Ok(Some((url.clone(), others.cloned().collect())))
+}
+
+/// Returns the command of the tests of both engines on one of them, as far as the arguments name
+/// their packages.
+fn on_one_engine(arguments: &[String], engine: &str) -> Option<Result<Command>> {
     let all = !names_a_package(arguments);
     let wanted: Vec<&str> = ON_BOTH_ENGINES
         .into_iter()
         .filter(|package| all || arguments.iter().any(|argument| argument.ends_with(package)))
         .collect();
     if wanted.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let mut tests = cargo(["test", "--locked", "--no-fail-fast", "--test", "it"])?;
-    tests.args(wanted.iter().flat_map(|package| ["-p", package]));
-    // The filters and the arguments of the test programs follow the names of packages.
-    tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
-    tests.env(ENGINE, "postgres");
-    database.share(&mut tests);
-    test_run::run("PostgreSQL", &mut tests).map(Some)
+    let tests = cargo(["test", "--locked", "--no-fail-fast", "--test", "it"]);
+    Some(tests.map(|mut tests| {
+        tests.args(wanted.iter().flat_map(|package| ["-p", package]));
+        // The filters and the arguments of the test programs follow the names of packages.
+        tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
+        tests.env(ENGINE, engine);
+        tests
+    }))
 }
 
 fn names_a_package(arguments: &[String]) -> bool {
@@ -99,6 +127,17 @@ fn sales_report() -> Result<Option<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_url_of_a_cluster_is_no_argument_of_cargo() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let split = |line: &str| on_citus(&words(line));
+        let url = "postgres://a@b/c".to_owned();
+        let found = split("--citus postgres://a@b/c -p kiosque-store -- login").expect("a URL");
+        assert_eq!(found, Some((url, words("-p kiosque-store -- login"))));
+        assert_eq!(split("-- --citus").expect("for the tests"), None);
+        assert!(split("--citus").is_err() && split("--citus -p kiosque-store").is_err());
+    }
 
     #[test]
     fn a_named_package_is_tested_alone() {
