@@ -19,7 +19,8 @@ use tokio::sync::{
     AcquireError, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot,
 };
 
-use crate::import::{BATCH_START, PAUSE, next_size};
+use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
+use crate::import::PAUSE;
 use crate::storage_order::StorageOrder;
 use batch::{Batch, Orders, Part};
 use submission::Submission;
@@ -28,9 +29,12 @@ pub(super) use submission::{CommitResult, Stored};
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
 /// because the pages written grow more slowly than the orders; but those pages are written without
 /// a break, and requests wait meanwhile.
-const TRANSACTION_TARGET: Duration = Duration::from_millis(10);
-/// The target duration where a database server writes the pages and each statement is a round trip.
-const TRANSACTION_TARGET_REMOTE: Duration = Duration::from_millis(40);
+const FILE_TIME: TransactionTime =
+    TransactionTime { target: Duration::from_millis(10), longest: Duration::from_millis(10) };
+/// The duration where a database server writes the pages and each statement is a round trip. The
+/// locks of the groups are held so long.
+const REMOTE_TIME: TransactionTime =
+    TransactionTime { target: Duration::from_millis(40), longest: Duration::from_millis(250) };
 /// Orders after which the writer empties its cache of device owners. The cache also has an entry
 /// for each unknown device code, and a stream may name any number of them.
 const OWNERS_CACHE_ORDERS: usize = 100_000;
@@ -50,6 +54,7 @@ struct Queue {
     writing: bool,
     /// Orders per transaction. It outlives the writer, so that the next one need not adapt again.
     size: usize,
+    throughput: Throughput,
     /// The group whose orders the next transaction begins with. A new submission starts with the
     /// same group, so that its orders touch the same pages.
     current_group: Option<GroupNo>,
@@ -279,17 +284,11 @@ impl GroupCommit {
         self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options).await
     }
 
-    fn transaction_target(&self) -> Duration {
-        if self.store.is_file() { TRANSACTION_TARGET } else { TRANSACTION_TARGET_REMOTE }
-    }
-
-    /// Adapts the orders per transaction after one that was full or took too long.
+    /// Adapts the orders per transaction after one of so many orders.
     fn adapt_size(&self, orders: usize, took: Duration) {
-        let target = self.transaction_target();
-        let mut queue = self.queue();
-        if orders >= queue.size || took > target {
-            queue.size = next_size(queue.size, took, target);
-        }
+        let time = if self.store.is_file() { FILE_TIME } else { REMOTE_TIME };
+        let queue = &mut *self.queue();
+        queue.size = queue.throughput.next_size(queue.size, (orders, took), time);
     }
 
     /// Finishes a submission, or queues it again with its other orders.

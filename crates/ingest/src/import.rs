@@ -24,7 +24,7 @@ use kiosque_clock::Clock;
 
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
-pub(super) use write::{BATCH_START, PAUSE, next_size};
+pub(super) use write::PAUSE;
 
 /// Lines that are sorted together. A longer file is sorted in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;

@@ -2,6 +2,7 @@
 //! heartbeats, and stores them. Commands and the server share it; it knows neither HTTP nor either
 //! of them.
 
+mod batch_size;
 pub mod csv;
 mod error;
 pub mod fleet;

@@ -7,15 +7,18 @@ use std::time::{Duration, Instant};
 use kiosque_store::{BatchPart, Error, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress};
+use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::rejected::Rejected;
 use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 
-/// The target duration of a transaction; other writers wait for about 20 ms at most.
-const TRANSACTION_TARGET: Duration = Duration::from_millis(14);
+/// The duration of a transaction; other writers wait for about 20 ms at most.
+const FILE_TIME: TransactionTime =
+    TransactionTime { target: Duration::from_millis(14), longest: Duration::from_millis(14) };
+/// The duration on a database server, where only writers of the same groups wait.
+const REMOTE_TIME: TransactionTime =
+    TransactionTime { target: Duration::from_millis(14), longest: Duration::from_millis(250) };
 /// The pause between two transactions. Another writer tries to lock the file every millisecond.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
-pub(crate) const BATCH_START: usize = 64;
-const BATCH_MAX: usize = 4_096;
 
 /// Stores orders, whose sequence numbers follow trade start on each device. Adds those that the
 /// store rejects to `rejected`.
@@ -28,7 +31,9 @@ pub(super) async fn store(
     let groups = import.store.groups_by_device().await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();
-    let mut writer = Writer { import, rejected, owners, size: BATCH_START, stored: 0, total };
+    let time = if import.store.is_file() { FILE_TIME } else { REMOTE_TIME };
+    let (size, throughput) = (BATCH_START, Throughput::default());
+    let mut writer = Writer { import, rejected, owners, size, throughput, time, stored: 0, total };
     by_line.extend(writer.store(sorted, Sorting::ForLocality).await?);
     by_line.sort_unstable_by_key(|one| one.line);
     writer.store(by_line, Sorting::ByLine).await.map(|_| ())
@@ -48,6 +53,8 @@ struct Writer<'i, 'a> {
     owners: Arc<tokio::sync::Mutex<Owners>>,
     /// Orders of the next transaction.
     size: usize,
+    throughput: Throughput,
+    time: TransactionTime,
     stored: u64,
     total: u64,
 }
@@ -70,7 +77,8 @@ impl Writer<'_, '_> {
             let begun = Instant::now();
             let batch = Arc::new(batch);
             let outcomes = self.receive(&batch, sorting).await?;
-            self.size = next_size(self.size, begun.elapsed(), TRANSACTION_TARGET);
+            let done = (batch.len(), begun.elapsed());
+            self.size = self.throughput.next_size(self.size, done, self.time);
             for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
                 if outcome == OrderOutcome::Deferred {
                     deferred.push(CheckedOrder { line, incoming: incoming.clone() });
@@ -110,16 +118,6 @@ impl Writer<'_, '_> {
             OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
         }
     }
-}
-
-/// Returns the size of a batch that takes about `target`, from the duration of the last one. The
-/// size changes by half at most.
-pub(crate) fn next_size(size: usize, took: Duration, target: Duration) -> usize {
-    let took = took.as_micros().max(1);
-    let fitting =
-        u128::try_from(size).unwrap_or(u128::MAX).saturating_mul(target.as_micros()) / took;
-    let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);
-    fitting.clamp(size / 2, size + size / 2).clamp(8, BATCH_MAX)
 }
 
 fn count(orders: usize) -> u64 {
