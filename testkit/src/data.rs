@@ -40,9 +40,6 @@ const LIKE_SQLITE: &str = "select (
 
 /// Creating a shard takes longer than most tests.
 const FEW_SHARDS: &str = "set citus.shard_count = 2;";
-/// The test's own store records its time zone.
-const NO_ZONE: &str = "delete from house;";
-
 /// Tables whose rows depend on the run and the engine.
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
 
@@ -128,7 +125,7 @@ impl TestData {
         };
         std::thread::scope(|scope| scope.spawn(create).join()).unwrap().unwrap();
         let script = kiosque_store::citus_statements();
-        postgres.schema.script(&format!("{FEW_SHARDS}\n{script}\n{NO_ZONE}"));
+        postgres.schema.script(&format!("{FEW_SHARDS}\n{script}\n{}", sql::FORGET_ZONE));
     }
 
     /// Returns a location on PostgreSQL without tables.

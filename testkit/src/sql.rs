@@ -24,6 +24,8 @@ files! {
     EVERY_ROW = "every_row.sql",
     /// SQLite: copies the data of `NEW` into the tables of the first layout.
     FIRST_LAYOUT = "first_layout.sql",
+    /// PostgreSQL: removes the recorded time zone.
+    FORGET_ZONE = "forget_zone.sql",
     /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
     HELD = "held.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.

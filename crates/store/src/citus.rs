@@ -32,10 +32,11 @@ const AT_THE_COORDINATOR: [&str; 6] =
 
 /// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no
 /// worker can be added any more.
-const BEFORE: &str = r"-- Distributes the tables of Kiosque over the workers of a Citus cluster. Run it by psql on the
--- coordinator, as the role that owns the tables, and again after an upgrade of Kiosque: tables that
--- are distributed already are left as they are. Before: `create extension citus` in this database
--- on every node, then `citus_set_coordinator_host` and `citus_add_node` on the coordinator.
+const BEFORE: &str = r"-- Distributes the tables of Kiosque over the workers of a Citus cluster.
+-- Run it by psql on the coordinator, as the role that owns the tables, and again after an upgrade
+-- of Kiosque: tables that are distributed already are left as they are. Before: `create extension
+-- citus` in this database on every node, then `citus_set_coordinator_host` and `citus_add_node` on
+-- the coordinator.
 \set ON_ERROR_STOP on
 set client_min_messages = 'warning';
 create extension if not exists citus;
