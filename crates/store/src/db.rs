@@ -21,11 +21,8 @@ pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
 pub(crate) use open::ClosedData;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
-use postgres::Postgres;
-#[cfg(test)]
-pub(crate) use postgres::connection::CITUS_SETTINGS;
 pub use postgres::lease::{ClockCheck, SessionLease};
-use postgres::transaction::Transaction;
+use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::FileSizes;
 use sqlite::Sqlite;
 
@@ -187,13 +184,9 @@ impl Db {
         matches!(self, Db::Sqlite(_))
     }
 
-    /// Returns whether tables may be distributed over several servers, so that a statement reads
-    /// one shard.
+    /// Returns whether tables may be distributed, so that a statement reads one shard.
     pub(crate) fn is_sharded(&self) -> bool {
-        match self {
-            Db::Sqlite(_) => false,
-            Db::Postgres(postgres) => postgres.is_sharded(),
-        }
+        matches!(self, Db::Postgres(postgres) if postgres.is_sharded())
     }
 
     /// Returns the sizes of the files of SQLite.

@@ -193,12 +193,6 @@ fn statements_that_citus_refuses_are_detected() {
     }
 }
 
-/// A generic plan has no values of parameters, by which Citus finds the shard.
-#[test]
-fn no_plan_is_generic_on_citus() {
-    assert!(crate::db::CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
-}
-
 #[test]
 fn a_statement_with_the_group_of_a_row_is_detected() {
     let wrong = Sql::declared(

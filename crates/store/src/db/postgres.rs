@@ -4,7 +4,7 @@
 mod address;
 mod batch;
 mod boot_time;
-pub(super) mod connection;
+mod connection;
 pub(super) mod lease;
 mod params;
 mod shared;

@@ -37,7 +37,7 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
 /// `auto` it plans those again for each use. The few statements of all shards use one connection
 /// to each worker. With several, a transaction that has written to a reference table cannot read it
 /// in them.
-pub(crate) const CITUS_SETTINGS: &str = "set plan_cache_mode = 'auto'; \
+const CITUS_SETTINGS: &str = "set plan_cache_mode = 'auto'; \
     set citus.multi_shard_modify_mode = 'sequential'; \
     set citus.max_adaptive_executor_pool_size = 1";
 /// Reads the number of a Citus server, which is 0 for the coordinator.
@@ -380,5 +380,17 @@ pub(super) async fn until<T>(
     match tokio::time::timeout_at(ends.into(), work).await {
         Ok(done) => done,
         Err(_) => Err(Error::Unreachable("no answer in time".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generic plan has no values of parameters, by which Citus finds the shard.
+    #[test]
+    fn no_plan_is_generic_on_citus() {
+        assert!(SETTINGS.contains("set plan_cache_mode = 'force_generic_plan'"));
+        assert!(CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
     }
 }
