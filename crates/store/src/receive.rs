@@ -8,6 +8,7 @@
 mod group_writer;
 mod order_row;
 mod order_state;
+mod stored_groups;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use kiosque_model::{GroupNo, UnixMs, Zone};
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
 use crate::orders::record::Incoming;
-use crate::sql::Sql;
+use crate::sql::{Sql, Value};
 use crate::{Error, Store, owners};
 
 pub use crate::owners::Owners;
@@ -28,7 +29,7 @@ use group_writer::GroupWriter;
 
 /// Every statement of this module's parts.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [group_writer::ALL, order_row::ALL].into_iter().flatten().copied()
+    [group_writer::ALL, order_row::ALL, stored_groups::ALL].into_iter().flatten().copied()
 }
 
 /// The outcome of an order of a batch.
@@ -117,7 +118,8 @@ impl Store {
     }
 }
 
-/// An order with the group that owned its device at the start of the trade.
+/// An order with its group: the one that has it already, or that owned its device at the start of the
+/// trade.
 #[derive(Clone, Copy)]
 struct OwnedOrder<'a> {
     index: usize,
@@ -162,7 +164,8 @@ impl BatchWriter<'_> {
         let (owned, locked_elsewhere) = loop {
             owners.refresh(self.write).await?;
             owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
-            let owned = self.assign_owners(batch, owners, &mut outcomes);
+            let mut owned = self.assign_owners(batch, owners, &mut outcomes);
+            stored_groups::restore(self.write, &mut owned).await?;
             let locked_elsewhere = self.lock_groups(&owned).await?;
             // A device may have moved before the groups were locked, but not any more.
             if owners.are_current(self.write).await? {
@@ -284,4 +287,12 @@ impl BatchWriter<'_> {
 
 fn reject(field: &str, reason: &str) -> OrderOutcome {
     OrderOutcome::Rejected(format!("{field}: {reason}"))
+}
+
+/// Returns each text once, sorted, as the rows of a statement.
+fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
+    let mut texts: Vec<&str> = texts.collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into_iter().map(|text| [text.into()]).collect()
 }

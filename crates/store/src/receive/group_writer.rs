@@ -11,7 +11,7 @@ use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{OrderState, WriteKind};
-use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject};
+use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject};
 use crate::Error;
 use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::sql::{Row, Sql, Value, row, statements};
@@ -364,12 +364,4 @@ async fn orders_in_other_groups(
         by_id.entry(id).or_default().push(found);
     }
     Ok(by_id)
-}
-
-/// Returns each text once, sorted, as the rows of a statement.
-fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
-    let mut texts: Vec<&str> = texts.collect();
-    texts.sort_unstable();
-    texts.dedup();
-    texts.into_iter().map(|text| [text.into()]).collect()
 }

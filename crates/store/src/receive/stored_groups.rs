@@ -1,0 +1,63 @@
+//! The groups of stored orders. An order stays with the group that it was stored with, also if its
+//! start lies after a later move of its device, as that of a device whose clock is ahead.
+
+use std::collections::{BTreeMap, HashMap};
+
+use futures_util::future::try_join_all;
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
+
+use super::OwnedOrder;
+use crate::Error;
+use crate::db::Write;
+use crate::sql::{Row, row, statements};
+
+row! {
+    struct StoredStart<'r> { order_id: &'r str, device_no: DeviceNo, trade_start_ms: UnixMs }
+}
+
+statements! {
+    STARTS_OF_ORDERS(group_no) -> StoredStart<'_> = "select o.order_id, o.device_no,
+            o.trade_start_ms
+        from {rows r: id text}
+        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
+}
+
+/// Assigns orders of devices that moved to the group in which they are stored with the same start.
+/// One that is stored nowhere, or with another start, stays with the owner at its start. It reads
+/// one statement for each other group of the devices, and none if no device moved.
+pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> Result<(), Error> {
+    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
+    for one in owned.iter() {
+        for other in one.other_groups() {
+            ids.entry(other).or_default().push(one.order.order_id.as_str());
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let reads = ids.into_iter().map(async |(group, ids)| {
+        let mut found = Vec::new();
+        let visit = |row: &Row<'_>| {
+            let StoredStart { order_id, device_no, trade_start_ms } = row.read()?;
+            found.push(((order_id.to_owned(), device_no, trade_start_ms), group));
+            Ok(())
+        };
+        let rows = super::distinct(ids.into_iter());
+        write.each_of(&STARTS_OF_ORDERS, &rows, &[group.into()], visit).await?;
+        Ok::<_, Error>(found)
+    });
+    let found = try_join_all(reads).await?;
+    let groups: HashMap<(String, DeviceNo, UnixMs), GroupNo> =
+        found.into_iter().flatten().collect();
+    if groups.is_empty() {
+        return Ok(());
+    }
+    for one in owned {
+        let order = one.order;
+        let key = (order.order_id.as_str().to_owned(), one.ownership.device, order.trade_start);
+        if let Some(group) = groups.get(&key) {
+            one.group = *group;
+        }
+    }
+    Ok(())
+}
