@@ -179,7 +179,7 @@ endpoints! {
     Summary {
         path: "third-center-web/openapi/v1/kioskDashboard/summary",
         tag: "Dashboard",
-        rules: "DASH-1 to DASH-16",
+        rules: "DASH-1 to DASH-16, DASH-26, DASH-28",
         token: OrInvalid,
         request: DashboardFilter,
         response: crate::Summary<'static>,
@@ -233,7 +233,7 @@ endpoints! {
     OnlineDevices {
         path: "third-center-web/openapi/v1/kioskDashboard/onlineDevices",
         tag: "Dashboard",
-        rules: "DASH-25",
+        rules: "DASH-25, DASH-27, DASH-28",
         token: OrInvalid,
         request: NoBody,
         response: crate::OnlineDevices<'static>,

@@ -185,10 +185,14 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
     refused_logins.flush_all(store).await;
 }
 
+/// Writes heartbeats at intervals, and renews the device lists of groups whose moves have begun.
 async fn write_activity_regularly(store: Store, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         write_activity(&store).await;
+        if let Err(error) = store.renew_device_lists(Clock::System.now()).await {
+            tracing::error!(cause = %error, "device lists could not be renewed after a move");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The dashboard functions (DASH-1 to DASH-25). Money is in dollars, summed exactly and rounded
+//! The dashboard functions (DASH-1 to DASH-28). Money is in dollars, summed exactly and rounded
 //! half to even once, here.
 
 mod aisles;

@@ -3,11 +3,14 @@
 //! exactly one row.
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 8] = [
+const BY_GROUP: [&str; 11] = [
     "orders",
     "ledger",
     "device_owners",
     "group_changes",
+    "device_list",
+    "aisle_prices",
+    "order_blocks",
     "sales_by_day",
     "sales_by_device",
     "sales_by_product",

@@ -11,14 +11,13 @@
 //! 5. Add a method to [`Store`] that calls `Store::report`, and list the file here and in [`all`].
 //!
 //! The rows that reports share are read by [`shared`]: the devices of the filter, the sums of whole
-//! days, exchange rates, the sales of partial days, and the devices that a group owns.
+//! days, exchange rates, and the sales of partial days.
 
 mod best_sellers;
 mod cache;
 mod device_aisles;
 mod device_part;
 mod device_profile;
-mod owned_devices;
 mod range;
 mod report_query;
 mod sales_by_device;
@@ -33,28 +32,34 @@ use kiosque_model::sales::{Turnover, Usd};
 use kiosque_model::{Claim, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::activity::Activity;
-use crate::db::Step;
+use crate::db::{Decision, Step};
 use crate::devices::CodeFilter;
 use crate::scoped_query::{GroupFilter, HintedGroup};
-use crate::sql::{Row, Sql};
+use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused, Store};
 
+pub(crate) use best_sellers::BestSellerHints;
 pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
 pub use device_aisles::{Aisle, DeviceLine};
 pub use device_part::{DevicePart, DevicesRead};
-use owned_devices::OwnedDevices;
 use range::Range;
 use report_query::ReportQuery;
 pub use sales_by_device::DeviceSales;
 use shared::FilteredDevices;
+pub(crate) use summary::OnlineCounts;
 pub use summary::Summary;
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let shared = [cache::ALL, owned_devices::ALL, shared::ALL, sums::ALL];
-    let reports =
-        [best_sellers::ALL, device_aisles::ALL, device_profile::ALL, sales_by_device::ALL];
+    let shared = [cache::ALL, shared::ALL, sums::ALL];
+    let reports = [
+        best_sellers::ALL,
+        device_aisles::ALL,
+        device_profile::ALL,
+        sales_by_device::ALL,
+        summary::ALL,
+    ];
     shared.into_iter().chain(reports).flatten().copied()
 }
 
@@ -116,8 +121,6 @@ trait Report: Send + Sync + 'static {
     type Answer;
 
     const SALES: SalesBy;
-    /// Whether its answer needs [`AnswerContext::owned_devices`].
-    const COUNTS_DEVICES: bool = false;
 
     /// Adds sales of a day.
     fn on_day(&self, _: &mut Self::Rows, _: Day, _: &Turnover) {}
@@ -131,6 +134,16 @@ trait Report: Send + Sync + 'static {
     /// Returns the statements of its own, in the order in which their rows arrive.
     fn steps<'a>(&'a self, _: &'a Request, _: HintedGroup) -> Vec<Step<'a, Self::Step>> {
         Vec::new()
+    }
+
+    /// Returns whether one of its own statements may read all devices of the group.
+    fn may_scan(&self, _: &Request) -> bool {
+        false
+    }
+
+    /// Decides whether to run one of its own statements, by the rows before it.
+    fn decide(&self, _: &Self::Rows, _: &Self::Step) -> Decision {
+        Decision::Run
     }
 
     /// Adds a row of one of its own statements.
@@ -159,7 +172,6 @@ struct RowContext<'a> {
 struct AnswerContext<'a> {
     request: &'a Request,
     group: GroupNo,
-    owned_devices: &'a OwnedDevices,
 }
 
 impl RowContext<'_> {
@@ -172,6 +184,19 @@ impl RowContext<'_> {
 impl Request {
     fn is_of_all_devices(&self) -> bool {
         self.query.devices.is_empty()
+    }
+
+    /// Returns the codes of the filter as the rows of a bulk statement, sorted, each once; `None`
+    /// for a request about all devices.
+    fn codes(&self) -> Option<Vec<Vec<Value<'_>>>> {
+        if self.is_of_all_devices() {
+            return None;
+        }
+        let codes = self.query.devices.iter().filter_map(|code| code.as_ref().ok());
+        let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        Some(codes.into_iter().map(|code| vec![code.into()]).collect())
     }
 }
 

@@ -1,19 +1,36 @@
 //! Device pages: the devices that a group owns now, by code.
 
+mod scan_page;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kiosque_model::ids::IdFault;
-use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, Scope, UnixMs};
 
 use crate::activity::Activity;
 use crate::db::{Bound, Cost, Step};
 use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
 use crate::{Error, Refused, Store};
+use scan_page::ScanPage;
 
 row! {
-    struct OwnerRow { group_id: String, group_name: String, listed: i64, group_no: GroupNo }
+    struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }
+    /// The number of devices that a group lists now. No row for a group that never had one.
+    pub(crate) struct ListedCount {
+        pub(crate) listed: i64,
+        /// Whether the group's list and the prices of its aisles hold for the time of the request.
+        pub(crate) list_holds: bool,
+    }
+    struct PageRow<'r> {
+        group_id: &'r str,
+        group_name: &'r str,
+        group_no: GroupNo,
+        /// `None` if the list does not hold for the time of the request.
+        listed: Option<i64>,
+        device: Option<DeviceRow<'r>>,
+    }
     /// Begins with the number, so that a reader can skip a device by its number alone.
     pub(crate) struct DeviceRow<'r> {
         device_no: DeviceNo,
@@ -28,33 +45,51 @@ row! {
 }
 
 statements! {
-    IN_SCOPE(group_no, device_code, now_ms) -> i64 = "select 1 from ledger
-        where group_no = $group_no and device_code = $device_code and since_ms <= $now_ms";
-    GROUP(group_no, now_ms) -> OwnerRow = "select g.group_id, g.group_name, (
-            select count(*) from device_owners
-            where group_no = $group_no and since_ms <= $now_ms and until_ms > $now_ms and listed
-        ) as listed, g.group_no from groups g where g.group_no = $group_no";
-    PAGE(group_no, now_ms, size, skip) -> DeviceRow<'_> = "select
+    OWNER(group_no) -> OwnerRow = "select group_id, group_name, group_no
+        from groups where group_no = $group_no";
+    /// The group's row with each device of a page; without a device on the page, the group's row
+    /// alone.
+    PAGE(group_no, now_ms, skip, end) -> PageRow<'_> = "select g.group_id, g.group_name, g.group_no,
+            case when c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms
+                then c.listed end as listed,
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from (
-            select device_no, device_code from device_owners
-            where group_no = $group_no and since_ms <= $now_ms and until_ms > $now_ms and listed
-            order by device_code limit $size offset $skip
-        ) o
-        join devices d on d.device_no = o.device_no
-        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
-        order by o.device_code";
-    LISTED(group_no, now_ms, device_code) -> DeviceRow<'_> = "select
+        from group_changes c join groups g on g.group_no = c.group_no
+        left join device_list x on x.group_no = $group_no and x.place > $skip and x.place <= $end
+        left join devices d on d.device_no = x.device_no
+        left join ledger l on l.group_no = $group_no and l.device_code = x.device_code
+        where c.group_no = $group_no order by x.place";
+    LISTED_COUNT(group_no, now_ms) -> ListedCount = "select case
+                when c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms then c.listed
+                else (
+                    select count(*) from device_owners o where o.group_no = $group_no
+                        and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
+                )
+            end as listed,
+            c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms as list_holds
+        from group_changes c where c.group_no = $group_no";
+    LISTED(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
-            and (cast($device_code as text) is null or o.device_code = $device_code)
+        order by o.device_code";
+    LISTED_OF(group_no, now_ms) -> DeviceRow<'_> = "select
+            d.device_no, d.device_code, d.device_name, d.device_model, d.address,
+            d.total_curr_stock, l.last_active_ms, d.created_at_ms
+        from {rows r: code text} cross join device_owners o
+        cross join devices d cross join ledger l
+        where o.group_no = $group_no and o.device_code = r.code
+            and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
+            and d.device_no = o.device_no
+            and l.group_no = $group_no and l.device_code = o.device_code
         order by o.device_code";
 }
+
+/// Above every place in a list. Larger offsets are read as this one, so that sums do not overflow.
+const MAX_OFFSET: i64 = i64::MAX / 4;
 
 /// The parameters of a device page.
 #[derive(Clone, Debug)]
@@ -109,6 +144,11 @@ pub struct Device<'a> {
     pub created_at: UnixMs,
 }
 
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, scan_page::ALL].into_iter().flatten().copied()
+}
+
 impl DeviceQuery {
     /// Returns whether the page is one of all devices of the group.
     fn is_plain(&self) -> bool {
@@ -141,127 +181,103 @@ impl Store {
         A: Default + Send + 'static,
         V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
-        let (now, activity) = (claim.now, Arc::clone(&self.activity));
-        let page = Page { request, now, online, activity, visit, devices: PhantomData };
-        self.query(claim, page).await
+        let (now, activity, devices) = (claim.now, Arc::clone(&self.activity), PhantomData);
+        if !request.is_plain() {
+            let page = ScanPage { request, now, online, activity, visit, devices };
+            return self.query(claim, page).await;
+        }
+        let page = ListPage { request, now, activity, visit, devices };
+        match self.query(claim.clone(), page).await? {
+            Ok(page) => Ok(page),
+            Err(ListPage { request, activity, visit, .. }) => {
+                let page = ScanPage { request, now, online, activity, visit, devices };
+                self.query(claim, page).await
+            }
+        }
     }
 }
 
-/// A page of a group's devices: a range of its list, or of the devices that match the filters.
-///
-/// Filters are applied here, one device at a time: half of a device's last activity is in memory,
-/// and both engines must compare texts alike.
-struct Page<A, V> {
+/// A page of all devices of a group: a key range of its list. The answer is the request itself if
+/// the list does not hold for its time.
+struct ListPage<A, V> {
     request: DeviceQuery,
     now: UnixMs,
-    online: OnlineSince,
     activity: Arc<Activity>,
     visit: V,
     devices: PhantomData<fn() -> A>,
 }
 
 #[derive(Default)]
-struct PageRows<A> {
-    group: Option<Owner>,
-    /// The number of devices of the group.
+struct ListRows<A> {
+    /// The length of the list. A group that never had a device has no list.
     listed: i64,
-    /// The number of those that match.
-    matching: i64,
-    is_code_in_scope: bool,
+    is_outdated: bool,
     devices: A,
 }
 
-/// A statement of a page.
-enum PageStep {
-    Owner,
-    Device,
-    CodeInScope,
-}
-
-impl<A, V> ScopedQuery for Page<A, V>
+impl<A, V> ScopedQuery for ListPage<A, V>
 where
     A: Default + Send + 'static,
     V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
-    type Rows = PageRows<A>;
-    type Step = PageStep;
-    type Answer = (i64, A);
+    type Rows = ListRows<A>;
+    type Step = ();
+    type Answer = Result<(i64, A), Self>;
 
     fn group(&self) -> Option<&GroupFilter> {
         self.request.group.as_ref()
     }
 
     fn cost(&self) -> Cost {
-        if self.request.is_plain() { Cost::Inline } else { Cost::Blocking }
+        Cost::Inline
     }
 
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PageStep>> {
-        let mut steps = vec![bind_owner(group, self.now).step(PageStep::Owner)];
-        if self.request.is_plain() {
-            let (size, skip) = (self.request.page.size(), self.request.page.skip());
-            let page = [group.into(), self.now.into(), size.into(), skip.into()];
-            steps.push(Bound::new(&PAGE, page).step(PageStep::Device));
-            return steps;
-        }
-        match &self.request.code {
-            Some(Err(_)) => {}
-            Some(Ok(code)) => {
-                let listed = bind_listed(group, self.now, Some(code.as_str()));
-                let in_scope = [group.into(), code.as_str().into(), self.now.into()];
-                steps.push(listed.step(PageStep::Device));
-                steps.push(Bound::new(&IN_SCOPE, in_scope).step(PageStep::CodeInScope));
-            }
-            None => steps.push(bind_listed(group, self.now, None).step(PageStep::Device)),
-        }
-        steps
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
+        let skip = self.request.page.skip().min(MAX_OFFSET);
+        let end = skip + self.request.page.size().min(MAX_OFFSET);
+        let page = [group.into(), self.now.into(), skip.into(), end.into()];
+        vec![Bound::new(&PAGE, page).step(())]
     }
 
-    fn on_row(&self, rows: &mut Self::Rows, step: &PageStep, row: &Row<'_>) -> Result<(), Error> {
-        match step {
-            PageStep::Owner => {
-                let owner: OwnerRow = row.read()?;
-                rows.listed = owner.listed;
-                rows.group = Some(Owner::of(owner));
-            }
-            PageStep::Device => {
-                let Some(owner) = &rows.group else { return Ok(()) };
-                let device = owner.device(row, &self.activity)?;
-                if self.request.is_plain() {
-                    return (self.visit)(&mut rows.devices, device);
-                }
-                if self.request.matches(&device, self.online) {
-                    let skip = self.request.page.skip();
-                    let end = skip.saturating_add(self.request.page.size());
-                    if (skip..end).contains(&rows.matching) {
-                        (self.visit)(&mut rows.devices, device)?;
-                    }
-                    rows.matching += 1;
-                }
-            }
-            PageStep::CodeInScope => rows.is_code_in_scope = true,
-        }
-        Ok(())
+    fn on_row(&self, rows: &mut Self::Rows, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        let PageRow { group_id, group_name, group_no, listed, device } = row.read()?;
+        let Some(listed) = listed else {
+            rows.is_outdated = true;
+            return Ok(());
+        };
+        rows.listed = listed;
+        let Some(device) = device else { return Ok(()) };
+        let owner = (group_no, group_id, group_name);
+        (self.visit)(&mut rows.devices, device.device(owner, &self.activity))
     }
 
-    /// A device outside the scope is refused (SCOPE-4). A device that the group once owned, or that
-    /// is not enabled, is in scope and on no page (DEV-5).
     fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
-        if self.request.code.is_some() && !rows.is_code_in_scope {
-            return Err(Refusal::OutOfScope.into());
-        }
-        let total = if self.request.is_plain() { rows.listed } else { rows.matching };
-        Ok((total, rows.devices))
+        Ok(if rows.is_outdated { Err(self) } else { Ok((rows.listed, rows.devices)) })
     }
 }
 
-/// Binds the look-up of the group whose devices are listed, with their number.
-pub(crate) fn bind_owner(group: HintedGroup, now: UnixMs) -> Bound<'static> {
-    Bound::new(&GROUP, [group.into(), now.into()])
+/// Binds the look-up of the group whose devices are listed.
+pub(crate) fn bind_owner(group: HintedGroup) -> Bound<'static> {
+    Bound::new(&OWNER, [group.into()])
 }
 
-/// Binds the list of the devices that a group owns now, by code: all, or the one with a code.
-pub(crate) fn bind_listed(group: HintedGroup, now: UnixMs, code: Option<&str>) -> Bound<'_> {
-    Bound::new(&LISTED, [group.into(), now.into(), code.into()])
+/// Binds the count of the devices that a group lists now.
+pub(crate) fn bind_listed_count(group: HintedGroup, now: UnixMs) -> Bound<'static> {
+    Bound::new(&LISTED_COUNT, [group.into(), now.into()])
+}
+
+/// Binds the list of the devices that a group owns now, by code: all, or those with sorted codes,
+/// each looked up by its key.
+pub(crate) fn bind_listed(
+    group: HintedGroup,
+    now: UnixMs,
+    codes: Option<Vec<Vec<Value<'_>>>>,
+) -> Bound<'_> {
+    let params = [group.into(), now.into()];
+    match codes {
+        None => Bound::new(&LISTED, params),
+        Some(codes) => Bound::new(&LISTED_OF, params).with_rows(codes),
+    }
 }
 
 /// The group whose devices are listed.
@@ -275,11 +291,8 @@ pub(crate) struct Owner {
 impl Owner {
     /// Reads a row of [`bind_owner`].
     pub(crate) fn read(row: &Row<'_>) -> Result<Owner, Error> {
-        row.read().map(Owner::of)
-    }
-
-    fn of(row: OwnerRow) -> Owner {
-        Owner { number: row.group_no, id: row.group_id, name: row.group_name }
+        let OwnerRow { group_id: id, group_name: name, group_no: number } = row.read()?;
+        Ok(Owner { number, id, name })
     }
 
     /// Reads a row of [`bind_listed`], or of a page of it.
@@ -289,16 +302,24 @@ impl Owner {
         activity: &Activity,
     ) -> Result<Device<'r>, Error> {
         let row: DeviceRow<'r> = row.read()?;
-        Ok(Device {
-            code: row.device_code,
-            name: row.device_name,
-            group_id: &self.id,
-            group_name: &self.name,
-            model: row.device_model,
-            address: row.address,
-            total_curr_stock: row.total_curr_stock,
-            last_active: activity.merged((self.number, row.device_no), row.last_active_ms),
-            created_at: row.created_at_ms,
-        })
+        Ok(row.device((self.number, &self.id, &self.name), activity))
+    }
+}
+
+impl<'r> DeviceRow<'r> {
+    /// Makes the device of a row. `owner` is the number, the id and the name of its group.
+    fn device(self, owner: (GroupNo, &'r str, &'r str), activity: &Activity) -> Device<'r> {
+        let (group, group_id, group_name) = owner;
+        Device {
+            code: self.device_code,
+            name: self.device_name,
+            group_id,
+            group_name,
+            model: self.device_model,
+            address: self.address,
+            total_curr_stock: self.total_curr_stock,
+            last_active: activity.merged((group, self.device_no), self.last_active_ms),
+            created_at: self.created_at_ms,
+        }
     }
 }

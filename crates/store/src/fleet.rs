@@ -17,7 +17,7 @@ mod products;
 mod snapshot;
 mod stored_devices;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
 use crate::{Error, Store, activity, audit, metadata};
 use accounts::Accounts;
@@ -317,9 +318,13 @@ impl Apply<'_> {
         groups::write(write, &changes.groups).await?;
         products::write(write, &changes.products).await?;
         let ended = accounts::write(write, &changes.accounts, self.by.at).await?;
+        let codes: BTreeSet<&str> = changes.devices.iter().map(|device| device.code).collect();
+        let codes: Vec<_> = codes.into_iter().map(|code| [code.into()]).collect();
+        let before = GroupDevices::read(write, &codes, self.by.at).await?;
         device_rows::write(write, &changes.devices).await?;
         self.lock_groups(changes).await?;
         device_rows::write_moves(write, &changes.devices).await?;
+        before.write_changes(write, &codes, self.by.at).await?;
         if changes.changes_owners_or_names() {
             metadata::fleet_changes(write).await?;
         }

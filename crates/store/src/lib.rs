@@ -17,6 +17,7 @@ mod db;
 mod devices;
 mod error;
 mod fleet;
+mod group_devices;
 mod json_records;
 mod keys;
 mod known_sources;
@@ -66,7 +67,7 @@ pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
 use activity::Activity;
-use dashboard::DashboardCache;
+use dashboard::{BestSellerHints, DashboardCache, OnlineCounts};
 use db::{ClosedData, Db, Deadline};
 use scoped_query::ProvenBefore;
 
@@ -78,6 +79,8 @@ pub struct Store {
     activity: Arc<Activity>,
     dashboard_cache: Arc<DashboardCache>,
     proven_before: Arc<ProvenBefore>,
+    best_seller_hints: Arc<BestSellerHints>,
+    online_counts: Arc<OnlineCounts>,
 }
 
 impl Store {
@@ -109,6 +112,9 @@ impl Store {
                 if done.contains(&migrate::SUMS) {
                     upgrade::orders(write, &zone).await?;
                 }
+                if done.contains(&migrate::DEVICE_LISTS) {
+                    group_devices::fill(write, now).await?;
+                }
                 Ok::<_, Error>(zone)
             })
             .await?;
@@ -118,6 +124,8 @@ impl Store {
             activity: Arc::default(),
             dashboard_cache: Arc::default(),
             proven_before: Arc::default(),
+            best_seller_hints: Arc::default(),
+            online_counts: Arc::default(),
         })
     }
 
@@ -180,12 +188,10 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         activity::ALL,
         archive::ALL,
         backup::ALL,
-        devices::ALL,
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,
         migrate::ALL,
-        orders::ALL,
         owners::ALL,
         rates::ALL,
         upgrade::ALL,
@@ -196,6 +202,9 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(audit::all())
         .chain(receive::all())
         .chain(dashboard::all())
-        .chain(verify::all());
+        .chain(verify::all())
+        .chain(group_devices::all())
+        .chain(devices::all())
+        .chain(orders::all());
     groups.into_iter().flatten().copied().chain(parts)
 }

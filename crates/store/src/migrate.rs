@@ -28,6 +28,17 @@ const MIGRATIONS: &[Migration] = &[
         name: "remembered",
         text: include_str!("../migrations/0005_remembered.sql"),
     },
+    Migration { number: 6, name: "names", text: include_str!("../migrations/0006_names.sql") },
+    Migration {
+        number: 7,
+        name: "device_lists",
+        text: include_str!("../migrations/0007_device_lists.sql"),
+    },
+    Migration {
+        number: 8,
+        name: "order_blocks",
+        text: include_str!("../migrations/0008_order_blocks.sql"),
+    },
 ];
 
 row! {
@@ -50,6 +61,8 @@ const REGISTER: &str = "create table if not exists migrations (
 
 /// The migration after which the sums of the stored orders must be computed.
 pub(crate) const SUMS: i64 = 2;
+/// The migration after which the device lists of the groups must be made.
+pub(crate) const DEVICE_LISTS: i64 = 7;
 
 /// Returns the text of every migration, for tests of the layout.
 #[cfg(test)]

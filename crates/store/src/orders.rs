@@ -1,6 +1,8 @@
 //! Order pages and details. A page costs the same at any depth: the ledger gives the total and
 //! turns the page into a range of sequence numbers.
 
+pub(crate) mod blocks;
+mod in_span;
 pub(crate) mod record;
 
 use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, Scope, UnixMs};
@@ -8,8 +10,9 @@ use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, Scope, UnixMs};
 use crate::db::{Bound, Cost, Step};
 use crate::json_records::JsonRecords;
 use crate::scoped_query::{HintedGroup, ScopedQuery};
-use crate::sql::{Row, Value, has_no_nul, row, statements};
+use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::{Error, Refused, Store};
+use in_span::PageInSpan;
 use record::order_id_of;
 use record::render::StoredOrder;
 
@@ -43,23 +46,6 @@ statements! {
                 then l.last_seq - $end else l.first_seq - 1 end
         where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
         order by o.seq";
-    COUNT_IN_SPAN(group_no, device_code, now_ms, start_ms, end_ms, with_history) -> i64 = "select (
-            select count(*) from orders o
-            where o.group_no = $group_no and o.device_no = l.device_no
-                and o.seq > case when $with_history then l.first_seq - 1 else l.archived_seq end
-                and o.trade_start_ms >= $start_ms and o.trade_start_ms < $end_ms
-        ) from ledger l
-        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms";
-    PAGE_IN_SPAN(group_no, device_code, now_ms, start_ms, end_ms, with_history, size, skip)
-        -> StoredOrder<'_> = "select shape, head, lines, errors, trade_no, trade_no_in, order_id
-        from (
-            select o.seq, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
-            from ledger l join orders o on o.group_no = $group_no and o.device_no = l.device_no
-                and o.seq > case when $with_history then l.first_seq - 1 else l.archived_seq end
-            where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
-                and o.trade_start_ms >= $start_ms and o.trade_start_ms < $end_ms
-            order by o.seq desc limit $size offset $skip
-        ) page order by seq";
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = "select
             shape, head, lines, errors, trade_no, trade_no_in, order_id
         from orders
@@ -73,6 +59,11 @@ statements! {
             shape, head, lines, errors, trade_no, trade_no_in, order_id
         from orders
         where group_no = $group_no and order_id = $order_id and trade_no_in is null";
+}
+
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, blocks::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
 /// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
@@ -225,66 +216,6 @@ impl ScopedQuery for Page {
             .into());
         }
         Ok(OrderPage { total: high - low, oldest_first: rows.records })
-    }
-}
-
-/// A page of the orders whose trades started in a span; they are counted.
-struct PageInSpan {
-    request: OrderQuery,
-    span: Span,
-    now: UnixMs,
-}
-
-enum SpanStep {
-    Count,
-    Page,
-}
-
-impl ScopedQuery for PageInSpan {
-    type Rows = (Option<i64>, JsonRecords);
-    type Step = SpanStep;
-    type Answer = OrderPage;
-
-    fn cost(&self) -> Cost {
-        Cost::Blocking
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, SpanStep>> {
-        let Some(device) = &self.request.device else { return Vec::new() };
-        let params: [Value<'_>; 8] = [
-            group.into(),
-            device.as_str().into(),
-            self.now.into(),
-            self.span.start.into(),
-            self.span.end.into(),
-            (self.request.history == History::Included).into(),
-            self.request.page.size().into(),
-            self.request.page.skip().into(),
-        ];
-        vec![
-            Bound::new(&COUNT_IN_SPAN, &params[..6]).step(SpanStep::Count),
-            Bound::new(&PAGE_IN_SPAN, params).step(SpanStep::Page),
-        ]
-    }
-
-    fn on_row(
-        &self,
-        (total, records): &mut Self::Rows,
-        step: &SpanStep,
-        row: &Row<'_>,
-    ) -> Result<(), Error> {
-        match step {
-            SpanStep::Count => *total = Some(row.read()?),
-            SpanStep::Page => {
-                let order: StoredOrder<'_> = row.read()?;
-                records.push_with(|json| order.put_list_record(json))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn answer(self, (total, records): Self::Rows, _: Scope) -> Result<OrderPage, Refused> {
-        Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first: records })
     }
 }
 

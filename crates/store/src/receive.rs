@@ -201,7 +201,7 @@ impl BatchWriter<'_> {
                 *slot = outcome;
             }
         }
-        try_join_all(writers.values().map(GroupWriter::write)).await?;
+        try_join_all(writers.values_mut().map(GroupWriter::write)).await?;
         Ok(outcomes)
     }
 

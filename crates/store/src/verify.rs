@@ -4,6 +4,8 @@
 //! Every group is read in a snapshot of its own: a snapshot of all groups would keep the old rows
 //! of busy tables for as long as a recount takes.
 
+mod blocks;
+mod devices;
 mod sums;
 
 use kiosque_model::{DeviceNo, GroupNo};
@@ -84,13 +86,15 @@ impl Store {
             Ok::<_, Error>(())
         };
         self.check_part("the database file", &mut verified, check).await?;
-        self.check_part("the devices", &mut verified, devices).await?;
+        self.check_part("the devices", &mut verified, stocks_and_owners).await?;
         for group in self.groups_to_verify(&mut verified).await? {
             let name = format!("group {}", group.id);
             let ledgers = group.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 ledgers.check_ledgers(read, found).await?;
-                ledgers.check_changes(read, found).await
+                ledgers.check_changes(read, found).await?;
+                blocks::check(read, &ledgers, found).await?;
+                devices::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
             let zone = self.zone.clone();
@@ -178,10 +182,10 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, sums::ALL].into_iter().flatten().copied()
+    [ALL, blocks::ALL, devices::ALL, sums::ALL].into_iter().flatten().copied()
 }
 
-async fn devices(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
+async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     read.each(&STOCKS, &[], |row| {
         let StockRow { device_code, stored, counted } = row.read()?;
         if stored != counted {

@@ -10,6 +10,9 @@ use crate::sql::{Columns, Sql};
 const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
+    ("group_devices::PERIODS_OF", "the devices that an apply changes"),
+    ("group_devices::PRICES_OF", "the devices that an apply changes"),
+    ("group_devices::DUE", "the groups whose devices have changed as time passed"),
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("backup::ORDERS", "a backup counts all orders"),

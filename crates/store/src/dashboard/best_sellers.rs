@@ -1,46 +1,22 @@
 //! The best-selling products.
 
+mod goods;
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Claim, Currency, DeviceNo, Minor};
+use kiosque_model::sales::Usd;
+use kiosque_model::{Claim, DeviceNo};
 
-use super::sums::parse_currency;
 use super::{AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy};
-use crate::db::{Bound, Step};
+use crate::db::Step;
 use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, row, statements};
+use crate::sql::Row;
 use crate::{Error, Refused, Store};
 
-row! {
-    struct ProductRow<'r> {
-        goods_id: &'r str,
-        goods_name: &'r str,
-        currency: &'r str,
-        default_price: Minor,
-    }
-    struct AisleRow<'r> { goods_id: &'r str, price: Minor, device_no: DeviceNo }
-    struct NameRow<'r> { goods_id: &'r str, goods_name: &'r str }
-    struct RateRow<'r> { currency: &'r str, usd_per_unit_e12: i64 }
-}
-
-statements! {
-    PRODUCTS() -> ProductRow<'_> = "select goods_id, goods_name, currency, default_price
-        from products";
-    ENABLED_AISLES(group_no, now_ms) -> AisleRow<'_> = "select a.goods_id, a.price, o.device_no
-        from device_owners o join aisles a on a.device_no = o.device_no
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
-            and o.listed and a.enabled";
-    NAMES_OF_SALES(group_no) -> NameRow<'_> = "select goods_id, goods_name from goods_names
-        where group_no = $group_no";
-    RATES_ON(day) -> RateRow<'_> = "select r.currency, r.usd_per_unit_e12
-        from (select distinct currency from products) p
-        join rates r on r.currency = p.currency
-        where r.day = (
-            select max(day) from rates where currency = p.currency and day <= $day
-        )";
-}
+pub(super) use goods::ALL;
+pub(crate) use goods::BestSellerHints;
+use goods::{GoodsRows, GoodsStep, HintKey, PriceSource};
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +42,7 @@ pub struct ProductSales {
 
 impl Store {
     /// Returns the products that sold best: by items, then by amount, then by `goodsId`; at most
-    /// `most`.
+    /// `most`. Returns none if no enabled device of the filter is the group's now (DASH-19).
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -76,22 +52,39 @@ impl Store {
         query: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
-        self.report(claim, query, BestSellersReport { most }).await
+        let key = HintKey::of(&query, claim.token.group_hint());
+        let mut goods: HashSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
+        let mut prices = PriceSource::ByGroup;
+        loop {
+            let report = BestSellersReport { most, goods: goods.clone(), prices };
+            let (ranked, are_prices_outdated) =
+                self.report(claim.clone(), query.clone(), report).await?;
+            let best = ranked.iter().map(|sales| sales.goods_id.clone());
+            let are_known = ranked.iter().all(|sales| goods.contains(&sales.goods_id));
+            if are_known && (prices == PriceSource::Aisles || !are_prices_outdated) {
+                self.best_seller_hints.insert(key, best.collect());
+                return Ok(ranked);
+            }
+            goods.extend(best);
+            if are_prices_outdated {
+                prices = PriceSource::Aisles;
+            }
+        }
     }
 }
 
 struct BestSellersReport {
     most: usize,
+    /// The goods to look up. The answer has no names and prices of others.
+    goods: HashSet<String>,
+    prices: PriceSource,
 }
 
-/// Sales by `goodsId`, and data of the goods with sales.
 #[derive(Default)]
 struct ProductRows {
+    /// By `goodsId`.
     sales: HashMap<String, SalesOfProduct>,
-    products: HashMap<String, Product>,
-    lowest_prices: HashMap<String, Minor>,
-    names_of_sales: HashMap<String, String>,
-    rates_today: HashMap<&'static str, Rate>,
+    goods: GoodsRows,
 }
 
 #[derive(Default)]
@@ -102,24 +95,11 @@ struct SalesOfProduct {
     devices: HashSet<DeviceNo>,
 }
 
-struct Product {
-    name: String,
-    currency: Currency,
-    default_price: Minor,
-}
-
-/// A statement about products.
-enum ProductStep {
-    Product,
-    Aisle,
-    NameOfSale,
-    RateToday,
-}
-
 impl Report for BestSellersReport {
     type Rows = ProductRows;
-    type Step = ProductStep;
-    type Answer = Vec<ProductSales>;
+    type Step = GoodsStep;
+    /// The ranking, and whether the stored prices do not hold.
+    type Answer = (Vec<ProductSales>, bool);
     const SALES: SalesBy = SalesBy::Product;
 
     fn on_product(&self, rows: &mut ProductRows, sum: &ProductSum<'_>) {
@@ -139,43 +119,25 @@ impl Report for BestSellersReport {
         }
     }
 
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ProductStep>> {
-        let today = request.zone.day_of(request.now);
-        let aisles = Bound::new(&ENABLED_AISLES, [group.into(), request.now.into()]);
-        vec![
-            Bound::new(&PRODUCTS, []).step(ProductStep::Product),
-            aisles.step(ProductStep::Aisle),
-            Bound::new(&NAMES_OF_SALES, [group.into()]).step(ProductStep::NameOfSale),
-            Bound::new(&RATES_ON, [today.into()]).step(ProductStep::RateToday),
-        ]
+    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, GoodsStep>> {
+        goods::steps(&self.goods, self.prices, request, group)
     }
 
     fn on_row(
         &self,
         rows: &mut ProductRows,
-        step: &ProductStep,
+        step: &GoodsStep,
         row: &Row<'_>,
-        context: &RowContext<'_>,
+        _: &RowContext<'_>,
     ) -> Result<(), Error> {
-        match step {
-            ProductStep::Product => rows.add_product(&row.read()?),
-            ProductStep::Aisle => {
-                let aisle: AisleRow<'_> = row.read()?;
-                if context.selects(aisle.device_no) {
-                    rows.add_aisle(&aisle);
-                }
-                Ok(())
-            }
-            ProductStep::NameOfSale => {
-                rows.add_name(&row.read()?);
-                Ok(())
-            }
-            ProductStep::RateToday => rows.add_rate(&row.read()?),
-        }
+        rows.goods.on_row(step, row, &self.goods)
     }
 
-    fn answer(self, mut rows: ProductRows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        let sales = std::mem::take(&mut rows.sales);
+    fn answer(self, rows: ProductRows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
+        let ProductRows { sales, goods } = rows;
+        if !goods.has_visible_device {
+            return Ok((Vec::new(), false));
+        }
         let mut sales: Vec<(String, SalesOfProduct)> =
             sales.into_iter().filter(|(_, sales)| sales.items > 0).collect();
         sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
@@ -185,71 +147,7 @@ impl Report for BestSellersReport {
         });
         sales.truncate(self.most);
         let ranked =
-            sales.into_iter().map(|(goods_id, sales)| rows.product_sales(goods_id, &sales));
-        Ok(ranked.collect::<Result<_, Error>>()?)
-    }
-}
-
-impl ProductRows {
-    fn add_product(&mut self, row: &ProductRow<'_>) -> Result<(), Error> {
-        if self.sales.contains_key(row.goods_id) {
-            let (name, default_price) = (row.goods_name.to_owned(), row.default_price);
-            let product = Product { name, currency: parse_currency(row.currency)?, default_price };
-            self.products.insert(row.goods_id.to_owned(), product);
-        }
-        Ok(())
-    }
-
-    fn add_aisle(&mut self, row: &AisleRow<'_>) {
-        if self.sales.contains_key(row.goods_id) {
-            let lowest = self.lowest_prices.entry(row.goods_id.to_owned()).or_insert(row.price);
-            *lowest = row.price.min(*lowest);
-        }
-    }
-
-    fn add_name(&mut self, row: &NameRow<'_>) {
-        if self.sales.contains_key(row.goods_id) {
-            self.names_of_sales.insert(row.goods_id.to_owned(), row.goods_name.to_owned());
-        }
-    }
-
-    fn add_rate(&mut self, row: &RateRow<'_>) -> Result<(), Error> {
-        let currency = parse_currency(row.currency)?;
-        let rate = Rate::from_parts(row.usd_per_unit_e12);
-        self.rates_today.extend(rate.map(|rate| (currency.code(), rate)));
-        Ok(())
-    }
-
-    fn product_sales(
-        &self,
-        goods_id: String,
-        sales: &SalesOfProduct,
-    ) -> Result<ProductSales, Error> {
-        let mut answer = ProductSales {
-            items: sales.items,
-            amount: sales.amount,
-            converted_items: sales.converted_items,
-            devices: i64::try_from(sales.devices.len()).unwrap_or(i64::MAX),
-            ..ProductSales::default()
-        };
-        if let Some(Product { name, currency, default_price }) = self.products.get(&goods_id) {
-            answer.goods_name.clone_from(name);
-            if let Some(rate) = self.rate_today(*currency) {
-                let lowest = self.lowest_prices.get(&goods_id).unwrap_or(default_price);
-                answer.price = Some(Usd::of(*lowest, *currency, rate)?);
-                answer.default_price = Some(Usd::of(*default_price, *currency, rate)?);
-            }
-        } else if let Some(name) = self.names_of_sales.get(&goods_id) {
-            answer.goods_name.clone_from(name);
-        }
-        answer.goods_id = goods_id;
-        Ok(answer)
-    }
-
-    fn rate_today(&self, currency: Currency) -> Option<Rate> {
-        if currency == Currency::USD {
-            return Some(Rate::ONE);
-        }
-        self.rates_today.get(currency.code()).copied()
+            sales.into_iter().map(|(goods_id, sales)| goods.product_sales(goods_id, &sales));
+        Ok((ranked.collect::<Result<_, Error>>()?, goods.are_prices_outdated))
     }
 }

@@ -1,6 +1,6 @@
-//! A per-group cache of daily totals and owned devices, validated on each request by version
-//! counters. The counters are read in the snapshot that proves the session: while they are
-//! unchanged, so are all rows that an entry was made of.
+//! A per-group cache of daily totals, validated on each request by version counters. The counters
+//! are read in the snapshot that proves the session: while they are unchanged, so are all rows that
+//! an entry was made of.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,7 +9,6 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, GroupNo, UnixMs};
 
-use super::owned_devices::OwnedDevices;
 use super::range::Range;
 use crate::db::Bound;
 use crate::scoped_query::HintedGroup;
@@ -17,24 +16,20 @@ use crate::sql::{row, statements};
 
 row! {
     /// Counters that grow with every change of the rows that an entry is made of: the orders of the
-    /// group, its devices with their written activity, and the exchange rates.
+    /// group, and the exchange rates.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) struct CacheVersion {
-        last_change_no: i64,
-        heard_no: i64,
-        rates: i64,
-    }
+    pub(super) struct CacheVersion { last_change_no: i64, rates: i64 }
 }
 
 statements! {
     /// SQLite only. On PostgreSQL, nodes with an older program may not increment all of these, and
     /// Citus does not keep all of the tables on one node.
-    VERSION(group_no) -> CacheVersion = "select c.last_change_no, c.heard_no,
+    VERSION(group_no) -> CacheVersion = "select c.last_change_no,
             (select last from counters where name = 'rates') as rates
         from group_changes c where c.group_no = $group_no";
 }
 
-/// The capacity in days and devices, of about 100 bytes each. The cache is cleared when it is full;
+/// The capacity in days, of about 100 bytes each. The cache is cleared when it is full;
 /// entries return with the next requests.
 const CAPACITY: usize = 100_000;
 /// The size of the largest entry; larger groups are not cached.
@@ -61,14 +56,10 @@ impl DayTotal {
 #[derive(Debug)]
 pub(super) struct CacheEntry {
     pub(super) version: CacheVersion,
-    /// The time of the request that read the rows. They are not valid for earlier times.
-    pub(super) read_at: UnixMs,
     pub(super) first_day: Day,
     pub(super) last_day: Day,
     /// The days with sales from `first_day` to `last_day`, in their order.
     pub(super) days: Vec<DayTotal>,
-    /// `None` if no report has read them.
-    pub(super) owned_devices: Option<Arc<OwnedDevices>>,
 }
 
 impl CacheEntry {
@@ -80,16 +71,15 @@ impl CacheEntry {
     }
 
     fn size(&self) -> usize {
-        1 + self.days.len() + self.owned_devices.as_ref().map_or(0, |devices| devices.len())
+        1 + self.days.len()
     }
 
     /// Returns whether the entry is valid and has all sums of a range, without recounting partial
     /// days.
-    fn answers(&self, version: &CacheVersion, range: &Range, now: UnixMs) -> bool {
+    fn answers(&self, version: &CacheVersion, range: &Range) -> bool {
         self.version == *version
             && self.first_day <= range.first_day
             && range.last_day <= self.last_day
-            && self.read_at <= now
             && self.days_of(range).iter().all(|total| total.is_within(range))
     }
 }
@@ -117,22 +107,17 @@ impl DashboardCache {
         group: GroupNo,
         version: &CacheVersion,
         range: &Range,
-        now: UnixMs,
     ) -> Option<Arc<CacheEntry>> {
         let entry = Arc::clone(self.entries().by_group.get(&group)?);
-        entry.answers(version, range, now).then_some(entry)
+        entry.answers(version, range).then_some(entry)
     }
 
-    /// Replaces the entry of a group. Its devices stay if the new entry has none.
-    pub(super) fn insert(&self, group: GroupNo, mut entry: CacheEntry) {
+    /// Replaces the entry of a group.
+    pub(super) fn insert(&self, group: GroupNo, entry: CacheEntry) {
         let mut entries = self.entries();
         let replaced = entries.by_group.remove(&group);
         if let Some(replaced) = &replaced {
             entries.size -= replaced.size();
-            if entry.owned_devices.is_none() && replaced.version == entry.version {
-                entry.owned_devices.clone_from(&replaced.owned_devices);
-                entry.read_at = entry.read_at.max(replaced.read_at);
-            }
         }
         let size = entry.size();
         if size > ENTRY_SIZE_MAX {
@@ -160,15 +145,8 @@ mod tests {
         let (day, at) = (Day(0), UnixMs(0));
         let turnover = Turnover::default();
         let total = DayTotal { day, turnover, first_sale: at, last_sale: at };
-        let version = CacheVersion { last_change_no: 0, heard_no: 0, rates: 0 };
-        CacheEntry {
-            version,
-            read_at: at,
-            first_day: day,
-            last_day: day,
-            days: vec![total; days],
-            owned_devices: None,
-        }
+        let version = CacheVersion { last_change_no: 0, rates: 0 };
+        CacheEntry { version, first_day: day, last_day: day, days: vec![total; days] }
     }
 
     fn counts(cache: &DashboardCache) -> (usize, usize) {

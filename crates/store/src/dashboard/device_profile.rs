@@ -82,7 +82,7 @@ where
     const SALES: SalesBy = SalesBy::Nothing;
 
     fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ProfileStep>> {
-        let owner = bind_owner(group, request.now).step(ProfileStep::Owner);
+        let owner = bind_owner(group).step(ProfileStep::Owner);
         let (group, now) = (group.into(), request.now.into());
         let devices = if request.is_of_all_devices() {
             let (after, size) = (self.part.after.as_str().into(), self.part.size());

@@ -1,7 +1,5 @@
 //! A report as a query: the rows that it shares with other reports, then its own.
 
-use std::sync::Arc;
-
 use kiosque_model::{Refusal, Scope};
 
 use super::cache::{CacheEntry, DayTotal};
@@ -16,6 +14,9 @@ use crate::{Error, Refused};
 
 /// Ranges of more days are read on the blocking pool.
 const INLINE_DAYS_MAX: i64 = 100;
+
+/// Reports about devices with a filter of at most so many run on the serving thread.
+const INLINE_LOOK_UPS_MAX: usize = 10;
 
 /// A report and its request.
 pub(super) struct ReportQuery<R> {
@@ -44,10 +45,18 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
     }
 
     fn cost(&self) -> Cost {
-        match (R::SALES, &self.request.range) {
+        let Request { query, range, .. } = &self.request;
+        let cost = match (R::SALES, range) {
             (SalesBy::Day, None) => Cost::Inline,
             (SalesBy::Day, Some(range)) => cost_of_days(&self.request, range),
+            (SalesBy::Nothing, _) if (1..=INLINE_LOOK_UPS_MAX).contains(&query.devices.len()) => {
+                Cost::Inline
+            }
             _ => Cost::Blocking,
+        };
+        match cost {
+            Cost::Inline if self.report.may_scan(&self.request) => Cost::Unknown,
+            cost => cost,
         }
     }
 
@@ -78,7 +87,7 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
     fn decide(&self, rows: &Self::Rows, step: &Self::Step) -> Decision {
         match step {
             ReportStep::Shared(step) => rows.shared.decide(*step),
-            ReportStep::Own(_) => Decision::Run,
+            ReportStep::Own(step) => self.report.decide(&rows.own, step),
         }
     }
 
@@ -88,9 +97,7 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
         if !shared.filtered.are_all(&self.request) {
             return Err(Refusal::OutOfScope.into());
         }
-        let SharedRows { sums, owned_devices, version, cached, .. } = shared;
-        let cached_devices = cached.as_ref().and_then(|entry| entry.owned_devices.clone());
-        let owned_devices = cached_devices.unwrap_or_else(|| Arc::new(owned_devices));
+        let SharedRows { sums, version, cached, .. } = shared;
         let range = self.request.range.as_ref().filter(|_| shared::is_cached::<R>(&self.request));
         match (range, &cached) {
             (None, _) => {}
@@ -99,23 +106,13 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
                 let days = sums.days()?;
                 self.on_days(&mut own, range, &days);
                 if let Some(version) = version {
-                    let entry = CacheEntry {
-                        version,
-                        read_at: self.request.now,
-                        first_day: range.first_day,
-                        last_day: range.last_day,
-                        days,
-                        owned_devices: R::COUNTS_DEVICES.then(|| Arc::clone(&owned_devices)),
-                    };
+                    let (first_day, last_day) = (range.first_day, range.last_day);
+                    let entry = CacheEntry { version, first_day, last_day, days };
                     self.request.cache.insert(scope.group(), entry);
                 }
             }
         }
-        let context = AnswerContext {
-            request: &self.request,
-            group: scope.group(),
-            owned_devices: &owned_devices,
-        };
+        let context = AnswerContext { request: &self.request, group: scope.group() };
         self.report.answer(own, &context)
     }
 }

@@ -16,8 +16,11 @@ row! {
 }
 
 statements! {
-    NAMES(group_no) -> NameRow = "select l.device_no, l.device_code, d.device_name
-        from ledger l join devices d on d.device_no = l.device_no where l.group_no = $group_no";
+    NAMES(group_no) -> NameRow = "select device_no, device_code, device_name from ledger
+        where group_no = $group_no";
+    NAMES_OF(group_no) -> NameRow = "select l.device_no, l.device_code, l.device_name
+        from {rows r: code text} cross join ledger l
+        where l.group_no = $group_no and l.device_code = r.code";
 }
 
 /// The sales of one device.
@@ -25,7 +28,7 @@ statements! {
 pub struct DeviceSales {
     /// `deviceCode`.
     pub code: String,
-    /// `deviceName`, the present one.
+    /// `deviceName`: the present one, or for a device that has left, its last one in the group.
     pub name: String,
     /// Its sales.
     pub turnover: Turnover,
@@ -63,8 +66,12 @@ impl Report for DeviceSalesReport {
         rows.sales.entry(device).or_default().join(turnover);
     }
 
-    fn steps<'a>(&'a self, _: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
-        vec![Bound::new(&NAMES, [group.into()]).step(())]
+    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
+        let names = match request.codes() {
+            None => Bound::new(&NAMES, [group.into()]),
+            Some(codes) => Bound::new(&NAMES_OF, [group.into()]).with_rows(codes),
+        };
+        vec![names.step(())]
     }
 
     fn on_row(

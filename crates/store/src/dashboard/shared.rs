@@ -5,7 +5,6 @@ use std::sync::Arc;
 use kiosque_model::DeviceNo;
 
 use super::cache::{CacheEntry, CacheVersion, DashboardCache};
-use super::owned_devices::{self, OwnedDevices, OwnerRow};
 use super::range::PartialDay;
 use super::sums::{self, Sum, SumRows};
 use super::{Report, Request, RowContext, SalesBy};
@@ -37,10 +36,6 @@ pub(super) enum SharedStep {
     ProductDay,
     /// The sales in the range of a partial day.
     PartialDay(PartialDay),
-    /// A period in which the group owns a device.
-    OwnedDevice,
-    /// The last activity of a device.
-    LastActive,
 }
 
 /// An accumulator for the shared rows.
@@ -48,9 +43,8 @@ pub(super) enum SharedStep {
 pub(super) struct SharedRows {
     pub(super) filtered: FilteredDevices,
     pub(super) sums: SumRows,
-    pub(super) owned_devices: OwnedDevices,
     pub(super) version: Option<CacheVersion>,
-    /// The cached rows, if they make it unnecessary to read the sums and the owned devices.
+    /// The cached rows, if they make it unnecessary to read the sums.
     pub(super) cached: Option<Arc<CacheEntry>>,
 }
 
@@ -86,11 +80,6 @@ pub(super) fn steps<R: Report>(request: &Request, group: HintedGroup) -> Vec<Ste
             let sales = sums::bind_partial_day(part, range, group);
             steps.push(sales.step(SharedStep::PartialDay(*part)));
         }
-    }
-    if R::COUNTS_DEVICES {
-        let [owned, last_active] = owned_devices::bind(group, request.now);
-        steps.push(owned.step(SharedStep::OwnedDevice));
-        steps.push(last_active.step(SharedStep::LastActive));
     }
     steps
 }
@@ -133,11 +122,11 @@ impl SharedRows {
         request: &Request,
         on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let SharedRows { filtered, sums, owned_devices, .. } = self;
+        let SharedRows { filtered, sums, .. } = self;
         let context = RowContext { request, filtered };
         let selects = |device| context.selects(device);
         match step {
-            SharedStep::CacheVersion(group) => self.look_up::<R>(group, row.read()?, request),
+            SharedStep::CacheVersion(group) => self.look_up(group, row.read()?, request),
             SharedStep::FilteredDevice => filtered.add(row.read()?),
             SharedStep::Day => sums.add_day(&row.read()?, request.range.as_ref())?,
             SharedStep::Rate => sums.add_rate(&row.read()?)?,
@@ -146,22 +135,14 @@ impl SharedRows {
             SharedStep::PartialDay(part) => {
                 sums.on_partial_day(part.day, R::SALES, row, selects, on_sum)?;
             }
-            SharedStep::OwnedDevice => {
-                let owner: OwnerRow = row.read()?;
-                if selects(owner.device_no) {
-                    owned_devices.add_owner(&owner);
-                }
-            }
-            SharedStep::LastActive => owned_devices.add_activity(&row.read()?),
         }
         Ok(())
     }
 
-    fn look_up<R: Report>(&mut self, group: HintedGroup, version: CacheVersion, request: &Request) {
+    fn look_up(&mut self, group: HintedGroup, version: CacheVersion, request: &Request) {
         self.version = Some(version);
         let Some(range) = &request.range else { return };
-        let cached = request.cache.get(group.number(), &version, range, request.now);
-        self.cached = cached.filter(|entry| !R::COUNTS_DEVICES || entry.owned_devices.is_some());
+        self.cached = request.cache.get(group.number(), &version, range);
     }
 }
 

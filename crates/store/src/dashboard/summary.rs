@@ -1,11 +1,42 @@
 //! The summary: the sales of a range, and the devices that the group owns now.
 
-use kiosque_model::sales::Turnover;
-use kiosque_model::{Claim, Day};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{AnswerContext, DashboardQuery, Report, SalesBy};
-use crate::devices::OnlineSince;
-use crate::{Refused, Store};
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Claim, Day, DeviceNo, GroupNo, UnixMs};
+
+use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
+use crate::db::{Bound, Decision, Step};
+use crate::devices::{ListedCount, OnlineSince, bind_listed_count};
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Row, row, statements};
+use crate::{Error, Refused, Store};
+
+row! {
+    struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
+}
+
+statements! {
+    LAST_ACTIVE(group_no, now_ms) -> ActivityRow = "select o.device_no, l.last_active_ms
+        from device_owners o
+        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
+        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
+            and o.listed";
+    LAST_ACTIVE_OF(group_no, now_ms) -> ActivityRow = "select o.device_no, l.last_active_ms
+        from {rows r: code text} cross join device_owners o cross join ledger l
+        where o.group_no = $group_no and o.device_code = r.code
+            and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
+            and l.group_no = $group_no and l.device_code = o.device_code";
+}
+
+/// The age, in milliseconds, at which a count of online devices is made again (DASH-28).
+const COUNT_AGE_MAX: i64 = 1_000;
+/// Counts that are cached; the cache is cleared when there are more.
+const COUNTS_MAX: usize = 100_000;
+/// The online devices of larger groups are counted on the blocking pool.
+const INLINE_DEVICES_MAX: i64 = 200;
 
 /// The figures of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +45,7 @@ pub struct Summary {
     pub turnover: Turnover,
     /// Enabled devices that the group owns now.
     pub devices: i64,
-    /// Those of them that are online.
+    /// Those of them that are online, as of a second ago at most (DASH-28).
     pub online_devices: i64,
 }
 
@@ -29,29 +60,146 @@ impl Store {
         online: OnlineSince,
         query: DashboardQuery,
     ) -> Result<Summary, Refused> {
-        self.report(claim, query, SummaryReport { online }).await
+        let counts = Arc::clone(&self.online_counts);
+        let hinted_group = query.group.is_none().then(|| claim.token.group_hint());
+        self.report(claim, query, SummaryReport { hinted_group, online, counts }).await
+    }
+}
+
+/// A cache of the number of online devices of each group. To count them, all devices of the group
+/// are read.
+#[derive(Debug, Default)]
+pub(crate) struct OnlineCounts(Mutex<HashMap<GroupNo, OnlineCount>>);
+
+#[derive(Clone, Copy, Debug)]
+struct OnlineCount {
+    counted_at: UnixMs,
+    since: OnlineSince,
+    online: i64,
+}
+
+impl OnlineCounts {
+    /// Returns the count of a group, unless it is too old or was made with another window.
+    fn get(&self, group: GroupNo, now: UnixMs, online: OnlineSince) -> Option<i64> {
+        let count = self.counts().get(&group).copied()?;
+        let window = |now: UnixMs, since: OnlineSince| now.0.saturating_sub(since.0.0);
+        let age = now.0.saturating_sub(count.counted_at.0);
+        let is_usable = (0..COUNT_AGE_MAX).contains(&age)
+            && window(now, online) == window(count.counted_at, count.since);
+        is_usable.then_some(count.online)
+    }
+
+    fn insert(&self, group: GroupNo, count: OnlineCount) {
+        let mut counts = self.counts();
+        if counts.len() >= COUNTS_MAX {
+            counts.clear();
+        }
+        counts.insert(group, count);
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<GroupNo, OnlineCount>> {
+        lock_ignoring_poison(&self.0)
     }
 }
 
 struct SummaryReport {
+    /// The group that the token names, unless the request names another.
+    hinted_group: Option<GroupNo>,
     online: OnlineSince,
+    counts: Arc<OnlineCounts>,
+}
+
+#[derive(Default)]
+struct SummaryRows {
+    turnover: Turnover,
+    devices: i64,
+    /// Devices of the group or of the filter that are online, unless their number is cached.
+    online_devices: i64,
+    cached: Option<i64>,
+}
+
+/// A statement about devices.
+enum SummaryStep {
+    /// The number of devices, and the number of those online if it is cached.
+    Count(Option<i64>),
+    /// A device of the group.
+    Device(HintedGroup),
+    /// A device of the filter.
+    FilteredDevice(HintedGroup),
 }
 
 impl Report for SummaryReport {
-    type Rows = Turnover;
-    type Step = ();
+    type Rows = SummaryRows;
+    type Step = SummaryStep;
     type Answer = Summary;
     const SALES: SalesBy = SalesBy::Day;
-    const COUNTS_DEVICES: bool = true;
 
-    fn on_day(&self, rows: &mut Turnover, _: Day, turnover: &Turnover) {
-        rows.join(turnover);
+    fn on_day(&self, rows: &mut SummaryRows, _: Day, turnover: &Turnover) {
+        rows.turnover.join(turnover);
     }
 
-    fn answer(self, turnover: Turnover, context: &AnswerContext<'_>) -> Result<Summary, Refused> {
-        let AnswerContext { request, group, owned_devices } = context;
-        let (devices, online_devices) =
-            owned_devices.count(*group, request.now, &request.activity, self.online);
+    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, SummaryStep>> {
+        let of_group = [group.into(), request.now.into()];
+        if let Some(codes) = request.codes() {
+            let devices = Bound::new(&LAST_ACTIVE_OF, of_group).with_rows(codes);
+            return vec![devices.step(SummaryStep::FilteredDevice(group))];
+        }
+        let cached = self.counts.get(group.number(), request.now, self.online);
+        let mut steps =
+            vec![bind_listed_count(group, request.now).step(SummaryStep::Count(cached))];
+        if cached.is_none() {
+            steps.push(Bound::new(&LAST_ACTIVE, of_group).step(SummaryStep::Device(group)));
+        }
+        steps
+    }
+
+    fn may_scan(&self, request: &Request) -> bool {
+        let cached = |group| self.counts.get(group, request.now, self.online);
+        request.is_of_all_devices() && self.hinted_group.and_then(cached).is_none()
+    }
+
+    fn decide(&self, rows: &SummaryRows, step: &SummaryStep) -> Decision {
+        match step {
+            SummaryStep::Device(_) if rows.devices > INLINE_DEVICES_MAX => Decision::RunBlocking,
+            _ => Decision::Run,
+        }
+    }
+
+    fn on_row(
+        &self,
+        rows: &mut SummaryRows,
+        step: &SummaryStep,
+        row: &Row<'_>,
+        context: &RowContext<'_>,
+    ) -> Result<(), Error> {
+        let is_online = |group: HintedGroup| {
+            let ActivityRow { device_no, last_active_ms } = row.read()?;
+            let key = (group.number(), device_no);
+            let last_active = context.request.activity.merged(key, last_active_ms);
+            Ok::<_, Error>(i64::from(self.online.holds(last_active)))
+        };
+        match step {
+            SummaryStep::Count(cached) => {
+                rows.devices = row.read::<ListedCount>()?.listed;
+                rows.cached = *cached;
+            }
+            SummaryStep::Device(group) => rows.online_devices += is_online(*group)?,
+            SummaryStep::FilteredDevice(group) => {
+                rows.devices += 1;
+                rows.online_devices += is_online(*group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(self, rows: SummaryRows, context: &AnswerContext<'_>) -> Result<Summary, Refused> {
+        let SummaryRows { turnover, devices, online_devices: counted, cached } = rows;
+        if cached.is_none() && context.request.is_of_all_devices() {
+            let (counted_at, since) = (context.request.now, self.online);
+            self.counts.insert(context.group, OnlineCount { counted_at, since, online: counted });
+        }
+        // An apply may have removed a device since they were counted.
+        let online_devices = cached.unwrap_or(counted).min(devices);
         Ok(Summary { turnover, devices, online_devices })
     }
 }

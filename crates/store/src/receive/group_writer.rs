@@ -13,13 +13,14 @@ use super::order_row;
 use super::order_state::{OrderState, WriteKind};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject};
 use crate::Error;
+use crate::orders::blocks::{BlockChanges, blocked_seq};
 use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::sql::{Row, Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
 row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
-    struct LastSeq { device_no: DeviceNo, last_seq: i64 }
+    struct LastSeq { device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
     struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
 }
 
@@ -30,12 +31,14 @@ statements! {
     HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
         from {rows r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
-    LAST_SEQS(group_no) -> LastSeq = "select l.device_no, l.last_seq from {rows r: code text}
+    LAST_SEQS(group_no) -> LastSeq = "select l.device_no, l.last_seq, l.blocked_seq
+        from {rows r: code text}
         cross join ledger l where l.group_no = $group_no and l.device_code = r.code";
     SET_LEDGER(group_no) = "update ledger set last_seq = r.last_seq,
+            blocked_seq = r.blocked_seq,
             last_active_ms = case when ledger.last_active_ms >= r.active_ms
                 then ledger.last_active_ms else r.active_ms end
-        from {rows r: code text, last_seq bigint, active_ms bigint}
+        from {rows r: code text, last_seq bigint, blocked_seq bigint, active_ms bigint}
         where ledger.group_no = $group_no and ledger.device_code = r.code";
     LAST_CHANGE_NO(group_no) -> i64 = "select last_change_no from group_changes
         where group_no = $group_no";
@@ -53,6 +56,8 @@ statements! {
 struct LedgerUpdate {
     code: String,
     last_seq: i64,
+    /// The last order in a complete block, before the batch.
+    blocked_seq: i64,
     active_ms: i64,
 }
 
@@ -69,8 +74,10 @@ pub(super) struct GroupWriter<'a> {
     /// By order id: the other groups of the order's device that have an order with this id, and its
     /// device there.
     in_other_groups: HashMap<String, Vec<(GroupNo, DeviceNo)>>,
-    last_seqs: HashMap<DeviceNo, i64>,
+    /// The last order of each device, and its last order in a complete block.
+    last_seqs: HashMap<DeviceNo, (i64, i64)>,
     ledgers: BTreeMap<DeviceNo, LedgerUpdate>,
+    blocks: BlockChanges,
     last_change: i64,
     stored_change: i64,
     sums: Sums,
@@ -102,8 +109,8 @@ impl<'a> GroupWriter<'a> {
                 Ok(())
             }),
             write.each_of(&LAST_SEQS, &codes, &of_group, |row| {
-                let LastSeq { device_no, last_seq } = row.read()?;
-                last_seqs.insert(device_no, last_seq);
+                let LastSeq { device_no, last_seq, blocked_seq } = row.read()?;
+                last_seqs.insert(device_no, (last_seq, blocked_seq));
                 Ok(())
             }),
             write.one(&LAST_CHANGE_NO, &of_group, |row| row.read()),
@@ -120,6 +127,7 @@ impl<'a> GroupWriter<'a> {
             in_other_groups,
             last_seqs,
             ledgers: BTreeMap::new(),
+            blocks: BlockChanges::default(),
             last_change,
             stored_change: last_change,
             sums: Sums::default(),
@@ -217,7 +225,10 @@ impl<'a> GroupWriter<'a> {
             return Ok((stored, OrderOutcome::Deferred));
         }
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
-        self.ledger_of(ownership.device, order)?;
+        let blocked_seq = self.ledger_of(ownership.device, order)?.blocked_seq;
+        if new.seq <= blocked_seq && new.trade_start != stored.trade_start {
+            self.blocks.widen(ownership.device, new.seq, new.trade_start);
+        }
         if let Some(at) = stored.sale_at {
             let (head, lines) = (stored.record.head.as_bytes(), stored.record.lines.as_bytes());
             let old = sale::sale_of(head, lines, at)?;
@@ -272,10 +283,10 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<&mut LedgerUpdate, Error> {
         let code = order.device_code.as_str();
         let active_ms = order.trade_start.0.min(self.batch.options.now.0);
-        let last_seq = self.last_seqs.get(&device).copied().ok_or_else(|| {
+        let (last_seq, blocked_seq) = self.last_seqs.get(&device).copied().ok_or_else(|| {
             Error::Data(format!("device {code} has no ledger in its owner's group"))
         })?;
-        let new = || LedgerUpdate { code: code.to_owned(), last_seq, active_ms };
+        let new = || LedgerUpdate { code: code.to_owned(), last_seq, blocked_seq, active_ms };
         let ledger = self.ledgers.entry(device).or_insert_with(new);
         ledger.active_ms = ledger.active_ms.max(active_ms);
         Ok(ledger)
@@ -287,7 +298,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// Writes the changes; the statements are pipelined.
-    pub(super) async fn write(&self) -> Result<(), Error> {
+    pub(super) async fn write(&mut self) -> Result<(), Error> {
         let (write, group) = (self.batch.write, [self.group.into()]);
         let mut pending: Vec<(&str, &OrderState<'_>, WriteKind, i64)> = Vec::new();
         for (id, state) in &self.orders {
@@ -302,7 +313,8 @@ impl<'a> GroupWriter<'a> {
             rows.map(|(id, state, _, change)| (state.row(id), *change))
         };
         let ledgers = self.ledgers.values().map(|ledger| {
-            [ledger.code.as_str().into(), ledger.last_seq.into(), ledger.active_ms.into()]
+            let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));
+            [code.into(), ledger.last_seq.into(), blocked_seq.into(), ledger.active_ms.into()]
         });
         // First, so that a number is free before another order gets it.
         write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter().copied(), &group).await?;
@@ -314,7 +326,10 @@ impl<'a> GroupWriter<'a> {
             self.write_change_counter(),
             self.sums.write(write),
         )?;
-        Ok(())
+        for (device, ledger) in &self.ledgers {
+            self.blocks.extend(*device, ledger.blocked_seq, blocked_seq(ledger.last_seq));
+        }
+        self.blocks.write(write, self.group).await
     }
 
     async fn write_change_counter(&self) -> Result<(), Error> {

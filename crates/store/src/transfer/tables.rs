@@ -12,7 +12,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history: migrations, primaries, nodes. Sorted by
 /// expected size, so that a fault is found early.
-const LAYOUT: [Layout; 19] = [
+const LAYOUT: [Layout; 22] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -59,9 +59,29 @@ const LAYOUT: [Layout; 19] = [
         "ledger",
         &[("group_no", "bigint"), ("device_code", "text")],
         "device_no bigint, since_ms bigint, first_seq bigint, archived_seq bigint, \
-         last_seq bigint, last_active_ms bigint",
+         last_seq bigint, last_active_ms bigint, device_name text, blocked_seq bigint",
     ),
-    ("group_changes", &[("group_no", "bigint")], "last_change_no bigint, heard_no bigint"),
+    (
+        "group_changes",
+        &[("group_no", "bigint")],
+        "last_change_no bigint, heard_no bigint, \
+         listed bigint, listed_from_ms bigint, listed_until_ms bigint",
+    ),
+    (
+        "device_list",
+        &[("group_no", "bigint"), ("place", "bigint")],
+        "device_code text, device_no bigint",
+    ),
+    (
+        "order_blocks",
+        &[("group_no", "bigint"), ("device_no", "bigint"), ("block", "bigint")],
+        "first_ms bigint, last_ms bigint",
+    ),
+    (
+        "aisle_prices",
+        &[("group_no", "bigint"), ("goods_id", "text"), ("price", "bigint")],
+        "aisles bigint",
+    ),
     ("rates", &[("currency", "text"), ("day", "bigint")], "usd_per_unit_e12 bigint"),
     (
         "goods_names",

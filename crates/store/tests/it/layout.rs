@@ -24,7 +24,16 @@ async fn data_that_is_opened_again_is_as_it_was() {
     again.prepare_all().await.unwrap();
     assert_eq!(
         fixture.query("select number, name from migrations"),
-        ["1|first", "2|sums", "3|operator", "4|nodes", "5|remembered"]
+        [
+            "1|first",
+            "2|sums",
+            "3|operator",
+            "4|nodes",
+            "5|remembered",
+            "6|names",
+            "7|device_lists",
+            "8|order_blocks"
+        ]
     );
 }
 

@@ -47,7 +47,10 @@ const PLANTED: &[(&str, &[&str])] = &[
     ),
     (
         "delete from aisles where aisle_code = '2'",
-        &["device d1: stock 5 is stored, its aisles hold 2"],
+        &[
+            "device d1: stock 5 is stored, its aisles hold 2",
+            "group a: product p at the price 100: 2 aisles are counted, 1 sell it",
+        ],
     ),
     (
         "update orders set change_no = 99 where order_id = 'o1'",
@@ -65,7 +68,42 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from ledger where device_code = 'd1'",
         &["group a: 5 orders are stored, 0 belong to a ledger"],
     ),
-    ("delete from device_owners where device_code = 'e1'", &["device e1: it has no owner"]),
+    (
+        "update ledger set device_name = 'x' where device_code = 'd2'",
+        &["group a, device d2: the name \"x\" is stored, the device is called \"Device d2\""],
+    ),
+    (
+        "delete from device_owners where device_code = 'e1'",
+        &[
+            "device e1: it has no owner",
+            "group b: its device list has 1 devices, it owns 0 that are enabled; they differ from \
+             place 1 on",
+        ],
+    ),
+    (
+        "update group_changes set listed = 9 where listed = 2",
+        &["group a: 9 devices are counted, its device list has 2"],
+    ),
+    (
+        "update device_list set place = 3 where device_code = 'd2'",
+        &["group a: its device list has 2 devices, it owns 2 that are enabled; they differ from \
+             place 2 on"],
+    ),
+    (
+        "update device_owners set until_ms = 500 where device_code = 'd2'",
+        &[
+            "device d2: it has no owner",
+            "group a: its device list holds from 0 until 9223372036854775807, and owners change in \
+             between",
+        ],
+    ),
+    (
+        "update aisle_prices set price = 7, aisles = 3 where goods_id = 'p'",
+        &[
+            "group a: product p at the price 7: 3 aisles are counted, 0 sell it",
+            "group a: product p at the price 100: 0 aisles are counted, 2 sell it",
+        ],
+    ),
     (
         "update orders set device_no = 2 where order_id = 'o5'",
         &[

@@ -109,10 +109,13 @@ async fn sales_of_a_moved_device_count_for_the_group_of_their_time() {
         let sold = ask(&server, &token, BY_DEVICE_PATH, &body).await;
         assert_eq!(codes(sold.data()), ["H-1"], "{group}");
         assert_eq!(sold.data()[0]["orderCount"].to_string(), orders, "{group}");
+        // DASH-19: the former owner has no visible device.
         let best = ask(&server, &token, BEST_PATH, &body).await;
+        let expected =
+            if devices == "1" { (json!("P-1"), json!(items)) } else { Default::default() };
         assert_eq!(
             (&best.data()["goodsId"], &best.data()["salesCount"]),
-            (&json!("P-1"), &json!(items))
+            (&expected.0, &expected.1)
         );
         let profile = ask(&server, &token, PROFILE_PATH, &body).await;
         let listed = codes(&profile.data()["list"]).len();
@@ -121,6 +124,60 @@ async fn sales_of_a_moved_device_count_for_the_group_of_their_time() {
     // DASH-20: its earlier sales count without a filter, too.
     let sold = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
     assert_eq!(codes(sold.data()), ["H-1", "H-3"]);
+}
+
+/// DASH-19: nothing sells best where no device is enabled and present.
+#[tokio::test]
+async fn without_a_visible_device_nothing_sells_best() {
+    let (server, token) = catalog::open_to_ops().await;
+    let best = async |body: Value| ask(&server, &token, BEST_PATH, &body).await.data().clone();
+    assert_ne!(best(json!({})).await, json!(null));
+    server.apply("[[device]]\ncode = \"H-1\"\nenabled = false\n").await.unwrap();
+    assert_eq!(best(json!({"deviceCodes": ["H-1"]})).await, json!(null));
+    assert_ne!(best(json!({"deviceCodes": ["H-1", "H-3"]})).await, json!(null));
+    let rest = "[[device]]\ncode = \"H-2\"\ngroup = \"station\"\n\
+                [[device]]\ncode = \"H-3\"\nenabled = false\n";
+    server.apply(rest).await.unwrap();
+    assert_eq!(best(json!({})).await, json!(null));
+    let sold = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
+    assert_eq!(codes(sold.data()), ["H-1", "H-3"], "the sales are still there");
+}
+
+/// DASH-20: a former owner sees the last name that a device had with it.
+#[tokio::test]
+async fn a_device_that_has_left_has_the_name_that_it_had() {
+    let (server, token) = catalog::open_to_ops().await;
+    let names = async |group: &str| {
+        let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
+        let sold = ask(&server, &token, BY_DEVICE_PATH, &body).await;
+        sold.data()[0]["deviceName"].as_str().unwrap().to_owned()
+    };
+    let change = async |more: &str| {
+        server.apply(&format!("[[device]]\ncode = \"H-1\"\n{more}\n")).await.unwrap();
+        server.advance(std::time::Duration::from_secs(60));
+    };
+    change("name = \"With the harbour\"").await;
+    assert_eq!(names("harbour").await, "With the harbour");
+    // A move and a new name at once.
+    change("group = \"station\"\nname = \"With the station\"").await;
+    server.import_valid(seven_dollars("H-1", "10:01:30")).await;
+    assert_eq!(
+        [names("harbour").await, names("station").await],
+        ["With the harbour", "With the station"]
+    );
+    change("name = \"Still with the station\"").await;
+    assert_eq!(
+        [names("harbour").await, names("station").await],
+        ["With the harbour", "Still with the station"]
+    );
+    // A move that is to come: the present owner sees new names until then.
+    change("group = \"harbour\"\nsince = \"2026-03-02T11:00:00Z\"").await;
+    change("name = \"On its way\"").await;
+    assert_eq!(names("station").await, "On its way");
+    server.advance(std::time::Duration::from_secs(3_600));
+    change("name = \"Back\"").await;
+    assert_eq!([names("harbour").await, names("station").await], ["Back", "On its way"]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// SCOPE-7, DASH-15: a device that is not enabled leaves lists and counts, and its sales stay.

@@ -1,0 +1,272 @@
+//! Names and prices of goods, looked up by their ids.
+//!
+//! The statements of a report are sent before its ranking is known. So the goods that sold best in
+//! an earlier answer are looked up with it, as a hint; if others sold best, the report runs again
+//! with those.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::sales::{Rate, Usd};
+use kiosque_model::{Currency, DeviceNo, GroupId, GroupNo, Minor};
+
+use super::super::sums::parse_currency;
+use super::super::{DashboardQuery, Request};
+use super::{ProductSales, SalesOfProduct};
+use crate::Error;
+use crate::db::{Bound, Step};
+use crate::devices::{ListedCount, bind_listed_count};
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Row, Value, row, statements};
+
+row! {
+    struct ProductRow<'r> {
+        goods_id: &'r str,
+        goods_name: &'r str,
+        currency: &'r str,
+        default_price: Minor,
+        usd_per_unit_e12: Option<i64>,
+    }
+    struct PriceRow<'r> { goods_id: &'r str, price: Minor }
+    struct NameRow<'r> { goods_id: &'r str, goods_name: &'r str }
+}
+
+statements! {
+    /// Products, each with the rate of its currency.
+    PRODUCTS(day) -> ProductRow<'_> = "select p.goods_id, p.goods_name, p.currency, p.default_price,
+            (
+                select t.usd_per_unit_e12 from rates t
+                where t.currency = p.currency and t.day <= $day order by t.day desc limit 1
+            ) as usd_per_unit_e12
+        from {rows r: goods text} cross join products p where p.goods_id = r.goods";
+    LOWEST_PRICES(group_no) -> PriceRow<'_> = "select p.goods_id, min(p.price) as price
+        from {rows r: goods text} cross join aisle_prices p
+        where p.group_no = $group_no and p.goods_id = r.goods group by p.goods_id";
+    ALL_PRICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, min(a.price) as price
+        from device_owners o join aisles a on a.device_no = o.device_no
+        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
+            and o.listed and a.enabled
+        group by a.goods_id";
+    PRICES_OF_DEVICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, a.price
+        from {rows r: code text} cross join device_owners o cross join aisles a
+        where o.group_no = $group_no and o.device_code = r.code
+            and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
+            and a.device_no = o.device_no and a.enabled";
+    NAMES_OF_SALES(group_no) -> NameRow<'_> = "select n.goods_id, n.goods_name
+        from {rows r: goods text} cross join goods_names n
+        where n.group_no = $group_no and n.goods_id = r.goods";
+    VISIBLE_DEVICES(group_no, now_ms) -> DeviceNo = "select o.device_no
+        from {rows r: code text} cross join device_owners o
+        where o.group_no = $group_no and o.device_code = r.code
+            and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
+}
+
+/// Goods that are looked up for one report at most, unless more have just sold best.
+const HINTED_MAX: usize = 32;
+/// Groups with hints; the hints are cleared when there are more.
+const GROUPS_MAX: usize = 10_000;
+
+/// The goods that sold best in the latest answers about each group, the latest first.
+#[derive(Debug, Default)]
+pub(crate) struct BestSellerHints(Mutex<HashMap<HintKey, Vec<String>>>);
+
+/// A group as the caller names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum HintKey {
+    Selected(GroupNo),
+    Filter(GroupId),
+}
+
+impl HintKey {
+    pub(super) fn of(query: &DashboardQuery, selected: GroupNo) -> HintKey {
+        match &query.group {
+            Some(Ok(group)) => HintKey::Filter(group.clone()),
+            _ => HintKey::Selected(selected),
+        }
+    }
+}
+
+impl BestSellerHints {
+    pub(super) fn get(&self, key: &HintKey) -> Vec<String> {
+        self.by_group().get(key).cloned().unwrap_or_default()
+    }
+
+    /// Puts the goods of an answer in front of the earlier ones.
+    pub(super) fn insert(&self, key: HintKey, mut latest: Vec<String>) {
+        let mut by_group = self.by_group();
+        if by_group.len() >= GROUPS_MAX {
+            by_group.clear();
+        }
+        let hinted = by_group.entry(key).or_default();
+        for earlier in hinted.drain(..) {
+            if latest.len() < HINTED_MAX && !latest.contains(&earlier) {
+                latest.push(earlier);
+            }
+        }
+        *hinted = latest;
+    }
+
+    fn by_group(&self) -> MutexGuard<'_, HashMap<HintKey, Vec<String>>> {
+        lock_ignoring_poison(&self.0)
+    }
+}
+
+/// The source of the lowest prices in a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PriceSource {
+    /// The prices that are stored by group, which hold until the next change of ownership.
+    ByGroup,
+    /// Every aisle of every device.
+    Aisles,
+}
+
+/// A statement about goods.
+pub(super) enum GoodsStep {
+    ListedCount,
+    VisibleDevice,
+    Product,
+    Price,
+    NameOfSale,
+}
+
+/// The names and prices of the goods that are looked up.
+#[derive(Default)]
+pub(super) struct GoodsRows {
+    pub(super) has_visible_device: bool,
+    /// Whether the prices by group do not hold for the time of the request.
+    pub(super) are_prices_outdated: bool,
+    products: HashMap<String, Product>,
+    lowest_prices: HashMap<String, Minor>,
+    names_of_sales: HashMap<String, String>,
+}
+
+struct Product {
+    name: String,
+    currency: Currency,
+    default_price: Minor,
+    /// Today's rate.
+    rate: Option<Rate>,
+}
+
+/// Returns the statements that look up goods, in the order in which their rows arrive.
+pub(super) fn steps<'a>(
+    goods: &'a HashSet<String>,
+    source: PriceSource,
+    request: &'a Request,
+    group: HintedGroup,
+) -> Vec<Step<'a, GoodsStep>> {
+    let of_group = [group.into(), request.now.into()];
+    let rows: Vec<Vec<Value<'_>>> = goods.iter().map(|id| vec![id.as_str().into()]).collect();
+    let count = bind_listed_count(group, request.now).step(GoodsStep::ListedCount);
+    let (visible, prices) = match (request.codes(), source) {
+        (None, PriceSource::ByGroup) => {
+            (count, Bound::new(&LOWEST_PRICES, [group.into()]).with_rows(rows.clone()))
+        }
+        (None, PriceSource::Aisles) => (count, Bound::new(&ALL_PRICES, of_group)),
+        (Some(codes), _) => {
+            let visible = Bound::new(&VISIBLE_DEVICES, of_group).with_rows(codes.clone());
+            let prices = Bound::new(&PRICES_OF_DEVICES, of_group).with_rows(codes);
+            (visible.step(GoodsStep::VisibleDevice), prices)
+        }
+    };
+    let products = Bound::new(&PRODUCTS, [request.zone.day_of(request.now).into()]);
+    vec![
+        visible,
+        products.with_rows(rows.clone()).step(GoodsStep::Product),
+        prices.step(GoodsStep::Price),
+        Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(rows).step(GoodsStep::NameOfSale),
+    ]
+}
+
+impl GoodsRows {
+    /// Adds a row of a step.
+    pub(super) fn on_row(
+        &mut self,
+        step: &GoodsStep,
+        row: &Row<'_>,
+        goods: &HashSet<String>,
+    ) -> Result<(), Error> {
+        match step {
+            GoodsStep::ListedCount => {
+                let ListedCount { listed, list_holds } = row.read()?;
+                self.has_visible_device = listed > 0;
+                self.are_prices_outdated = !list_holds;
+            }
+            GoodsStep::VisibleDevice => self.has_visible_device = true,
+            GoodsStep::Product => self.add_product(&row.read()?)?,
+            GoodsStep::Price => {
+                let PriceRow { goods_id, price } = row.read()?;
+                if goods.contains(goods_id) {
+                    let lowest = self.lowest_prices.entry(goods_id.to_owned()).or_insert(price);
+                    *lowest = price.min(*lowest);
+                }
+            }
+            GoodsStep::NameOfSale => {
+                let NameRow { goods_id, goods_name } = row.read()?;
+                self.names_of_sales.insert(goods_id.to_owned(), goods_name.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_product(&mut self, row: &ProductRow<'_>) -> Result<(), Error> {
+        let currency = parse_currency(row.currency)?;
+        let rate = match currency {
+            Currency::USD => Some(Rate::ONE),
+            _ => row.usd_per_unit_e12.and_then(Rate::from_parts),
+        };
+        let (name, default_price) = (row.goods_name.to_owned(), row.default_price);
+        let product = Product { name, currency, default_price, rate };
+        self.products.insert(row.goods_id.to_owned(), product);
+        Ok(())
+    }
+
+    /// Adds the name and the prices of a product to its sales.
+    pub(super) fn product_sales(
+        &self,
+        goods_id: String,
+        sales: &SalesOfProduct,
+    ) -> Result<ProductSales, Error> {
+        let mut answer = ProductSales {
+            items: sales.items,
+            amount: sales.amount,
+            converted_items: sales.converted_items,
+            devices: i64::try_from(sales.devices.len()).unwrap_or(i64::MAX),
+            ..ProductSales::default()
+        };
+        if let Some(product) = self.products.get(&goods_id) {
+            answer.goods_name.clone_from(&product.name);
+            if let Some(rate) = product.rate {
+                let (currency, default_price) = (product.currency, product.default_price);
+                let lowest = self.lowest_prices.get(&goods_id).copied().unwrap_or(default_price);
+                answer.price = Some(Usd::of(lowest, currency, rate)?);
+                answer.default_price = Some(Usd::of(default_price, currency, rate)?);
+            }
+        } else if let Some(name) = self.names_of_sales.get(&goods_id) {
+            answer.goods_name.clone_from(name);
+        }
+        answer.goods_id = goods_id;
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_goods_are_hinted_first_and_their_number_is_bounded() {
+        let (hints, key) = (BestSellerHints::default(), HintKey::Selected(GroupNo(1)));
+        let goods = |ids: std::ops::Range<usize>| ids.map(|id| id.to_string()).collect::<Vec<_>>();
+        hints.insert(key.clone(), goods(0..20));
+        hints.insert(key.clone(), goods(15..30));
+        let hinted = hints.get(&key);
+        assert_eq!(hinted.len(), 30);
+        assert_eq!(hinted[..15], goods(15..30));
+        hints.insert(key.clone(), goods(30..40));
+        assert_eq!(hints.get(&key).len(), HINTED_MAX);
+        assert_eq!(hints.get(&key)[..25], [goods(30..40), goods(15..30)].concat());
+        assert_eq!(hints.get(&HintKey::Selected(GroupNo(2))), [""; 0]);
+    }
+}

@@ -1,0 +1,207 @@
+//! The rows that a group has about its devices always equal the fleet: pages, counts and lowest
+//! prices are compared with what a scan of the devices finds, at any time.
+
+use std::collections::BTreeMap;
+
+use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Rate, Sale, Sold};
+use kiosque_model::{Claim, Currency, Day, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
+use kiosque_store::{
+    ApplyError, DashboardQuery, DatedRate, Device, DeviceLine, DevicePart, DeviceQuery, Error,
+    OnlineSince,
+};
+use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, sold};
+use kiosque_testkit::{NOW, Rng, TestStore, seed};
+
+const DAY_MS: i64 = 86_400_000;
+
+fn codes(codes: &mut Vec<String>, device: Device<'_>) -> Result<(), Error> {
+    codes.push(format!("{} {}", device.code, device.name));
+    Ok(())
+}
+
+/// The lowest price of each product.
+fn prices(prices: &mut BTreeMap<String, i64>, line: DeviceLine<'_>) -> Result<(), Error> {
+    if let Some(aisle) = line.aisle.filter(|aisle| aisle.enabled) {
+        let lowest = prices.entry(aisle.goods_id.to_owned()).or_insert(aisle.price.0);
+        *lowest = aisle.price.0.min(*lowest);
+    }
+    Ok(())
+}
+
+/// A store, and a session that may see its groups.
+struct Lists {
+    fixture: TestStore,
+    session: PresentedToken,
+}
+
+impl Lists {
+    async fn new() -> Lists {
+        let fixture = TestStore::with_fleet().await;
+        let session = fixture.log_in("ops").await.unwrap();
+        let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(5), name: None }];
+        let (currency, shipment) = (Currency::USD, ShipmentStatus::Success);
+        let (amount, refund) = (Minor(5), Minor(0));
+        let sale =
+            |at| Sale { at: UnixMs(at), currency, amount, refund, shipment, goods: goods.clone() };
+        let sales = [("o1", "d1"), ("o2", "e1")];
+        let sales = sales.map(|(id, code)| sold(order(id, code, 10), sale(10)));
+        fixture.receive_new(sales.to_vec()).await;
+        let (currency, rate) = (Currency::parse("EUR").unwrap(), Rate::ONE);
+        fixture.store.set_rates(vec![DatedRate { day: Day(0), currency, rate }]).await.unwrap();
+        Lists { fixture, session }
+    }
+
+    fn claim(&self, now: UnixMs) -> Claim {
+        Claim { token: self.session.clone(), now }
+    }
+
+    async fn page(&self, group: &str, now: UnixMs, page: PageRequest) -> (i64, Vec<String>) {
+        let group = Some(GroupId::parse(group));
+        let query = DeviceQuery { group, code: None, name_part: None, is_online: None, page };
+        let online = OnlineSince(UnixMs(0));
+        self.fixture.store.device_page(self.claim(now), online, query, codes).await.unwrap()
+    }
+
+    /// Checks every answer about a group that is made from its lists.
+    async fn check(&self, group: &str, now: UnixMs) {
+        let store = &self.fixture.store;
+        let all = DashboardQuery {
+            group: Some(GroupId::parse(group)),
+            devices: Vec::new(),
+            start: UnixMs(0),
+            end: UnixMs(DAY_MS),
+        };
+        let part = DevicePart::first(1_000);
+        let profile = store.device_profile(self.claim(now), all.clone(), part.clone(), codes);
+        let devices: Vec<String> = profile.await.unwrap().devices;
+        let count = i64::try_from(devices.len()).unwrap();
+        for size in [1_000, 3] {
+            let mut listed = Vec::new();
+            for current in 1.. {
+                let page = PageRequest::new(current, size).unwrap();
+                let (total, page) = self.page(group, now, page).await;
+                assert_eq!(total, count, "{group} at {now:?}");
+                if page.is_empty() {
+                    break;
+                }
+                listed.extend(page);
+            }
+            assert_eq!(listed, devices, "{group} at {now:?}");
+        }
+        let online = OnlineSince(UnixMs(0));
+        let summary = store.summary(self.claim(now), online, all.clone()).await.unwrap();
+        assert_eq!(summary.devices, count, "{group} at {now:?}");
+        let aisles = store.device_aisles(self.claim(now), all.clone(), part, prices);
+        let lowest: BTreeMap<String, i64> = aisles.await.unwrap().devices;
+        let best = store.best_sellers(self.claim(now), all, 10).await.unwrap();
+        assert_eq!(best.is_empty(), devices.is_empty(), "{group} at {now:?}");
+        if let [best] = best.as_slice() {
+            let expected = lowest.get("p").copied().unwrap_or(0);
+            assert_eq!(best.price.unwrap().cents(), expected, "{group} at {now:?}");
+        }
+    }
+}
+
+fn random_aisles(rng: &mut Rng) -> Vec<Aisle> {
+    let aisles = (0..rng.below(4)).map(|number| Aisle {
+        price: Minor(rng.range(1..5)),
+        enabled: !rng.one_in(3),
+        ..aisle(&number.to_string(), "p", 1)
+    });
+    aisles.collect()
+}
+
+fn random_entry(rng: &mut Rng, now: UnixMs) -> DeviceEntry {
+    let number = rng.below(20);
+    let group = rng.choose(&["a", "b"]);
+    let code = format!("k{number:02}");
+    DeviceEntry {
+        name: Some(format!("Name {}", rng.below(3))),
+        group: if rng.one_in(2) { Some(group_id(group)) } else { None },
+        since: rng.option(|rng| now.plus_ms(rng.range(-50..200))),
+        enabled: rng.option(|rng| rng.one_in(2)),
+        aisles: rng.option(random_aisles),
+        ..device(&code, group)
+    }
+}
+
+/// Fleets change, moves are made for later, and clocks of nodes differ.
+#[tokio::test]
+async fn lists_equal_a_scan_of_the_devices() {
+    let seed = seed();
+    let mut rng = Rng::seeded(seed);
+    let lists = Lists::new().await;
+    let mut now = NOW;
+    for step in 0..60 {
+        let entries: BTreeMap<String, DeviceEntry> = (0..rng.below(6) + 1)
+            .map(|_| random_entry(&mut rng, now))
+            .map(|entry| (entry.code.to_string(), entry))
+            .collect();
+        let devices = entries.into_values().collect();
+        match lists.fixture.apply_at(Fleet { devices, ..Fleet::default() }, now).await {
+            Ok(_) | Err(ApplyError::Faults(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+        if rng.one_in(4) {
+            lists.fixture.store.renew_device_lists(now).await.unwrap();
+        }
+        for at in [now, now.plus_ms(rng.range(1..100)), now.plus_ms(-rng.range(1..100))] {
+            for group in ["a", "b"] {
+                lists.check(group, at).await;
+            }
+        }
+        let differences = lists.fixture.store.verify().await.unwrap().differences;
+        assert_eq!(differences, [""; 0], "step {step}, seed {seed}");
+        now = now.plus_ms(rng.range(0..60));
+    }
+}
+
+/// A move that was made for later takes effect in the answers at once, and in the list when it is
+/// renewed.
+#[tokio::test]
+async fn a_list_is_renewed_when_a_move_has_begun() {
+    let lists = Lists::new().await;
+    let since = Some(NOW.plus_ms(100));
+    let entry = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
+    lists.fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    let validity = "select listed, listed_from_ms, listed_until_ms from group_changes
+        order by group_no";
+    let late = i64::MAX;
+    let until = NOW.0 + 100;
+    assert_eq!(lists.fixture.query(validity), [format!("2|0|{until}"), format!("1|0|{until}")]);
+    let store = &lists.fixture.store;
+    for (after, renewed, rows) in [
+        (99, 0, [format!("2|0|{until}"), format!("1|0|{until}")]),
+        (100, 2, [format!("1|{until}|{late}"), format!("2|{until}|{late}")]),
+        (101, 0, [format!("1|{until}|{late}"), format!("2|{until}|{late}")]),
+    ] {
+        let now = NOW.plus_ms(after);
+        let page = PageRequest::new(1, 10).unwrap();
+        assert_eq!(lists.page("a", now, page).await.0, if after < 100 { 2 } else { 1 });
+        assert_eq!(store.renew_device_lists(now).await.unwrap(), renewed, "after {after}");
+        assert_eq!(lists.fixture.query(validity), rows, "after {after}");
+        lists.check("a", now).await;
+        lists.check("b", now).await;
+    }
+}
+
+/// An apply that changes no device of a list writes nothing to it.
+#[tokio::test]
+async fn stock_changes_no_list() {
+    let lists = Lists::new().await;
+    let entry = |stock| {
+        let aisles = Some(vec![aisle("1", "p", stock)]);
+        Fleet { devices: vec![DeviceEntry { aisles, ..bare_device("d1") }], ..Fleet::default() }
+    };
+    lists.fixture.apply(entry(1)).await.unwrap();
+    // A write would repair the rows.
+    lists.fixture.tamper("update aisle_prices set aisles = 7");
+    lists.fixture.tamper("update device_list set place = place + 10");
+    lists.fixture.apply(entry(2)).await.unwrap();
+    let rows = lists.fixture.query("select aisles from aisle_prices");
+    assert_eq!(rows, ["7"]);
+    let places = lists.fixture.query("select min(place) from device_list");
+    assert_eq!(places, ["11"]);
+}
