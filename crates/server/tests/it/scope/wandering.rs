@@ -30,17 +30,29 @@ impl Model {
         self.periods.iter().rev().find(|(_, since)| *since <= at).unwrap().0
     }
 
-    /// Makes the move if it is possible, and returns whether it was.
+    /// Makes the move if it is possible, and returns whether it was. It replaces moves that have
+    /// not begun: those from its time on, and the last one if it is to the same group.
     fn give(&mut self, group: usize, since: Option<i64>) -> bool {
-        let (owner, owner_since) = *self.periods.last().unwrap();
-        if owner == group {
-            return since.is_none_or(|since| owner_since == 0 || since == owner_since);
-        }
-        let latest = self.orders[owner].iter().map(|(_, start)| *start).max().unwrap_or(0);
-        let starts = since.unwrap_or(self.now.max(latest + 1));
-        let possible = starts > owner_since && starts > latest;
+        let starts = since.unwrap_or(self.now);
+        let is_replaced = |(owner, begins): &(usize, i64)| {
+            *begins > self.now && (*begins >= starts || *owner == group)
+        };
+        let replaced = self.periods.iter().rev().take_while(|one| is_replaced(one)).count();
+        let kept = self.periods.len() - replaced;
+        let (owner, owner_since) = self.periods[kept - 1];
+        let possible = if owner == group {
+            since.is_none_or(|since| owner_since == 0 || since == owner_since)
+        } else {
+            // A move in the past follows the orders of the owner before it.
+            let is_past = since.is_some_and(|since| since <= self.now);
+            let latest = self.orders[owner].iter().map(|(_, start)| *start).max().unwrap_or(0);
+            starts > owner_since && (!is_past || starts > latest)
+        };
         if possible {
-            self.periods.push((group, starts));
+            self.periods.truncate(kept);
+            if owner != group {
+                self.periods.push((group, starts));
+            }
         }
         possible
     }
