@@ -242,7 +242,8 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
 fn verify_names_a_difference_and_exits_with_1() {
     let sandbox = sandbox();
     assert!(!sandbox.data().join("kiosque.db-wal").exists());
-    // The end of an ownership that continues, as the file stores it, set a little earlier.
+    // The largest number, as the file stores it, a little smaller: the end of an ownership that
+    // continues, and of a device list that no move ends.
     let path = sandbox.data().join("kiosque.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let endless = i64::MAX.to_be_bytes();
@@ -256,8 +257,9 @@ fn verify_names_a_difference_and_exits_with_1() {
     let ran = sandbox.run(&["verify"]).failure();
     assert_eq!(
         ran.stdout,
-        "device D1: it has no owner\ndevice D2: it has no owner\n\
-         verified: 0 orders in 2 ledgers and 0 sums, 2 differences\n"
+        "the database file: row 1 missing from index group_changes_listed_until\n\
+         device D1: it has no owner\ndevice D2: it has no owner\n\
+         verified: 0 orders in 2 ledgers and 0 sums, 3 differences\n"
     );
     assert_eq!(ran.stderr, "");
 }
