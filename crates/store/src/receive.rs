@@ -118,8 +118,8 @@ impl Store {
     }
 }
 
-/// An order with its group: the one that has it already, or that owned its device at the start of the
-/// trade.
+/// An order with its group: the one that has it already, or that owned its device at the start of
+/// the trade.
 #[derive(Clone, Copy)]
 struct OwnedOrder<'a> {
     index: usize,
