@@ -17,6 +17,7 @@ async fn open() -> TestServer {
         .device("HBR-001", "Pier 1, lobby", groups[0])
         .device("TKY-001", "Marunouchi", groups[2]);
     let server = TestServer::start(fleet).await;
+    server.set_clock("2026-11-21T12:00:00Z");
     let order = json!({
         "orderId": "837c06e774e27eb5", "tradeNo": "2026112111474600000000073873",
         "deviceCode": "HBR-001", "currency": "USD", "totalAmount": 475,
