@@ -31,8 +31,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
 const NOT_ON_CITUS: [(&str, &str); 1] =
     [("known_sources::CREDENTIALS_AND_SOURCE", "accounts::CREDENTIALS, known_sources::IS_KNOWN")];
 
-/// Statements that Citus refuses, or runs in more than one step, each with the reason. Citus itself
-/// is asked by [`live`].
+/// Statements that Citus refuses, or runs in more than one step, each with the reason.
 const REFUSED: [(&str, &str); 5] = [
     (
         "select a.account_no, exists (select 1 from known_sources k
