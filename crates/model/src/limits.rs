@@ -87,7 +87,7 @@ settings! {
         ///
         /// The default equals the bursts of ten sources.
         login_failures_unknown_free: u32 = 100, check positive;
-        /// Half the time until these sources together may fail once more for that login name.
+        /// Time in which these sources together regain half an attempt for that login name.
         ///
         /// The default bounds guessing from any number of sources to 1,900 attempts in the first
         /// hour. Half of the attempts are reserved for the first one of each source in a day, so

@@ -1,4 +1,4 @@
-//! Checks of HTTP/1 requests that hyper leaves to its callers (`ADDR-8`). Servers that read such a
+//! Checks of HTTP/1 requests that hyper leaves to its callers (ADDR-8). Servers that read such a
 //! request in different ways could take one request of a gateway for another.
 
 use bytes::Bytes;

@@ -158,8 +158,9 @@ impl Store {
             let end = async move |write: &Write<'_>| {
                 write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
             };
-            // The refusal is right even if this fails; the next use of the token tries again.
-            let _ = self.db.write::<_, Error>(Deadline::OfRequest, end).await;
+            // The refusal is right even if this fails; the next use of the token tries again. Boxed,
+            // because the future of a write is large, and would move with that of each request.
+            let _ = Box::pin(self.db.write::<_, Error>(Deadline::OfRequest, end)).await;
         }
         answer
     }

@@ -1,4 +1,4 @@
-//! Long reads are shared out by account (`ENV-13`, `LIM-14`). No test measures time: an account's
+//! Long reads are shared out by account (ENV-13, LIM-14). No test measures time: an account's
 //! reads are held by their visitors for as long as a test needs.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
