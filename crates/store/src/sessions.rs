@@ -158,8 +158,8 @@ impl Store {
             let end = async move |write: &Write<'_>| {
                 write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
             };
-            // The refusal is right even if this fails; the next use of the token tries again. Boxed,
-            // because the future of a write is large, and would move with that of each request.
+            // The refusal is right even if this fails; the next use of the token tries again. The
+            // write is boxed, because its future would enlarge that of every request.
             let _ = Box::pin(self.db.write::<_, Error>(Deadline::OfRequest, end)).await;
         }
         answer
