@@ -7,10 +7,13 @@ use futures_util::FutureExt;
 use crate::answer::Failure;
 
 /// Returns the outcome of `work`; a panic in it is a failure of this request alone.
-pub(crate) async fn catch_panic<T>(
+///
+/// Not an `async fn`, which would hold `work` twice: as its argument, and as the future that it
+/// awaits. The future of a request is moved, so that its size costs time.
+pub(crate) fn catch_panic<T>(
     work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    match AssertUnwindSafe(work).catch_unwind().await {
+) -> impl Future<Output = Result<T, Failure>> {
+    AssertUnwindSafe(work).catch_unwind().map(|outcome| match outcome {
         Ok(outcome) => outcome,
         Err(panic) => {
             let message = panic.downcast_ref::<&str>().map(|message| (*message).to_owned());
@@ -18,7 +21,7 @@ pub(crate) async fn catch_panic<T>(
             let message = message.unwrap_or_default();
             Err(Failure::internal(&format_args!("a panic: {message}")))
         }
-    }
+    })
 }
 
 #[cfg(test)]
