@@ -1,8 +1,10 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 use kiosque_model::Rights;
 
 use crate::schema::Schema;
@@ -26,7 +28,7 @@ file.";
 pub(crate) struct Cli {
     /// Read settings from this TOML file; unknown keys are errors.
     #[arg(long, global = true, value_name = "FILE", env = CONFIG_VARIABLE)]
-    pub(crate) config: Option<PathBuf>,
+    config: Option<PathBuf>,
     #[command(flatten)]
     common: CommonFlags,
     #[command(subcommand)]
@@ -90,14 +92,20 @@ pub(crate) enum Command {
     Verify,
     /// Write a consistent copy of the data to a file, while the server runs.
     #[command(
-        after_help = "Examples:\n  kiosque backup /backups/monday.db --data /srv/kiosque\n\n\
+        after_help = "Examples:\n  kiosque backup /backups/monday.db --data /srv/kiosque\n  \
+        kiosque backup /backups --keep 14 --data /srv/kiosque\n\n\
         The file must not exist. It appears when it is complete, and only its owner may read it. \
-        To restore it, copy it as kiosque.db into a directory that holds no other data. \
+        With --keep, its name has the time in UTC, such as kiosque-20261122T023000.000Z.db, and \
+        older backups are removed once it is complete; other files remain. \
+        To restore a backup, copy it as kiosque.db into a directory that holds no other data. \
         The certificate is not included: it is in DIR/tls."
     )]
     Backup {
-        /// File to create.
+        /// File to create; with --keep, the directory to create it in.
         file: PathBuf,
+        /// Name the file by the time, and remove older backups of the directory until N are left.
+        #[arg(long, value_name = "N")]
+        keep: Option<NonZeroUsize>,
     },
     /// Move the data of a directory to a PostgreSQL database, sessions included.
     #[command(after_help = "Examples:\n  \
@@ -116,6 +124,26 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: KeyWhat,
     },
+    /// Work with settings files.
+    Config {
+        #[command(subcommand)]
+        what: ConfigWhat,
+    },
+    /// Print the completion script of a shell.
+    #[command(after_help = "Examples:\n  \
+        kiosque completions bash > /usr/share/bash-completion/completions/kiosque\n  \
+        kiosque completions zsh > /usr/local/share/zsh/site-functions/_kiosque\n  \
+        kiosque completions fish > ~/.config/fish/completions/kiosque.fish")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages, one for each command.
+    #[command(after_help = "Examples:\n  kiosque man /usr/local/share/man/man1")]
+    Man {
+        /// Directory to write to; it is created if it is absent.
+        directory: PathBuf,
+    },
     /// Print the OpenAPI document of the interface.
     #[command(after_help = "Examples:\n  kiosque openapi > openapi.json\n  \
                             kiosque openapi --operator > openapi-operator.json")]
@@ -124,6 +152,15 @@ pub(crate) enum Command {
         #[arg(long)]
         operator: bool,
     },
+}
+
+/// The commands on settings files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigWhat {
+    /// Print a settings file with every key, its meaning and its default.
+    #[command(after_help = "Examples:\n  kiosque config print > kiosque.toml\n\n\
+        Every key is commented out, so that the file changes nothing until it is edited.")]
+    Print,
 }
 
 /// The commands on keys.
@@ -191,6 +228,19 @@ pub(crate) enum ImportWhat {
 }
 
 impl Cli {
+    /// Returns the settings file. Commands that use no setting have none, and work where the file
+    /// of the environment is wrong or may not be read.
+    pub(crate) fn config_file(&self) -> Option<&Path> {
+        match self.command {
+            Command::Config { .. }
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Schema(_)
+            | Command::Openapi { .. } => None,
+            _ => self.config.as_deref(),
+        }
+    }
+
     /// Returns the settings that flags and variables give.
     pub(crate) fn given(&self) -> Given {
         let CommonFlags(common) = &self.common;

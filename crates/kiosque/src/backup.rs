@@ -1,26 +1,56 @@
 //! `kiosque backup`
 
+mod directory;
+
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
-use kiosque_store::{Copied, WhenAbsent};
+use anyhow::{Context, bail};
+use kiosque_clock::Clock;
+use kiosque_store::{Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::CopyBar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
+use directory::BackupDirectory;
 
-pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<CommandOutcome> {
+/// Writes a backup to `place`; with `keep`, to a file of its own in the directory `place`, of whose
+/// backups only so many remain.
+pub(crate) async fn run(
+    settings: &Settings,
+    place: PathBuf,
+    keep: Option<NonZeroUsize>,
+) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!(
             "back up a PostgreSQL database with its own tools: pg_basebackup and archived WAL for \
              point-in-time recovery, or pg_dump (docs/scale-out.md)"
         );
     }
+    let Some(keep) = keep else {
+        if place.is_dir() {
+            bail!("{} is a directory; name a file, or give --keep N", place.display());
+        }
+        let store = open::store(settings, WhenAbsent::Refuse).await?;
+        back_up(&store, place).await?;
+        return Ok(CommandOutcome::Complete);
+    };
+    let directory = BackupDirectory::open(place)?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let file = directory.file_at(Clock::System.now())?;
+    back_up(&store, file.clone()).await?;
+    let removed = directory.remove_old(&file, keep);
+    for old in removed.context("the backup is complete, but older ones could not be removed")? {
+        println!("removed {}", old.display());
+    }
+    Ok(CommandOutcome::Complete)
+}
+
+async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     let stopped = stop_flag()?;
     let bar = CopyBar::new();
     let on_progress = move |copied: Copied| {
@@ -32,7 +62,7 @@ pub(crate) async fn run(settings: &Settings, file: PathBuf) -> anyhow::Result<Co
     };
     let made = store.backup(file.clone(), on_progress).await?;
     println!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display());
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the

@@ -10,9 +10,12 @@ mod apply;
 mod archive;
 mod args;
 mod backup;
+mod completions;
+mod config;
 mod demo;
 mod import;
 mod import_rates;
+mod man;
 mod move_data;
 mod open;
 mod openapi;
@@ -20,6 +23,7 @@ mod operator_key;
 mod progress;
 mod schema;
 mod serve;
+mod service_manager;
 mod settings;
 mod verify;
 
@@ -67,7 +71,7 @@ fn describe(error: &anyhow::Error) -> String {
 }
 
 fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
-    let settings = Settings::new(cli.given(), cli.config.as_deref())?;
+    let settings = Settings::new(cli.given(), cli.config_file())?;
     start_log(&settings)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
     runtime.block_on(dispatch(cli.command, settings))
@@ -86,10 +90,13 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
         Command::Verify => verify::run(&settings).await,
-        Command::Backup { file } => backup::run(&settings, file).await,
+        Command::Backup { file, keep } => backup::run(&settings, file, keep).await,
         Command::Move => move_data::run(&settings).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
+        Command::Config { what } => config::run(what),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man { directory } => man::run(&directory),
         Command::Openapi { operator: true } => openapi::run(Audience::Operator),
         Command::Openapi { operator: false } => openapi::run(Audience::Gateway),
     }

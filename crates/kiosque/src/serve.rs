@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::settings::{ServeSettings, Settings};
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, open, service_manager};
 
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -39,6 +39,7 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let operator = listen_to_operator(&gateway, &settings.serve).await?;
     eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
+    service_manager::report_ready();
     serve(vec![gateway.listener, operator], store, server).await?;
     Ok(CommandOutcome::Complete)
 }

@@ -21,8 +21,8 @@ pub struct Setting {
     pub notation: Notation,
     /// Whether help texts and logs leave the value out.
     pub is_secret: bool,
-    /// Renders the default as help texts show it; `None` if there is none.
-    pub default: fn() -> Option<String>,
+    /// Returns the default.
+    pub default: fn() -> SettingDefault,
     /// Checks the syntax of a value.
     pub check_syntax: fn(&str) -> Result<(), String>,
 }
@@ -35,6 +35,35 @@ impl Setting {
         let paragraph = self.doc.split("\n\n").next().unwrap_or_default();
         let words: Vec<&str> = paragraph.split_whitespace().collect();
         words.join(" ").trim_end_matches('.').to_owned()
+    }
+}
+
+/// The default of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingDefault {
+    /// There is none.
+    Absent,
+    /// A value, written as it may be given.
+    Value(String),
+    /// A default that no value expresses, such as `never`, or that depends on the machine.
+    Described(&'static str),
+}
+
+impl SettingDefault {
+    /// Returns the text that help texts show; `None` if there is no default.
+    #[must_use]
+    pub fn shown(&self) -> Option<&str> {
+        match self {
+            SettingDefault::Absent => None,
+            SettingDefault::Value(value) => Some(value),
+            SettingDefault::Described(text) => Some(text),
+        }
+    }
+}
+
+impl From<Option<String>> for SettingDefault {
+    fn from(value: Option<String>) -> Self {
+        value.map_or(SettingDefault::Absent, SettingDefault::Value)
     }
 }
 
@@ -202,7 +231,7 @@ impl<V: SettingValue> SettingValue for Option<V> {
 /// Declares a struct whose fields are settings.
 ///
 /// ```
-/// use kiosque_model::setting::{Configurable, positive};
+/// use kiosque_model::setting::{Configurable, SettingDefault, positive};
 /// use kiosque_model::settings;
 ///
 /// settings! {
@@ -225,7 +254,7 @@ impl<V: SettingValue> SettingValue for Option<V> {
 /// assert_eq!(oven.loaves_max, 6);
 /// assert_eq!(oven.assign("loaves_max", "0"), Err("must be more than 0".to_owned()));
 /// assert_eq!(Oven::SETTINGS[0].help(), "Largest number of loaves");
-/// assert_eq!((Oven::SETTINGS[2].default)(), Some("one per core".to_owned()));
+/// assert_eq!((Oven::SETTINGS[2].default)(), SettingDefault::Described("one per core"));
 /// ```
 ///
 /// A default may use the number of cores, under the name in parentheses; `shown` is needed then.
@@ -272,8 +301,8 @@ macro_rules! settings {
                     notation: <$type as $crate::setting::SettingValue>::NOTATION,
                     is_secret: <$type as $crate::setting::SettingValue>::IS_SECRET,
                     default: $crate::settings!(
-                        @first $(|| Some($shown.to_owned()),)?
-                        || <$type as $crate::setting::SettingValue>::show(&$default)
+                        @first $(|| $crate::setting::SettingDefault::Described($shown),)?
+                        || <$type as $crate::setting::SettingValue>::show(&$default).into()
                     ),
                     check_syntax: <$type as $crate::setting::SettingValue>::check_syntax,
                 },)*

@@ -20,6 +20,9 @@ statements! {
 /// The data holds digests of tokens and hashes of passwords: only its owner may read it.
 const MODE: u32 = 0o600;
 
+/// The end of the name of a backup that is being written.
+pub const UNFINISHED_SUFFIX: &str = ".partial";
+
 /// The reason why no backup was made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
@@ -81,6 +84,26 @@ async fn backup(
     Ok(BackedUp { bytes: partial.finish(file)?, orders })
 }
 
+/// Removes what a crash left of a backup to `file`. A backup that is being written remains.
+///
+/// # Errors
+/// The remains cannot be opened or removed.
+pub fn remove_unfinished(file: &Path) -> io::Result<()> {
+    let path = partial_path(file);
+    match File::open(&path)?.try_lock() {
+        // Its writer may have renamed it since; a removal by this name is right all the same.
+        Ok(()) => fs::remove_file(&path),
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn partial_path(file: &Path) -> PathBuf {
+    let mut path = OsString::from(file);
+    path.push(UNFINISHED_SUFFIX);
+    path.into()
+}
+
 fn ensure_absent(file: &Path) -> Result<(), BackupError> {
     match fs::symlink_metadata(file) {
         Ok(_) => Err(BackupError::Exists(file.to_owned())),
@@ -99,9 +122,7 @@ struct PartialFile {
 
 impl PartialFile {
     fn create(file: &Path) -> Result<PartialFile, BackupError> {
-        let mut path = OsString::from(file);
-        path.push(".partial");
-        let path = PathBuf::from(path);
+        let path = partial_path(file);
         let failed = |error| BackupError::File(path.clone(), error);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(MODE);

@@ -43,7 +43,7 @@ pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
 pub use audit::{AuditPage, AuditQuery, PendingEvents};
-pub use backup::{BackedUp, BackupError};
+pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
 pub use dashboard::{

@@ -1,6 +1,6 @@
 //! Command-line arguments, made of the descriptions of the settings.
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use kiosque_model::setting::{Configurable, Setting};
 
 use super::{CommonSettings, Given, import_settings, serve_settings};
@@ -69,7 +69,8 @@ command_flags! {
 }
 
 fn argument(setting: &'static Setting) -> Arg {
-    let default = (setting.default)().map(|default| format!(" [default: {default}]"));
+    let default = (setting.default)();
+    let default = default.shown().map(|default| format!(" [default: {default}]"));
     let check = |text: &str| (setting.check_syntax)(text).map(|()| text.to_owned());
     Arg::new(setting.name)
         .long(setting.name.replace('_', "-"))
@@ -77,7 +78,17 @@ fn argument(setting: &'static Setting) -> Arg {
         .env(super::given::variable(setting))
         .hide_env_values(setting.is_secret)
         .help(setting.help() + &default.unwrap_or_default())
+        .value_hint(hint(setting))
         .value_parser(check)
+}
+
+/// Returns the kind of values that shells propose.
+fn hint(setting: &Setting) -> ValueHint {
+    match setting.placeholder {
+        "FILE" => ValueHint::FilePath,
+        "DIR" => ValueHint::DirPath,
+        _ => ValueHint::Other,
+    }
 }
 
 fn given(settings: impl Iterator<Item = &'static Setting>, matches: &ArgMatches) -> Given {

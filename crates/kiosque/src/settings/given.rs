@@ -34,9 +34,14 @@ impl Given {
     }
 
     /// Adds the values of a configuration file for settings that have none yet.
-    pub(super) fn or_file(mut self, path: &Path) -> anyhow::Result<Given> {
+    pub(super) fn or_file(self, path: &Path) -> anyhow::Result<Given> {
         let file = path.display();
         let text = std::fs::read_to_string(path).with_context(|| file.to_string())?;
+        self.or_text(&text, file)
+    }
+
+    /// Adds the values of the text of a configuration file, whose name errors begin with.
+    pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
         let mut table: toml::Table = text.parse().with_context(|| file.to_string())?;
         let known: BTreeSet<&str> = all_settings().map(|setting| setting.name).collect();
         let unknown: Vec<&str> =

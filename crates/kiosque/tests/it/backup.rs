@@ -179,3 +179,72 @@ fn a_failed_backup_is_reported_and_leaves_no_file() {
     assert!(ran.stderr.contains("has no data"), "{}", ran.stderr);
     assert_eq!(left_in_directory(&empty), [""; 0]);
 }
+
+/// Names of the files in the directory, in their order.
+fn names(directory: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// `--keep N` names the file by the time, and removes older backups only when it is complete.
+#[test]
+fn a_directory_keeps_the_newest_backups() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    sandbox.run_with_input(&["import", "orders", "-"], orders("o", 0..3).as_bytes()).success();
+    let directory = sandbox.path("backups");
+    let keep = |keep: &str| sandbox.run(&["backup", "backups", "--keep", keep]);
+    let said = keep("2").failure().stderr;
+    assert!(said.contains("backups: there is no such directory"), "{said}");
+    std::fs::create_dir(&directory).unwrap();
+    // Neither the operator's own files nor a link are backups of the series.
+    let others = ["kiosque-monday.db", "kiosque.db", "notes.txt"];
+    for name in others {
+        std::fs::write(directory.join(name), "mine").unwrap();
+    }
+    let link = "kiosque-20000101T000000.000Z.db";
+    std::os::unix::fs::symlink("notes.txt", directory.join(link)).unwrap();
+    // A crash left this one.
+    let remains = "kiosque-20010101T000000.000Z.db.partial";
+    std::fs::write(directory.join(remains), "part").unwrap();
+
+    let first = keep("2").success();
+    assert_eq!(first.stdout.lines().count(), 1, "{first:?}");
+    assert!(!directory.join(remains).exists());
+    let made = |ran: &kiosque_testkit::Ran| {
+        let name = ran.stdout.lines().next().unwrap().rsplit('/').next().unwrap();
+        name.to_owned()
+    };
+    let second = keep("2").success();
+    let third = keep("2").success();
+    assert_eq!(third.stdout.lines().nth(1), Some(&*format!("removed backups/{}", made(&first))));
+    // A failure removes nothing, and neither does a count of zero.
+    assert_eq!(sandbox.run(&["backup", "backups", "--keep", "0"]).status, 2);
+    let elsewhere = KIOSQUE.sandbox();
+    std::fs::create_dir(elsewhere.data()).unwrap();
+    let absolute = directory.to_str().unwrap();
+    elsewhere.run(&["backup", absolute, "--keep", "1"]).failure();
+    let mut left = vec![made(&second), made(&third), link.to_owned()];
+    left.extend(others.map(str::to_owned));
+    left.sort();
+    assert_eq!(names(&directory), left);
+
+    // The newest is the one just made, even if the clock was ahead before.
+    std::fs::write(directory.join("kiosque-29990101T000000.000Z.db"), "ahead").unwrap();
+    let last = keep("1").success();
+    assert_eq!(last.stdout.lines().count(), 4, "{last:?}");
+    let copy = restored(&directory.join(made(&last)));
+    assert_eq!(kept(&copy), 3);
+    assert_eq!(names(&directory).len(), 1 + 1 + others.len());
+}
+
+#[test]
+fn a_directory_needs_the_number_to_keep() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    std::fs::create_dir(sandbox.path("backups")).unwrap();
+    let ran = sandbox.run(&["backup", "backups"]).failure();
+    assert_eq!(ran.stderr, "kiosque: backups is a directory; name a file, or give --keep N\n");
+    assert_eq!(names(&sandbox.path("backups")), [""; 0]);
+}

@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 21] = [
     &[],
     &["demo"],
     &["serve"],
@@ -22,6 +22,10 @@ const COMMANDS: [&[&str]; 17] = [
     &["openapi"],
     &["move"],
     &["schema"],
+    &["config"],
+    &["config", "print"],
+    &["completions"],
+    &["man"],
 ];
 
 #[test]
@@ -30,7 +34,7 @@ fn help_explains_every_command() {
         let ran = Ran::of(KIOSQUE.command().args(command).arg("--help")).success();
         assert_eq!(ran.stderr, "");
         assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
-        if command != ["import"] && command != ["operator-key"] {
+        if !matches!(command, ["import" | "operator-key" | "config"]) {
             let example = format!("\n  kiosque {}", command.join(" "));
             assert!(ran.stdout.contains("\nExamples:\n"), "{}", ran.stdout);
             assert!(ran.stdout.contains(&example), "{}", ran.stdout);

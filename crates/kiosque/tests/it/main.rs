@@ -7,6 +7,7 @@ mod bad_lines;
 mod commands;
 mod database;
 mod demo;
+mod deploy;
 mod fleet;
 mod help;
 mod import_orders;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use kiosque_model::Limits;
 use kiosque_model::setting::Configurable;
-use kiosque_testkit::Ran;
+use kiosque_testkit::{Ran, Sandbox, Served};
 
 use crate::KIOSQUE;
 use crate::readme::is_shown;
@@ -133,14 +133,19 @@ fn the_defaults_shown_are_those_of_the_code() {
     assert_eq!(limits, Limits::for_cores(1));
 }
 
+/// Returns the metrics of a server.
+pub(crate) fn metrics(sandbox: &Sandbox, served: &Served) -> String {
+    let (cert, operator) = ("data/tls/cert.pem", served.operator());
+    let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
+    shell(sandbox.directory.path(), &ask).success().stdout
+}
+
 /// Every name in backticks that may be a metric is one, labels included.
 #[test]
 fn what_the_page_watches_is_counted() {
     let sandbox = KIOSQUE.sandbox();
     let served = sandbox.serve();
-    let (cert, operator) = ("data/tls/cert.pem", served.operator());
-    let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
-    let counted = shell(sandbox.directory.path(), &ask).success().stdout;
+    let counted = metrics(&sandbox, &served);
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
     assert!(watched.len() > 8, "{watched:?}");

@@ -1,0 +1,109 @@
+//! A directory of backups that are named by their time, of which the newest are kept.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use kiosque_model::UnixMs;
+use kiosque_store::{UNFINISHED_SUFFIX, remove_unfinished};
+
+/// A directory that `backup --keep` fills. Files with other names are not touched.
+pub(super) struct BackupDirectory(PathBuf);
+
+impl BackupDirectory {
+    /// Returns the directory, which must exist: one that is not mounted is not replaced.
+    pub(super) fn open(path: PathBuf) -> anyhow::Result<BackupDirectory> {
+        if !path.is_dir() {
+            bail!("{}: there is no such directory; create it first", path.display());
+        }
+        Ok(BackupDirectory(path))
+    }
+
+    /// Returns the path of a backup that is made now.
+    pub(super) fn file_at(&self, now: UnixMs) -> anyhow::Result<PathBuf> {
+        let now = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
+        Ok(self.0.join(file_name(now)))
+    }
+
+    /// Removes backups until `keep` are left: `newest`, whatever the clock said when others were
+    /// made, and the latest of the others. Then removes unfinished ones. Returns the removed
+    /// backups, oldest first.
+    pub(super) fn remove_old(
+        &self,
+        newest: &Path,
+        keep: NonZeroUsize,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let names = self.names()?;
+        let mut others: Vec<(Timestamp, PathBuf)> = names
+            .iter()
+            .filter_map(|name| Some((time_of(name)?, self.0.join(name))))
+            .filter(|(_, path)| path != newest && is_file(path))
+            .collect();
+        others.sort();
+        others.truncate(others.len().saturating_sub(keep.get() - 1));
+        let mut removed = Vec::new();
+        for (_, path) in others {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            removed.push(path);
+        }
+        let finals = names.iter().filter_map(|name| name.strip_suffix(UNFINISHED_SUFFIX));
+        for name in finals.filter(|name| time_of(name).is_some()) {
+            let file = self.0.join(name);
+            remove_unfinished(&file)
+                .with_context(|| format!("cannot remove {}{UNFINISHED_SUFFIX}", file.display()))?;
+        }
+        Ok(removed)
+    }
+
+    fn names(&self) -> anyhow::Result<Vec<String>> {
+        let listed = || format!("cannot list {}", self.0.display());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.0).with_context(listed)? {
+            names.extend(entry.with_context(listed)?.file_name().into_string().ok());
+        }
+        Ok(names)
+    }
+}
+
+/// Returns whether the path is a file, not a link to one.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// Returns the name of a backup that is made at `time`, such as
+/// `kiosque-20261122T023000.000Z.db`. The order of names is that of times.
+fn file_name(time: Timestamp) -> String {
+    time.strftime("kiosque-%Y%m%dT%H%M%S.%3fZ.db").to_string()
+}
+
+/// Returns the time in the name of a backup; `None` if it is not exactly such a name.
+fn time_of(name: &str) -> Option<Timestamp> {
+    let time = name.strip_prefix("kiosque-")?.strip_suffix(".db")?;
+    let time: Timestamp = time.parse().ok()?;
+    (file_name(time) == name).then_some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_form_are_backups() {
+        let name = file_name(Timestamp::from_millisecond(1_795_314_600_007).unwrap());
+        assert_eq!(name, "kiosque-20261122T023000.007Z.db");
+        assert_eq!(time_of(&name).unwrap().as_millisecond(), 1_795_314_600_007);
+        for other in [
+            "kiosque.db",
+            "kiosque-monday.db",
+            "kiosque-20261122T023000Z.db",
+            "kiosque-20261122T023000.007Z.db.partial",
+            "kiosque-20261122T023000.007+00.db",
+            "kiosque-20261322T023000.007Z.db",
+            "x-20261122T023000.007Z.db",
+        ] {
+            assert_eq!(time_of(other), None, "{other}");
+        }
+    }
+}
