@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod database;
+mod debian;
 mod deps;
 mod fuzz;
 mod openapi;
@@ -33,6 +34,7 @@ The tasks of this repository.
            --pending also shows the places to mend of rules that do not hold yet
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi*.json anew; --check only compares them
+  package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
            takes long. [tests|growth] runs one of the two
@@ -71,6 +73,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "bench" => bench::run(rest)?,
         "fuzz" => fuzz::run(rest)?,
         "openapi" => openapi::run(rest)?,
+        "package" => debian::run(rest)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         "ci" => alone(rest, ci::run)?,
         "tidy" => tidy::run(rest)?,

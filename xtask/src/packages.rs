@@ -23,6 +23,10 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     Package { is_installed: kiosque_testdb::is_installed, name: POSTGRESQL },
 ];
 
+/// The Debian package is made by Debian's own programs.
+pub(crate) const FOR_PACKAGE: &[Package] =
+    &[Package { is_installed: || has_program("dpkg-shlibdeps"), name: "dpkg-dev" }];
+
 /// libFuzzer is C++.
 pub(crate) const FOR_FUZZ: &[Package] =
     &[Package { is_installed: || has_program("c++"), name: "g++" }];

@@ -1,0 +1,124 @@
+#!/bin/bash
+# Takes the package through its life in a new Debian root: install, fill, serve by the command of the
+# unit, look, back up, restore, upgrade, remove, purge. Needs root, and mmdebstrap.
+#
+#   deploy/debian/try.sh target/package/kiosque_*.deb [SUITE or ROOT.tar]
+set -euo pipefail
+
+package=$(realpath "$1")
+suite=${2:-bookworm}
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+root=$work/root
+
+if [ -f "$suite" ]; then
+    mkdir "$root"
+    tar --extract --file "$suite" --directory "$root" --exclude='./dev/*'
+else
+    mmdebstrap --quiet --variant=minbase \
+        --include=ca-certificates,curl,systemd-standalone-sysusers "$suite" "$root"
+fi
+
+# The next version of the package, with the same program.
+dpkg-deb --raw-extract "$package" "$work/next"
+sed -i 's/^Version: .*/&+next/' "$work/next/DEBIAN/control"
+dpkg-deb --root-owner-group -Znone --build "$work/next" "$work/next.deb" >/dev/null
+cp "$package" "$root/tmp/kiosque.deb"
+cp "$work/next.deb" "$root/tmp/next.deb"
+
+cat >"$root/tmp/fleet.toml" <<'END'
+[[group]]
+id = "north"
+name = "North"
+
+[[account]]
+login_name = "acme"
+password = "change-me"
+third_party_api = true
+groups = ["north"]
+
+[[device]]
+code = "K-001"
+name = "Station hall"
+group = "north"
+END
+cat >"$root/tmp/orders.ndjson" <<'END'
+{"orderId":"A1","deviceCode":"K-001","currency":"EUR","totalAmount":150,"tradeStartTime":"2026-03-02 10:00:00","payEndTime":"2026-03-02 10:00:20"}
+END
+
+cat >"$root/tmp/life.sh" <<'END'
+set -euo pipefail
+cd /tmp
+step() { echo "== $*"; }
+kq() { runuser -u kiosque -- kiosque --config /etc/kiosque/kiosque.toml "$@"; }
+# Runs the command of a unit, as its user and with its umask.
+unit() {
+    local command
+    command=$(sed -n 's/^ExecStart=//p' "/usr/lib/systemd/system/$1")
+    (umask 0077; cd /var/lib/kiosque
+        exec setpriv --reuid=kiosque --regid=kiosque --init-groups $command)
+}
+serve() {
+    unit kiosque.service 2>/tmp/serve.log &
+    server=$!
+    until curl --silent --cacert /var/lib/kiosque/tls/cert.pem https://127.0.0.1:8444/readyz; do
+        kill -0 $server || { cat /tmp/serve.log; exit 1; }
+        sleep 0.2
+    done
+}
+stop() { kill $server && wait $server; }
+orders() {
+    local base=https://127.0.0.1:8443/v8 token
+    call() { curl --silent --show-error --cacert /var/lib/kiosque/tls/cert.pem -H "third-api-token: ${token-}" "$base/$1" -d "$2"; }
+    token=$(call platform-auth/auth/third-api/token '{"username":"acme","password":"change-me"}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+    call third-center-web/openapi/v1/kioskOrder/queryOrderList '{"deviceCode":"K-001"}' | grep -o '"total":[0-9]*'
+}
+
+step install
+dpkg --install kiosque.deb
+test "$(stat -c '%U:%G %a' /etc/kiosque/kiosque.toml)" = "root:kiosque 640"
+test "$(stat -c '%U:%G %a' /var/lib/kiosque /var/backups/kiosque | uniq)" = "kiosque:kiosque 700"
+kiosque --version
+test -s /usr/share/man/man1/kiosque-serve.1.gz
+
+step fill
+kq apply fleet.toml --timezone Europe/Paris
+kq import orders orders.ndjson
+
+step serve
+serve
+test "$(orders)" = '"total":1'
+
+step back up
+unit kiosque-backup.service
+stop
+
+step restore
+backup=$(ls /var/backups/kiosque/*.db)
+runuser -u kiosque -- sh -c 'cd /var/lib/kiosque && mkdir damaged && mv kiosque.db* damaged/'
+runuser -u kiosque -- cp "$backup" /var/lib/kiosque/kiosque.db
+kq verify
+serve
+test "$(orders)" = '"total":1'
+stop
+
+step upgrade
+echo '# edited' >>/etc/kiosque/kiosque.toml
+dpkg --install next.deb
+grep -q '# edited' /etc/kiosque/kiosque.toml
+serve
+test "$(orders)" = '"total":1'
+stop
+
+step remove
+dpkg --remove kiosque
+test -e /var/lib/kiosque/kiosque.db -a -e "$backup" -a -e /etc/kiosque/kiosque.toml
+dpkg --install next.deb
+kq verify
+
+step purge
+dpkg --purge kiosque
+test ! -e /var/lib/kiosque -a ! -e /etc/kiosque -a -e "$backup"
+step done
+END
+chroot "$root" bash /tmp/life.sh

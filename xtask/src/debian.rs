@@ -1,0 +1,162 @@
+//! `cargo xtask package`: the Debian package, from the release build of the program.
+
+mod control;
+mod notices;
+mod tree;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::packages;
+use crate::process::{cargo, output, program, root, run as run_command, succeeds};
+use tree::Tree;
+
+/// The most bytes that the release build of the program may have.
+const PROGRAM_MAX_BYTES: u64 = 20_000_000;
+/// The worst exposure that `systemd-analyze security` may find in a unit, in tenths.
+const EXPOSURE_MAX: &str = "--threshold=20";
+const UNITS: [&str; 2] = ["kiosque.service", "kiosque-backup.service"];
+
+/// The time of files in the package, and the variable that sets it, in seconds since 1970.
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
+
+/// Builds the package, or only checks what it is made of.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => build(),
+        ["--check"] => check(),
+        _ => bail!("package takes nothing or --check; `cargo xtask help` shows examples"),
+    }
+}
+
+/// Builds the package and prints its path.
+fn build() -> Result<()> {
+    packages::ensure(packages::FOR_PACKAGE)?;
+    let program = release_program()?;
+    let bytes = fs::metadata(&program)?.len();
+    if bytes > PROGRAM_MAX_BYTES {
+        bail!("{} has {bytes} bytes, more than {PROGRAM_MAX_BYTES}", program.display());
+    }
+    let directory = directory("package")?;
+    let package = package(&program, &directory, "-Zxz")?;
+    check_units(&directory)?;
+    lint(&package)?;
+    eprintln!("the program has {bytes} bytes, the package {}", fs::metadata(&package)?.len());
+    println!("{}", package.display());
+    Ok(())
+}
+
+/// Builds the package of the program as tests build it, twice, and compares the two.
+pub(crate) fn check() -> Result<()> {
+    packages::ensure(packages::FOR_PACKAGE)?;
+    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
+    let program = target()?.join("debug/kiosque");
+    let mut packages = Vec::new();
+    for name in ["package-check", "package-check-again"] {
+        let directory = directory(name)?;
+        packages.push(fs::read(package(&program, &directory, "-Znone")?)?);
+        check_units(&directory)?;
+        fs::remove_dir_all(&directory)?;
+    }
+    if packages[0] != packages[1] {
+        bail!("two packages of the same program differ: the second has another time or order");
+    }
+    Ok(())
+}
+
+/// Builds the program so that its bytes do not depend on the directories of this machine.
+fn release_program() -> Result<PathBuf> {
+    let mut build = cargo(["build", "--release", "--locked", "--package", "kiosque"])?;
+    let target = target()?.join("package/build");
+    build.arg("--target-dir").arg(&target);
+    let home = env::var("CARGO_HOME").or_else(|_| Ok(env::var("HOME")? + "/.cargo"));
+    let home = home.map_err(|_: env::VarError| anyhow::anyhow!("CARGO_HOME and HOME are unset"))?;
+    let (root, target) = (root()?, target.display().to_string());
+    // The later one counts for a path that begins with both.
+    let moves = [(root.display().to_string(), "/kiosque"), (home, "/cargo"), (target, "/target")];
+    let rust: Vec<String> =
+        moves.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    let c: Vec<String> =
+        moves.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).collect();
+    build.env("RUSTFLAGS", rust.join(" ")).env("CFLAGS", c.join(" "));
+    run_command(&mut build)?;
+    Ok(target_program(&moves[2].0))
+}
+
+fn target_program(target: &str) -> PathBuf {
+    Path::new(target).join("release/kiosque")
+}
+
+/// Returns the directory of build results.
+fn target() -> Result<PathBuf> {
+    match env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => Ok(root()?.join(directory)),
+        None => Ok(root()?.join("target")),
+    }
+}
+
+/// Returns a directory below that of build results.
+fn directory(name: &str) -> Result<PathBuf> {
+    let directory = target()?.join(name);
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
+/// Makes the package of a program in a directory, and returns its path.
+fn package(program_file: &Path, directory: &Path, compression: &str) -> Result<PathBuf> {
+    let tree = Tree::create(directory.join("tree"), program_file)?;
+    let architecture = output(program("dpkg")?.arg("--print-architecture"))?;
+    let architecture = String::from_utf8(architecture)?.trim().to_owned();
+    let epoch = source_date()?;
+    control::write(&tree, &architecture, &epoch)?;
+    let name = format!("kiosque_{}_{architecture}.deb", control::VERSION);
+    let package = directory.join(name);
+    let mut build = program("dpkg-deb")?;
+    build.args(["--root-owner-group", compression, "--build"]).arg(&tree.root).arg(&package);
+    run_command(build.env(EPOCH, epoch))?;
+    Ok(package)
+}
+
+/// Returns the time of all files, in seconds since 1970: that of the last commit, unless the
+/// environment gives one.
+fn source_date() -> Result<String> {
+    if let Ok(given) = env::var(EPOCH) {
+        return Ok(given);
+    }
+    let time = output(program("git")?.args(["log", "-1", "--format=%ct"]))?;
+    Ok(String::from_utf8(time)?.trim().to_owned())
+}
+
+/// Checks the exposure of the units where systemd is installed.
+fn check_units(directory: &Path) -> Result<()> {
+    if !succeeds(program("systemd-analyze")?.arg("--version")) {
+        eprintln!("systemd-analyze is not installed: the exposure of the units is not checked");
+        return Ok(());
+    }
+    for unit in UNITS {
+        let file = directory.join("tree/usr/lib/systemd/system").join(unit);
+        let mut analyze = program("systemd-analyze")?;
+        analyze.args(["security", "--no-pager", "--offline=true", EXPOSURE_MAX]).arg(file);
+        let report = analyze.output().context("systemd-analyze")?;
+        let text = String::from_utf8_lossy(&report.stdout).into_owned();
+        let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        eprintln!("{}", last.trim());
+        if !report.status.success() {
+            bail!("the exposure of {unit} is above its limit:\n{text}");
+        }
+    }
+    Ok(())
+}
+
+/// Checks the package by Debian's rules where lintian is installed.
+fn lint(package: &Path) -> Result<()> {
+    if !succeeds(program("lintian")?.arg("--version")) {
+        eprintln!("lintian is not installed: the rules of Debian are not checked");
+        return Ok(());
+    }
+    run_command(program("lintian")?.args(["--fail-on", "error,warning"]).arg(package))
+}
