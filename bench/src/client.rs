@@ -1,4 +1,4 @@
-//! A caller that keeps its connection: HTTP/1.1 over TLS, trusting one certificate.
+//! A caller that keeps its connection: HTTP/1.1 or HTTP/2 over TLS, trusting one certificate.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,8 +10,8 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use kiosque_contract::TOKEN_HEADER;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -19,6 +19,8 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 
+/// The name of HTTP/2 in TLS.
+const HTTP2: &[u8] = b"h2";
 /// The receive buffer of a connection that does not read.
 const SMALL_BUFFER: u32 = 4 << 10;
 
@@ -45,6 +47,20 @@ impl Call {
         Ok(Call { uri, headers, body: Bytes::from(body), is_good: says_success })
     }
 
+    /// A call that must be refused because the group of its filter is not the caller's.
+    ///
+    /// # Errors
+    /// When path or token cannot travel.
+    pub(crate) fn refused(path: &str, token: &str, body: String) -> anyhow::Result<Call> {
+        Ok(Call { is_good: says_refused, ..Call::new(path, Some(token), body)? })
+    }
+
+    /// The metrics of the operator's listener.
+    pub(crate) fn metrics() -> Call {
+        let uri = Uri::from_static("/metrics");
+        Call { uri, headers: HeaderMap::new(), body: Bytes::new(), is_good: says_anything }
+    }
+
     /// Orders for the operator's listener, all of which must be taken.
     ///
     /// # Errors
@@ -68,10 +84,11 @@ impl Call {
         Ok(Call { uri, headers, body, is_good: says_all_taken })
     }
 
-    fn request(&self) -> anyhow::Result<Request<Full<Bytes>>> {
+    fn request(&self, uri: Uri) -> anyhow::Result<Request<Full<Bytes>>> {
+        let method = if self.body.is_empty() { Method::GET } else { Method::POST };
         let mut request = Request::builder()
-            .method(Method::POST)
-            .uri(self.uri.clone())
+            .method(method)
+            .uri(uri)
             .header(HOST, HeaderValue::from_static("localhost"))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &self.headers {
@@ -84,7 +101,7 @@ impl Call {
 /// The address of a server, and the certificate that it must have.
 #[derive(Clone)]
 pub(crate) struct Client {
-    connector: TlsConnector,
+    tls: Arc<ClientConfig>,
     address: SocketAddr,
 }
 
@@ -105,7 +122,14 @@ impl Client {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Client { connector: TlsConnector::from(Arc::new(config)), address })
+        Ok(Client { tls: Arc::new(config), address })
+    }
+
+    /// Returns this client over HTTP/2.
+    pub(crate) fn over_http2(&self) -> Client {
+        let mut tls = ClientConfig::clone(&self.tls);
+        tls.alpn_protocols = vec![HTTP2.to_vec()];
+        Client { tls: Arc::new(tls), address: self.address }
     }
 
     /// Opens a connection.
@@ -130,12 +154,18 @@ impl Client {
     async fn handshake(&self, tcp: TcpStream) -> anyhow::Result<Connection> {
         tcp.set_nodelay(true)?;
         let name = ServerName::try_from("localhost")?;
-        let tls = self.connector.connect(name, tcp).await?;
-        let (sender, driver) = http1::handshake(TokioIo::new(tls)).await?;
-        tokio::spawn(async move {
-            // A broken connection shows at the next call.
-            let _ = driver.await;
-        });
+        let tls = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp).await?;
+        // A broken connection shows at the next call.
+        let sender = if tls.get_ref().1.alpn_protocol() == Some(HTTP2) {
+            let (sender, driver) =
+                http2::handshake(TokioExecutor::new(), TokioIo::new(tls)).await?;
+            tokio::spawn(async { drop(driver.await) });
+            Sender::Http2(sender)
+        } else {
+            let (sender, driver) = http1::handshake(TokioIo::new(tls)).await?;
+            tokio::spawn(async { drop(driver.await) });
+            Sender::Http1(sender)
+        };
         Ok(Connection { sender })
     }
 
@@ -154,17 +184,35 @@ impl Client {
 
 /// A connection that stays open from call to call.
 pub(crate) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
+    sender: Sender,
+}
+
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Connection {
+    async fn send(&mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
+        Ok(match &mut self.sender {
+            Sender::Http1(sender) => {
+                sender.ready().await?;
+                sender.send_request(call.request(call.uri.clone())?).await?
+            }
+            Sender::Http2(sender) => {
+                let absolute = format!("https://localhost{}", call.uri).parse()?;
+                sender.ready().await?;
+                sender.send_request(call.request(absolute)?).await?
+            }
+        })
+    }
+
     /// Sends a call and takes the whole answer, which must be a success.
     ///
     /// # Errors
     /// When the connection breaks, or the answer is not HTTP 200 with `code` 200.
     pub(crate) async fn post(&mut self, call: &Call) -> anyhow::Result<Bytes> {
-        self.sender.ready().await?;
-        let answer = self.sender.send_request(call.request()?).await?;
+        let answer = self.send(call).await?;
         let status = answer.status();
         let body = answer.into_body().collect().await?.to_bytes();
         if status != StatusCode::OK || !(call.is_good)(&body) {
@@ -180,8 +228,7 @@ impl Connection {
     /// # Errors
     /// When the connection breaks, or the answer is not HTTP 200.
     pub(crate) async fn begin(mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
-        self.sender.ready().await?;
-        let answer = self.sender.send_request(call.request()?).await?;
+        let answer = self.send(call).await?;
         ensure!(answer.status() == StatusCode::OK, "{}: HTTP {}", call.uri, answer.status());
         Ok(answer)
     }
@@ -202,7 +249,10 @@ impl Connection {
 
     /// Whether the server ended it.
     pub(crate) fn is_closed(&self) -> bool {
-        self.sender.is_closed()
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
     }
 }
 
@@ -214,8 +264,20 @@ fn says_all_taken(body: &[u8]) -> bool {
 
 /// Returns whether the body begins with `"code":200`, its first field.
 fn says_success(body: &[u8]) -> bool {
-    const SUCCESS: &[u8] = b"\"code\":200,";
-    body.windows(SUCCESS.len()).take(64).any(|part| part == SUCCESS)
+    says_code(body, b"\"code\":200,")
+}
+
+/// Returns whether the body is that of a business refusal.
+fn says_refused(body: &[u8]) -> bool {
+    says_code(body, b"\"code\":-1,")
+}
+
+fn says_anything(_: &[u8]) -> bool {
+    true
+}
+
+fn says_code(body: &[u8], field: &[u8]) -> bool {
+    body.windows(field.len()).take(64).any(|part| part == field)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What one tenant's load costs another: order pages of tenant B alone and during each load of
 //! tenant A, and B's dashboards and the operator's calls during the same loads.
 
-mod data;
+pub(crate) mod data;
 mod neighbor;
 mod probe;
 
@@ -9,6 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::QueryOrderList;
 use tokio::runtime::Runtime;
 
 use crate::client::{Client, Connection};
@@ -19,6 +21,7 @@ use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, FairnessSize};
 use crate::report::{Aim, Figure, Row};
+use crate::server_times::{self, ServerTimes};
 use crate::spread::Spread;
 use data::Files;
 use neighbor::{Load, Neighbor};
@@ -36,10 +39,16 @@ const ANSWER_AIM: f64 = 1_000.0;
 /// Memory above idle while answers wait for their readers, in MiB.
 const MEMORY_AIM: f64 = 150.0;
 
+/// Order pages of tenant B, as their caller and as the server timed them.
+struct Pages {
+    answered: LoadResult,
+    inside: ServerTimes,
+}
+
 /// One load of tenant A in one round.
 struct During {
-    alone: LoadResult,
-    pages: LoadResult,
+    alone: Pages,
+    pages: Pages,
     dashboards: Probed,
     operator: Probed,
     /// Answers to tenant A, good ones and others.
@@ -102,16 +111,17 @@ struct Subject<'a> {
 impl Subject<'_> {
     fn during(&mut self, runtime: &Runtime, load: Load, effort: &Effort) -> anyhow::Result<During> {
         let pages = data::order_pages_b(&self.tokens, READERS)?;
+        let operator = self.server.operator()?;
+        let measured = async |readers| measured_pages((&operator, readers), &pages, effort).await;
         let (readers, alone) = runtime.block_on(async {
             let readers = talked(&self.client, &pages).await?;
-            measured_pages(readers, &pages, effort).await
+            measured(readers).await
         })?;
         let idle = measure::memory(self.server.process.pid())?.current;
         let neighbor =
             Neighbor::start(load, (self.kiosque, &self.client), (&self.tokens, self.size))?;
         std::thread::sleep(SETTLE);
-        let (_, during) = runtime.block_on(measured_pages(readers, &pages, effort))?;
-        let operator = self.server.operator()?;
+        let (_, during) = runtime.block_on(measured(readers))?;
         let mut probes = Probes::new(&self.tokens, &self.key, self.measured)?;
         self.measured += 1;
         let span = effort.span();
@@ -129,56 +139,80 @@ impl Subject<'_> {
 
 /// Order pages at a steady pace.
 async fn measured_pages(
-    readers: Vec<Connection>,
+    (operator, readers): (&Client, Vec<Connection>),
     pages: &Workload,
     effort: &Effort,
-) -> anyhow::Result<(Vec<Connection>, LoadResult)> {
+) -> anyhow::Result<(Vec<Connection>, Pages)> {
     let pace = Pace::Steady(effort.page_rate);
+    let before = server_times::read(operator, QueryOrderList::ROUTE).await?;
     let (readers, outcome) = load::run(readers, pages, effort.span(), pace).await?;
-    Ok((readers, outcome.all_good().context("order pages of tenant B")?))
+    let after = server_times::read(operator, QueryOrderList::ROUTE).await?;
+    let answered = outcome.all_good().context("order pages of tenant B")?;
+    Ok((readers, Pages { answered, inside: after.since(&before) }))
 }
 
 impl During {
+    /// Times alone and during the load, as clients see them, in us.
     fn percentiles(&self, percent: usize) -> (f64, f64) {
         let at =
-            |outcome: &LoadResult| f64::from(outcome.latencies.clone().percentile(percent).max(1));
+            |pages: &Pages| f64::from(pages.answered.latencies.clone().percentile(percent).max(1));
         (at(&self.alone), at(&self.pages))
+    }
+
+    /// The same inside the server, if it has the histogram.
+    fn percentiles_inside(&self, percent: usize) -> Option<(f64, f64)> {
+        Some((self.alone.inside.percentile(percent)?, self.pages.inside.percentile(percent)?))
     }
 
     fn summary(&self) -> String {
         let ((p50_alone, p50), (p99_alone, p99)) = (self.percentiles(50), self.percentiles(99));
+        let inside = |percent| match self.percentiles_inside(percent) {
+            Some((alone, during)) => format!("{alone:.0} to {during:.0} us"),
+            None => "unknown".to_owned(),
+        };
         format!(
-            "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; dashboards {}; \
-             operator {}; A: {} answers, {} failures; {:.0} MiB more",
-            self.dashboards, self.operator, self.answered.0, self.answered.1, self.memory
+            "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; inside p50 {}, \
+             p99 {}; dashboards {}; operator {}; A: {} answers, {} failures; {:.0} MiB more",
+            inside(50),
+            inside(99),
+            self.dashboards,
+            self.operator,
+            self.answered.0,
+            self.answered.1,
+            self.memory
         )
     }
 }
 
+/// The times during a load as multiples of those alone; none without times.
+fn ratio_row(name: String, both: &[(f64, f64)], aim: (f64, f64)) -> Option<Row> {
+    if both.is_empty() {
+        return None;
+    }
+    let times = Spread::of(both.iter().map(|(alone, during)| during / alone));
+    let alone = Spread::of(both.iter().map(|(alone, _)| *alone)).median.max(1.0);
+    let during = Spread::of(both.iter().map(|(_, during)| *during));
+    let most = aim.0.max((alone + aim.1) / alone);
+    let mut row = Row::new(name);
+    row.figure = Some(Figure::new(times, " × alone", Some(Aim::AtMost(most))));
+    row.note = format!(
+        "alone {alone:.0} us, during {:.0} us ({:.0}–{:.0}); ratios {:.2}–{:.2}",
+        during.median, during.min, during.max, times.min, times.max
+    );
+    Some(row)
+}
+
 fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
     let name = load.name();
-    let ratio = |percent: usize, aim: (f64, f64)| {
+    let seen = |percent: usize, aim| {
         let both: Vec<_> = rounds.iter().map(|round| round.percentiles(percent)).collect();
-        let times = Spread::of(both.iter().map(|(alone, during)| during / alone));
-        let alone = Spread::of(both.iter().map(|(alone, _)| *alone)).median.max(1.0);
-        let most = aim.0.max((alone + aim.1) / alone);
-        let mut row = Row::new(format!("p{percent} of order pages during {name}"));
-        row.figure = Some(Figure::new(times, " × alone", Some(Aim::AtMost(most))));
-        row
+        ratio_row(format!("p{percent} of order pages during {name}"), &both, aim)
     };
-    let mut p50 = ratio(50, P50_AIM);
-    let at = |percent| Some(Spread::of(rounds.iter().map(|round| round.percentiles(percent).1)));
-    (p50.p50_micros, p50.p99_micros) = (at(50), at(99));
-    let alone =
-        |percent| Spread::of(rounds.iter().map(|round| round.percentiles(percent).0)).median;
-    let answers = Spread::of(rounds.iter().map(|round| measure::count(round.answered.0))).median;
-    let failures: usize = rounds.iter().map(|round| round.answered.1).sum();
-    p50.note = format!(
-        "alone p50 {:.0} us, p99 {:.0} us; tenant A got {answers:.0} answers a round, and in all \
-         rounds {failures} failures",
-        alone(50),
-        alone(99)
-    );
+    let inside = |percent: usize, aim| {
+        let both: Vec<_> =
+            rounds.iter().filter_map(|round| round.percentiles_inside(percent)).collect();
+        ratio_row(format!("p{percent} inside the server during {name}"), &both, aim)
+    };
     let slowest = |what: &str, pick: fn(&During) -> &Probed| {
         let mut row = Row::new(format!("{what} during {name}"));
         let slowest = Spread::of(rounds.iter().map(|round| pick(round).slowest_ms()));
@@ -186,12 +220,19 @@ fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
         row.note = Probed::note(rounds.iter().map(pick));
         row
     };
-    let mut rows = vec![
-        p50,
-        ratio(99, P99_AIM),
-        slowest("dashboards of tenant B", |round| &round.dashboards),
-        slowest("heartbeats and orders", |round| &round.operator),
-    ];
+    let ratios = [seen(50, P50_AIM), inside(50, P50_AIM), seen(99, P99_AIM), inside(99, P99_AIM)];
+    let mut rows: Vec<Row> = ratios.into_iter().flatten().collect();
+    let answers = Spread::of(rounds.iter().map(|round| measure::count(round.answered.0))).median;
+    let failures: usize = rounds.iter().map(|round| round.answered.1).sum();
+    if let Some(first) = rows.first_mut() {
+        let at = |percent| Spread::of(rounds.iter().map(|round| round.percentiles(percent).1));
+        (first.p50_micros, first.p99_micros) = (Some(at(50)), Some(at(99)));
+        first.note += &format!(
+            "; tenant A got {answers:.0} answers a round, and in all rounds {failures} failures"
+        );
+    }
+    rows.push(slowest("dashboards of tenant B", |round| &round.dashboards));
+    rows.push(slowest("heartbeats and orders", |round| &round.operator));
     if load == Load::Unread {
         let mut row = Row::new(format!("memory with {name}"));
         let above = Spread::of(rounds.iter().map(|round| round.memory));

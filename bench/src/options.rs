@@ -77,7 +77,7 @@ pub(crate) struct Options {
     /// Which part to run
     #[command(flatten)]
     pub(crate) part: Part,
-    /// The data set of the fairness part
+    /// The data set of the fairness part, and of growth
     #[command(flatten)]
     pub(crate) fairness: FairnessSize,
 }
@@ -107,6 +107,10 @@ pub(crate) struct Part {
     /// --fair
     #[arg(long)]
     pub(crate) fairness: bool,
+    /// Measure only how costs grow with the devices of a group; the largest group and the orders of
+    /// one device are those of --fair-devices and --fair-orders
+    #[arg(long, conflicts_with = "fairness")]
+    pub(crate) growth: bool,
 }
 
 /// Size of the data of the fairness part.

@@ -1,4 +1,5 @@
-//! How costs grow with the number of orders: the slope on a log-log scale between two runs.
+//! How costs grow: the slope on a log-log scale, with the number of orders between two runs, or
+//! with another number in one run.
 
 use std::path::Path;
 
@@ -10,6 +11,28 @@ use crate::spread::Spread;
 
 /// The slope up to which a cost counts as constant.
 const AIM: f64 = 0.05;
+
+/// The slope of the line through points of a size and its cost, by least squares.
+pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
+    let count = crate::measure::count(logs.len()).max(1.0);
+    let mean_size = logs.iter().map(|(size, _)| size).sum::<f64>() / count;
+    let mean_cost = logs.iter().map(|(_, cost)| cost).sum::<f64>() / count;
+    let (mut both, mut square) = (0.0, 0.0);
+    for (size, cost) in logs {
+        both += (size - mean_size) * (cost - mean_cost);
+        square += (size - mean_size) * (size - mean_size);
+    }
+    both / square
+}
+
+/// A row for a slope, or for that of each round.
+pub(crate) fn row(scenario: &str, slopes: Spread, note: String) -> Row {
+    let mut row = Row::new(format!("slope of {scenario}"));
+    row.figure = Some(Figure::new(slopes, " log-log", Some(Aim::AtMost(AIM))));
+    row.note = note;
+    row
+}
 
 /// Adds a row for each cost that the run of `earlier` has, too.
 ///
@@ -29,16 +52,24 @@ pub(crate) fn add(report: &mut Report, earlier: &Path) -> anyhow::Result<()> {
     };
     let slopes = report.rows.iter().filter_map(|row| {
         let (times, before_times) = (row.times_limit?.median, cost_before(&row.scenario)?);
-        let slope = (times / before_times).ln() / (now / before).ln();
-        let mut slope_row = Row::new(format!("slope of {}", row.scenario));
-        let figure = Figure::new(Spread::of([slope]), " log-log", Some(Aim::AtMost(AIM)));
-        slope_row.figure = Some(figure);
-        slope_row.note =
-            format!("{before_times:.2} × limit at {before} orders, {times:.2} at {now}");
-        Some(slope_row)
+        let slope = of(&[(before, before_times), (now, times)]);
+        let note = format!("{before_times:.2} × limit at {before} orders, {times:.2} at {now}");
+        Some(self::row(&row.scenario, Spread::of([slope]), note))
     });
     let slopes: Vec<Row> = slopes.collect();
     ensure!(!slopes.is_empty(), "--slope-from: no cost is in both runs");
     report.rows.extend(slopes);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_is_the_exponent() {
+        let square = [50.0, 1_000.0, 20_000.0].map(|size: f64| (size, 3.0 * size * size));
+        assert!((of(&square) - 2.0).abs() < 1e-9);
+        assert!(of(&[(50.0, 7.0), (20_000.0, 7.0)]).abs() < 1e-9);
+    }
 }

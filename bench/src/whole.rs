@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds;
 use crate::subject::Subject;
-use crate::{dashboards, disk, fairness, imports, ingest, logins, slope, start};
+use crate::{dashboards, disk, fairness, growth, imports, ingest, logins, slope, start};
 
 /// Runs the parts that the options select.
 ///
@@ -74,9 +74,12 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let (size, effort) = (&options.size, &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let engine = Engine::start(options.store)?;
+    let sizes = (&options.fairness, effort);
     if options.part.fairness {
-        let sizes = (&options.fairness, effort);
         return fairness::run(runtime, (&program, &engine), &directory(options)?, sizes);
+    }
+    if options.part.growth {
+        return growth::run(runtime, (&program, &engine), &directory(options)?, sizes);
     }
     let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
     if options.part.ingest_only {

@@ -26,12 +26,12 @@ const SMALL: &str = "small";
 /// Devices of the group with years of sales, and of tenant B's.
 pub(super) const DEVICES: usize = 50;
 /// Products, of which each order of the group with years of sales has ten.
-const PRODUCTS: usize = 50;
+pub(crate) const PRODUCTS: usize = 50;
 const AISLES: usize = 10;
 const ORDERS_OF_B: usize = 40;
-const DAY: i64 = 86_400;
-/// Seconds between two orders of the device with many.
-const STEP: i64 = 120;
+pub(crate) const DAY: i64 = 86_400;
+/// Seconds between two orders of a device with many.
+pub(crate) const STEP: i64 = 120;
 
 /// The files that both engines are filled with.
 pub(super) struct Files {
@@ -78,12 +78,12 @@ impl Files {
     }
 }
 
-pub(super) fn device_code(group: &str, index: usize) -> String {
+pub(crate) fn device_code(group: &str, index: usize) -> String {
     format!("{group}-{index:05}")
 }
 
-/// The devices of a group, each with the aisles of a small kiosk.
-pub(super) fn devices(group: &str, count: usize, name: &str) -> Vec<Value> {
+/// Devices of a group, each with the aisles of a small kiosk.
+pub(crate) fn devices(group: &str, count: usize, name: &str) -> Vec<Value> {
     let aisles: Vec<Value> = (0..AISLES)
         .map(|aisle| {
             json!({ "code": format!("A{aisle}"), "product": format!("p{aisle}"), "price": 100,
@@ -97,23 +97,28 @@ pub(super) fn devices(group: &str, count: usize, name: &str) -> Vec<Value> {
     (0..count).map(device).collect()
 }
 
+/// The products in the aisles.
+pub(crate) fn products() -> Vec<Value> {
+    let product = |at| {
+        json!({ "id": format!("p{at}"), "name": format!("Product {at}"), "currency": "USD",
+            "default_price": 100 })
+    };
+    (0..PRODUCTS).map(product).collect()
+}
+
+/// An account that [`log_in_as`] logs in.
+pub(crate) fn account(name: &str, groups: &[&str]) -> Value {
+    json!({ "login_name": name, "password": format!("open sesame, {name}"),
+        "third_party_api": true, "groups": groups })
+}
+
 fn fleet(size: &FairnessSize) -> Value {
     let groups = [LARGE, YEARS, APPLIED, SMALL];
     let groups: Vec<Value> = groups.iter().map(|id| json!({ "id": id, "name": id })).collect();
-    let account = |name: &str, groups: &[&str]| {
-        json!({ "login_name": name, "password": format!("open sesame, {name}"),
-            "third_party_api": true, "groups": groups })
-    };
-    let products: Vec<Value> = (0..PRODUCTS)
-        .map(|at| {
-            json!({ "id": format!("p{at}"), "name": format!("Product {at}"), "currency": "USD",
-                "default_price": 100 })
-        })
-        .collect();
     let all = [(LARGE, size.large_group), (YEARS, DEVICES), (SMALL, DEVICES)];
     let devices: Vec<Value> =
         all.iter().flat_map(|(group, count)| devices(group, *count, "Kiosk")).collect();
-    json!({ "group": groups, "product": products, "device": devices,
+    json!({ "group": groups, "product": products(), "device": devices,
         "account": [account("a", &[LARGE, YEARS, APPLIED]), account("b", &[SMALL])] })
 }
 
@@ -146,7 +151,7 @@ fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()>
     Ok(())
 }
 
-fn write_order(
+pub(crate) fn write_order(
     out: &mut impl Write,
     id: &str,
     device: &str,
@@ -182,7 +187,7 @@ pub(super) fn heartbeat(device: usize) -> Vec<u8> {
     format!("{}\n", json!({ "deviceCode": code })).into_bytes()
 }
 
-fn log_in_as(name: &str) -> anyhow::Result<Call> {
+pub(crate) fn log_in_as(name: &str) -> anyhow::Result<Call> {
     let password = format!("open sesame, {name}");
     let request = LoginRequest { username: name.to_owned(), password };
     Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
@@ -226,7 +231,7 @@ pub(super) fn order_pages_b(tokens: &Tokens, workers: usize) -> anyhow::Result<W
 ///
 /// # Errors
 /// When it cannot travel.
-pub(super) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyhow::Result<Call> {
+pub(crate) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyhow::Result<Call> {
     let filter = OrderFilter {
         device_code: device.to_owned(),
         start_timestamp: since,

@@ -128,6 +128,12 @@ impl Neighbor {
                 }),
                 _ => {
                     begun.send(())?;
+                    // The histograms of the server are of HTTP/1.1 alone: that of order pages stays
+                    // tenant B's.
+                    let client = match load {
+                        Load::LatestOrders => client.over_http2(),
+                        _ => client,
+                    };
                     runtime.block_on(ask(&client, calls, &stopping))
                 }
             }

@@ -1,0 +1,224 @@
+//! How costs grow with the devices of a group, with the orders of a device, and for a group that is
+//! not the caller's.
+
+mod data;
+mod foreign;
+mod scenario;
+
+use std::path::Path;
+
+use anyhow::Context;
+use tokio::runtime::Runtime;
+
+use crate::client::Client;
+use crate::engine::Engine;
+use crate::fairness::data::{device_code, log_in_as, order_list};
+use crate::kiosque::{Kiosque, Server};
+use crate::limit::Limit;
+use crate::load::Workload;
+use crate::measure;
+use crate::options::{Effort, FairnessSize};
+use crate::orders::LAST_TRADE;
+use crate::report::{Aim, Figure, Row};
+use crate::rounds::{self, Sample};
+use crate::slope;
+use crate::spread::Spread;
+use crate::subject::Subject;
+use data::{BUSY, Group};
+use scenario::{CONNECTIONS, Growth, Scenario};
+
+/// A list may cost this many times as much as sending its bytes.
+const SENDING_AIM: f64 = 3.0;
+/// A list of the last ten minutes may cost this many times as much as a page.
+const RECENT_AIM: f64 = 3.0;
+
+/// Measures everything on data of its own.
+///
+/// # Errors
+/// When something cannot be run or is answered wrongly.
+pub(crate) fn run(
+    runtime: &Runtime,
+    (program, engine): (&Path, &Engine),
+    dir: &Path,
+    (size, effort): (&FairnessSize, &Effort),
+) -> anyhow::Result<Vec<Row>> {
+    let groups = data::groups(size);
+    let (fleet, orders) = data::prepare(dir, &groups, size)?;
+    let kiosque = Kiosque::new(program, dir.join("data-growth"), engine);
+    kiosque.clear()?;
+    eprintln!("applying {}, importing {}", fleet.display(), orders.display());
+    kiosque.apply(&fleet)?;
+    kiosque.finish(kiosque.start_import(&orders)?, "import")?;
+    engine.settle()?;
+    let mut server = kiosque.serve()?;
+    runtime.block_on(server.first_answer(&log_in_as(BUSY)?))?;
+    let client = runtime.block_on(server.client())?;
+    let tokens = runtime.block_on(async {
+        let mut tokens = Vec::new();
+        for group in &groups {
+            tokens.push(data::token(&client, &group.name).await?);
+        }
+        anyhow::Ok(tokens)
+    })?;
+    let measuring = Measuring { runtime, client: &client, server: &server, engine, dir, effort };
+    let groups: Vec<_> = groups.iter().zip(tokens.iter().map(String::as_str)).collect();
+    let mut rows = measuring.growth(&groups)?;
+    rows.extend(measuring.busy_device(groups.last().context("no group")?.0)?);
+    server.process.stop()?;
+    kiosque.clear()?;
+    Ok(rows)
+}
+
+/// A server with the data.
+struct Measuring<'a> {
+    runtime: &'a Runtime,
+    client: &'a Client,
+    server: &'a Server,
+    engine: &'a Engine,
+    dir: &'a Path,
+    effort: &'a Effort,
+}
+
+/// A scenario for one of the groups, and all that was measured.
+struct Measured {
+    devices: usize,
+    workload: Workload,
+    /// A bare server that sends the same bytes.
+    sending: Option<(Limit, usize)>,
+    ours: Vec<Sample>,
+    bare: Vec<Sample>,
+}
+
+impl Measuring<'_> {
+    fn growth(&self, groups: &[(&Group, &str)]) -> anyhow::Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for scenario in scenario::all() {
+            let measured = groups.iter().map(|(group, token)| {
+                self.prepared(&scenario, group, token).context(scenario.name)
+            });
+            let mut measured = measured.collect::<anyhow::Result<Vec<_>>>()?;
+            for round in 1..=self.effort.rounds {
+                for of_group in &mut measured {
+                    self.round(of_group).with_context(|| scenario.name.to_owned())?;
+                    let cpu = of_group.ours.last().map_or(0.0, |sample| sample.cpu_micros);
+                    let devices = of_group.devices;
+                    eprintln!("round {round}: {}, {devices} devices: {cpu:.1} us", scenario.name);
+                }
+            }
+            rows.extend(measured.iter().map(|of_group| of_group.row(scenario.name)));
+            if scenario.growth == Growth::None {
+                rows.push(slope_row(scenario.name, &measured));
+            }
+            for (limit, _) in measured.into_iter().filter_map(|of_group| of_group.sending) {
+                limit.process.stop()?;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn prepared(
+        &self,
+        scenario: &Scenario,
+        group: &Group,
+        token: &str,
+    ) -> anyhow::Result<Measured> {
+        let calls = (scenario.calls)(group, token)?;
+        let sending = match scenario.growth {
+            Growth::None => None,
+            Growth::WithAnswer => {
+                let call = calls.first().context("no call")?;
+                let answer = self
+                    .runtime
+                    .block_on(async { self.client.connect().await?.post(call).await })?;
+                let dir = self.dir.join(format!("limit-{}", group.name));
+                Some((Limit::start(&dir, &answer)?, answer.len()))
+            }
+        };
+        let workload = Workload::shared(CONNECTIONS, calls);
+        let (ours, bare) = (Vec::new(), Vec::new());
+        Ok(Measured { devices: group.devices, workload, sending, ours, bare })
+    }
+
+    fn round(&self, measured: &mut Measured) -> anyhow::Result<()> {
+        if let Some((limit, _)) = &measured.sending {
+            let subject = limit.subject();
+            let bare = rounds::sample(&subject, &measured.workload, self.effort.span());
+            measured.bare.push(self.runtime.block_on(bare).context("limit server")?);
+        }
+        measured.ours.push(self.sample(&measured.workload)?);
+        Ok(())
+    }
+
+    fn sample(&self, workload: &Workload) -> anyhow::Result<Sample> {
+        let pid = self.server.process.pid();
+        let subject = Subject { client: self.client, pid, engine: Some(self.engine) };
+        self.runtime.block_on(rounds::sample(&subject, workload, self.effort.span()))
+    }
+
+    /// The device with many orders, and a group that is not its owner's.
+    fn busy_device(&self, largest: &Group) -> anyhow::Result<Vec<Row>> {
+        let token = self.runtime.block_on(data::token(self.client, BUSY))?;
+        let list = |since| {
+            let call = order_list(&token, &device_code(BUSY, 0), since)?;
+            anyhow::Ok(Workload::shared(CONNECTIONS, vec![call]))
+        };
+        let (page, recent) = (list(None)?, list(Some((LAST_TRADE - 600) * 1_000))?);
+        let mut both = Vec::new();
+        for _ in 0..self.effort.rounds {
+            both.push((self.sample(&page)?, self.sample(&recent)?));
+        }
+        let mut rows = vec![recent_row(&both)];
+        rows.extend(foreign::rows(self.runtime, self.client, (&token, largest), self.effort)?);
+        Ok(rows)
+    }
+}
+
+impl Measured {
+    fn row(&self, name: &str) -> Row {
+        let mut answers: Vec<_> =
+            self.ours.iter().map(|sample| (sample.rate, sample.latencies.clone())).collect();
+        let mut row = Row::new(format!("{name}, {} devices", self.devices)).answers(&mut answers);
+        row.cpu_micros = Some(Spread::of(self.ours.iter().map(|sample| sample.cpu_micros)));
+        let Some((_, bytes)) = self.sending else { return row };
+        let both = self.ours.iter().zip(&self.bare);
+        let times = Spread::of(both.map(|(ours, bare)| ours.cpu_micros / bare.cpu_micros));
+        row.times_limit = Some(times);
+        row.figure = Some(Figure::new(times, " × sending", Some(Aim::AtMost(SENDING_AIM))));
+        let bare = Spread::of(self.bare.iter().map(|sample| sample.cpu_micros)).median;
+        row.note = format!("{bytes} bytes, which the limit server sends for {bare:.1} us of CPU");
+        row
+    }
+}
+
+fn slope_row(name: &str, measured: &[Measured]) -> Row {
+    let rounds = measured.first().map_or(0, |first| first.ours.len());
+    let slopes = Spread::of((0..rounds).map(|round| {
+        let point = |of_group: &Measured| {
+            let cost = of_group.ours.get(round).map_or(f64::NAN, |sample| sample.cpu_micros);
+            (measure::count(of_group.devices), cost)
+        };
+        slope::of(&measured.iter().map(point).collect::<Vec<_>>())
+    }));
+    let note =
+        format!("with the devices of a group; rounds {:.3} to {:.3}", slopes.min, slopes.max);
+    slope::row(name, slopes, note)
+}
+
+fn recent_row(both: &[(Sample, Sample)]) -> Row {
+    let mut row = Row::new("orders of the last ten minutes");
+    let times = Spread::of(both.iter().map(|(page, recent)| recent.cpu_micros / page.cpu_micros));
+    row.figure = Some(Figure::new(times, " × a page", Some(Aim::AtMost(RECENT_AIM))));
+    row.cpu_micros = Some(Spread::of(both.iter().map(|(_, recent)| recent.cpu_micros)));
+    let p50 = |sample: &Sample| f64::from(sample.latencies.clone().percentile(50));
+    let (page_p50, recent_p50) = (
+        Spread::of(both.iter().map(|(page, _)| p50(page))).median,
+        Spread::of(both.iter().map(|(_, recent)| p50(recent))).median,
+    );
+    let page = Spread::of(both.iter().map(|(page, _)| page.cpu_micros));
+    row.note = format!(
+        "of the device with many orders; its first page takes {:.1} us of CPU ({:.1}–{:.1}); \
+         p50 {page_p50:.0} and {recent_p50:.0} us; ratios {:.2}–{:.2}",
+        page.median, page.min, page.max, times.min, times.max
+    );
+    row
+}

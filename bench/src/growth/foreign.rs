@@ -1,0 +1,100 @@
+//! A group that is not the caller's, compared with one that does not exist: both must be refused,
+//! and take the same time.
+
+use std::time::Instant;
+
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{DeviceAisle, DevicePage, Summary};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::data::Group;
+use crate::client::{Call, Client, Connection};
+use crate::latency::Latencies;
+use crate::options::Effort;
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// Medians that differ by less than this part count as equal, however close two runs were.
+const NOISE: f64 = 0.05;
+
+/// Medians of one round in us: of the foreign group, and of two absent ones.
+struct Medians {
+    foreign: f64,
+    absent: [f64; 2],
+}
+
+/// Asks for the foreign group and for two absent ones in turn, on one connection.
+///
+/// # Errors
+/// When one of them is not refused.
+pub(super) fn rows(
+    runtime: &Runtime,
+    client: &Client,
+    (token, foreign): (&str, &Group),
+    effort: &Effort,
+) -> anyhow::Result<Vec<Row>> {
+    let paths = [
+        ("aisles", DeviceAisle::PATH.to_owned()),
+        ("summary", Summary::PATH.to_owned()),
+        ("device page", format!("{}?current=1&size=10", DevicePage::PATH)),
+    ];
+    let mut rows = Vec::new();
+    for (name, path) in paths {
+        let call =
+            |group: &str| Call::refused(&path, token, json!({ "groupId": group }).to_string());
+        let calls = [call(&foreign.name)?, call("absent1")?, call("absent2")?];
+        let mut rounds = Vec::new();
+        for _ in 0..effort.rounds {
+            rounds.push(
+                runtime
+                    .block_on(async { medians(client.connect().await?, &calls, effort).await })?,
+            );
+        }
+        rows.push(row(name, &rounds));
+    }
+    Ok(rows)
+}
+
+async fn medians(
+    mut connection: Connection,
+    calls: &[Call; 3],
+    effort: &Effort,
+) -> anyhow::Result<Medians> {
+    let mut taken: [Latencies; 3] = Default::default();
+    let begun = Instant::now();
+    while begun.elapsed() < effort.span() {
+        for (call, taken) in calls.iter().zip(&mut taken) {
+            let asked = Instant::now();
+            connection.post(call).await?;
+            taken.note(asked.elapsed());
+        }
+    }
+    let [foreign, one, other] = taken.each_mut().map(|taken| f64::from(taken.percentile(50)));
+    Ok(Medians { foreign, absent: [one, other] })
+}
+
+fn row(name: &str, rounds: &[Medians]) -> Row {
+    let differences = rounds.iter().map(|round| (round.foreign - round.absent[0]).abs());
+    let differences = Spread::of(differences);
+    let noise = Spread::of(rounds.iter().map(|round| (round.absent[1] - round.absent[0]).abs()));
+    let absent = Spread::of(rounds.iter().map(|round| round.absent[0]));
+    let foreign = Spread::of(rounds.iter().map(|round| round.foreign));
+    let most = noise.max.max(absent.median * NOISE);
+    let mut row = Row::new(format!("{name} of a foreign group"));
+    row.figure = Some(Figure::new(differences, " us from absent", Some(Aim::AtMost(most))));
+    row.note = format!(
+        "medians: foreign {:.0} us ({:.0}–{:.0}), absent {:.0} us ({:.0}–{:.0}); two absent groups \
+         differ by {:.0} us ({:.0}–{:.0})",
+        foreign.median,
+        foreign.min,
+        foreign.max,
+        absent.median,
+        absent.min,
+        absent.max,
+        noise.median,
+        noise.min,
+        noise.max
+    );
+    row
+}

@@ -1,0 +1,79 @@
+//! The reads whose cost is compared between groups.
+
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, Summary,
+};
+
+use super::data::{self, Group};
+use crate::client::Call;
+use crate::fairness::data::device_code;
+
+/// Connections that ask at a time.
+pub(super) const CONNECTIONS: usize = 4;
+/// Calls of a scenario, for devices or pages that are spread over the group.
+const SPREAD: usize = 16;
+
+/// How the cost may grow with the devices of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    None,
+    /// As that of sending the answer does.
+    WithAnswer,
+}
+
+/// A read of one group.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) growth: Growth,
+    /// The calls, with the session of the group.
+    pub(super) calls: fn(&Group, &str) -> anyhow::Result<Vec<Call>>,
+}
+
+/// Every scenario.
+pub(super) fn all() -> [Scenario; 7] {
+    let scenario = |name, growth, calls| Scenario { name, growth, calls };
+    [
+        scenario("summary of a month", Growth::None, |_, token| of_month(Summary::PATH, token)),
+        scenario("device page, any depth", Growth::None, device_pages),
+        scenario("profile of a device", Growth::None, |group, token| {
+            of_devices(DeviceProfile::PATH, group, token)
+        }),
+        scenario("aisles of a device", Growth::None, |group, token| {
+            of_devices(DeviceAisle::PATH, group, token)
+        }),
+        scenario("best sellers of a month", Growth::None, |_, token| {
+            of_month(BestSellingProduct::PATH, token)
+        }),
+        scenario("profile of a group", Growth::WithAnswer, |_, token| {
+            of_month(DeviceProfile::PATH, token)
+        }),
+        scenario("aisles of a group", Growth::WithAnswer, |_, token| {
+            of_month(DeviceAisle::PATH, token)
+        }),
+    ]
+}
+
+fn of_month(path: &str, token: &str) -> anyhow::Result<Vec<Call>> {
+    Ok(vec![Call::new(path, Some(token), data::month(None)?)?])
+}
+
+fn of_devices(path: &str, group: &Group, token: &str) -> anyhow::Result<Vec<Call>> {
+    let devices = (0..SPREAD).map(|step| (group.devices - 1) * step / (SPREAD - 1));
+    let call = |device| {
+        let filter = data::month(Some(device_code(&group.name, device)))?;
+        Call::new(path, Some(token), filter)
+    };
+    devices.map(call).collect()
+}
+
+/// Full pages of ten devices, from the first to the last.
+fn device_pages(group: &Group, token: &str) -> anyhow::Result<Vec<Call>> {
+    let last = group.devices / 10;
+    let pages = (0..SPREAD).map(|step| 1 + (last - 1) * step / (SPREAD - 1));
+    let call = |page| {
+        let path = format!("{}?current={page}&size=10", DevicePage::PATH);
+        Call::new(&path, Some(token), "{}".to_owned())
+    };
+    pages.map(call).collect()
+}
