@@ -27,6 +27,10 @@ const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which months that are marked are rolled up.
+const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
+/// How many times that is done before the sums of all groups are searched for unmarked months.
+const ROLL_UPS_PER_MARKING: u32 = 10;
 /// Interval at which refused logins are written to the audit trail, in one transaction, and
 /// overload is logged.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
@@ -123,6 +127,7 @@ pub(crate) async fn serve(
         tokio::spawn(archive_regularly(store.clone(), age));
     }
     tokio::spawn(purge_regularly(store.clone(), retention));
+    tokio::spawn(roll_up_regularly(store.clone()));
     tokio::spawn(watch_clock(store.clone()));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
     let operator_runtime = operator_runtime()?;
@@ -233,6 +238,34 @@ async fn purge_regularly(store: Store, retention: Duration) {
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
         tokio::time::sleep(MAINTENANCE_INTERVAL).await;
+    }
+}
+
+/// Rolls up the sales of months that have ended, and of those whose sales or rates have changed.
+async fn roll_up_regularly(store: Store) {
+    loop {
+        for round in 0..ROLL_UPS_PER_MARKING {
+            tokio::time::sleep(ROLL_UP_INTERVAL).await;
+            if round == 0
+                && let Err(error) = store.mark_months(Clock::System.now()).await
+            {
+                tracing::error!(cause = %error, "months could not be marked for their roll-up");
+            }
+            roll_up(&store).await;
+        }
+    }
+}
+
+async fn roll_up(store: &Store) {
+    loop {
+        match store.close_months(Clock::System.now()).await {
+            Ok(0) => return,
+            Ok(months) => tracing::info!(months, "rolled up the sales of months"),
+            Err(error) => {
+                tracing::error!(cause = %error, "the sales of months could not be rolled up");
+                return;
+            }
+        }
     }
 }
 

@@ -39,6 +39,18 @@ impl Day {
     pub const fn next(self) -> Day {
         Day(self.0 + 1)
     }
+
+    /// Returns the first day of the month.
+    #[must_use]
+    pub fn first_of_month(self) -> Day {
+        Day::of(self.date().first_of_month())
+    }
+
+    /// Returns the last day of the month.
+    #[must_use]
+    pub fn last_of_month(self) -> Day {
+        Day::of(self.date().last_of_month())
+    }
 }
 
 /// `yyyy-MM-dd`
@@ -169,6 +181,20 @@ mod tests {
             let zone = zone(name);
             let time = |text| zone.parse(text).expect("a time");
             assert_eq!(zone.start_of_month(time(at)), time(begins), "{name} {at}");
+        }
+    }
+
+    #[test]
+    fn months_have_a_first_and_a_last_day() {
+        for (of, first, last) in [
+            ("2024-02-11", "2024-02-01", "2024-02-29"),
+            ("2023-12-31", "2023-12-01", "2023-12-31"),
+            ("9999-12-01", "9999-12-01", "9999-12-31"),
+        ] {
+            assert_eq!(
+                (day(of).first_of_month(), day(of).last_of_month()),
+                (day(first), day(last))
+            );
         }
     }
 

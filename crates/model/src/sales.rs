@@ -225,6 +225,18 @@ impl Usd {
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }
 
+    /// Returns the amount of a stored number; see [`Usd::parts`].
+    #[must_use]
+    pub const fn from_parts(parts: i128) -> Usd {
+        Usd(parts)
+    }
+
+    /// Returns the number to store: units of 10^-16 dollars.
+    #[must_use]
+    pub const fn parts(self) -> i128 {
+        self.0
+    }
+
     /// Returns the sum, saturating.
     #[must_use]
     pub fn plus(self, other: Usd) -> Usd {

@@ -3,7 +3,7 @@
 //! exactly one row.
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 11] = [
+const BY_GROUP: [&str; 15] = [
     "orders",
     "ledger",
     "device_owners",
@@ -15,6 +15,10 @@ const BY_GROUP: [&str; 11] = [
     "sales_by_device",
     "sales_by_product",
     "goods_names",
+    "sales_months",
+    "monthly_products",
+    "monthly_devices",
+    "monthly_device_products",
 ];
 /// Tables distributed by account. Not reference tables: a replica may be stale.
 const BY_ACCOUNT: [&str; 2] = ["sessions", "known_sources"];

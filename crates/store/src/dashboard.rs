@@ -4,36 +4,39 @@
 //!
 //! 1. Declare its answer, and an accumulator for its rows.
 //! 2. Choose with [`Report::SALES`] the sums that it needs, and implement the method that receives
-//!    them: `on_day`, `on_device` or `on_product`.
+//!    them: `on_sales`, `on_day`, `on_device` or `on_product`.
 //! 3. If it needs other rows, declare their statements, return them from `steps` and read them in
 //!    `on_row`.
 //! 4. Make the answer from the accumulator in `answer`.
 //! 5. Add a method to [`Store`] that calls `Store::report`, and list the file here and in [`all`].
 //!
-//! The rows that reports share are read by [`shared`]: the devices of the filter, the sums of whole
-//! days, exchange rates, and the sales of partial days.
+//! The rows that reports share are read by [`shared`]: the devices of the filter, the sums of
+//! closed months and of whole days, exchange rates, and the sales of partial days.
 
 mod best_sellers;
 mod cache;
 mod device_aisles;
 mod device_part;
 mod device_profile;
+mod months;
 mod range;
 mod report_query;
 mod sales_by_device;
 mod sales_trend;
 mod shared;
+mod spans;
 mod summary;
 mod sums;
 
 use std::sync::Arc;
 
-use kiosque_model::sales::{Turnover, Usd};
+use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::activity::Activity;
 use crate::db::{Decision, Step};
 use crate::devices::CodeFilter;
+use crate::months::{DeviceSet, ProductTotals};
 use crate::scoped_query::{GroupFilter, HintedGroup};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused, Store};
@@ -52,7 +55,7 @@ pub use summary::Summary;
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let shared = [cache::ALL, shared::ALL, sums::ALL];
+    let shared = [cache::ALL, months::ALL, shared::ALL, sums::ALL];
     let reports = [
         best_sellers::ALL,
         device_aisles::ALL,
@@ -92,6 +95,8 @@ struct Request {
 enum SalesBy {
     /// No sums: the report is about devices.
     Nothing,
+    /// [`Report::on_sales`].
+    Range,
     /// [`Report::on_day`].
     Day,
     /// [`Report::on_device`].
@@ -100,13 +105,29 @@ enum SalesBy {
     Product,
 }
 
-/// The sales of a product, in one currency, by one device on one day.
+/// Sales in dollars, as they are read.
+enum Sales<'a> {
+    /// Sales of a device, on a day or in a month.
+    OfDevice {
+        device: DeviceNo,
+        day: Option<Day>,
+        turnover: Turnover,
+    },
+    OfProduct(ProductSum<'a>),
+}
+
+/// The sales of a product, by one device or in one month.
 struct ProductSum<'a> {
     goods_id: &'a str,
-    device: DeviceNo,
-    items: i64,
-    /// The amount paid; `None` without an exchange rate.
-    amount: Option<Usd>,
+    totals: ProductTotals,
+    sold_by: SoldBy<'a>,
+}
+
+/// The devices that sold a product.
+enum SoldBy<'a> {
+    /// One device, unless the number of items is zero: updates of orders can leave such sums.
+    Device(DeviceNo),
+    Devices(&'a DeviceSet),
 }
 
 /// A function of the dashboard.
@@ -121,6 +142,9 @@ trait Report: Send + Sync + 'static {
     type Answer;
 
     const SALES: SalesBy;
+
+    /// Adds sales.
+    fn on_sales(&self, _: &mut Self::Rows, _: &Turnover) {}
 
     /// Adds sales of a day.
     fn on_day(&self, _: &mut Self::Rows, _: Day, _: &Turnover) {}

@@ -23,6 +23,7 @@ mod keys;
 mod known_sources;
 mod metadata;
 mod migrate;
+mod months;
 mod orders;
 mod owners;
 mod rates;
@@ -204,6 +205,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(dashboard::all())
         .chain(verify::all())
         .chain(group_devices::all())
+        .chain(months::all())
         .chain(devices::all())
         .chain(orders::all());
     groups.into_iter().flatten().copied().chain(parts)

@@ -22,6 +22,7 @@ const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
+const ROLL_UPS: &str = "roll_ups";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -68,6 +69,12 @@ pub(crate) async fn rates_change(write: &Write<'_>) -> Result<(), Error> {
 /// so call this late.
 pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, AUDIT).await
+}
+
+/// Returns a number that no roll-up of a month has had, and locks the marks of months until the
+/// transaction ends.
+pub(crate) async fn next_roll_up(write: &Write<'_>) -> Result<i64, Error> {
+    increment(write, ROLL_UPS).await
 }
 
 async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {

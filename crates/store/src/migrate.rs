@@ -39,6 +39,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "order_blocks",
         text: include_str!("../migrations/0008_order_blocks.sql"),
     },
+    Migration { number: 9, name: "months", text: include_str!("../migrations/0009_months.sql") },
 ];
 
 row! {

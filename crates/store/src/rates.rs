@@ -6,7 +6,7 @@ use kiosque_model::{Currency, Day};
 use crate::db::{Deadline, Write};
 use crate::fleet::{ChangeCounts, EntryChange};
 use crate::sql::statements;
-use crate::{Error, Store, metadata};
+use crate::{Error, Store, metadata, months};
 
 statements! {
     STORED_RATE(currency, day) -> i64 = "select usd_per_unit_e12 from rates
@@ -39,12 +39,19 @@ impl Store {
 
 async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<ChangeCounts, Error> {
     metadata::rates_change(write).await?;
-    let mut counts = ChangeCounts::default();
+    let (mut counts, mut first_change) = (ChangeCounts::default(), None);
     for DatedRate { day, currency, rate } in rates {
         let key = [currency.code().into(), (*day).into()];
         let stored = write.one(&STORED_RATE, &key, |row| row.read::<i64>()).await?;
         write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
-        counts.count(EntryChange::between(stored.as_ref(), &rate.parts()));
+        let change = EntryChange::between(stored.as_ref(), &rate.parts());
+        if change != EntryChange::Unchanged {
+            first_change = Some(first_change.map_or(*day, |first: Day| first.min(*day)));
+        }
+        counts.count(change);
+    }
+    if let Some(day) = first_change {
+        months::reopen_since(write, day).await?;
     }
     Ok(counts)
 }

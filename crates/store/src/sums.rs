@@ -5,12 +5,24 @@
 use std::collections::BTreeMap;
 
 use kiosque_model::sales::{Sale, Totals};
-use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
+use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 use tokio::try_join;
 
 use crate::Error;
 use crate::db::Write;
-use crate::sql::{Value, statements};
+use crate::sql::{Value, row, statements};
+
+row! {
+    /// The sums of a row by day or by device.
+    pub(crate) struct TotalsRow {
+        orders: i64,
+        items: i64,
+        amount: i64,
+        refund: i64,
+        shipped: i64,
+        failed: i64,
+    }
+}
 
 statements! {
     ADD_TO_DAY(group_no) = "insert into sales_by_day as total (group_no, day, currency, orders,
@@ -95,6 +107,18 @@ pub(crate) type SumTable = BTreeMap<SumKey, Vec<i64>>;
 pub(crate) enum SaleChange {
     Added,
     Removed,
+}
+
+impl TotalsRow {
+    pub(crate) fn totals(&self) -> Totals {
+        let TotalsRow { orders, items, amount, refund, shipped, failed } = *self;
+        Totals { orders, items, amount, refund, shipped, failed }
+    }
+}
+
+/// Parses a stored currency.
+pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
+    Currency::parse(code).map_err(|fault| Error::Data(fault.to_string()))
 }
 
 impl Sums {
@@ -183,6 +207,11 @@ impl Sums {
     /// Returns the times of the first and the last sale in each currency.
     pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
         self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
+    }
+
+    /// Returns the days of an accumulator with one group.
+    pub(crate) fn days(&self) -> impl Iterator<Item = Day> {
+        self.by_day.keys().map(|(_, day, _)| *day)
     }
 
     /// Adds the sums to the tables, group by group.

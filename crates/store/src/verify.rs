@@ -6,6 +6,7 @@
 
 mod blocks;
 mod devices;
+mod months;
 mod sums;
 
 use kiosque_model::{DeviceNo, GroupNo};
@@ -97,6 +98,11 @@ impl Store {
                 devices::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
+            let of_months = group.clone();
+            let check = async move |read: &Read<'_>, found: &mut Verified| {
+                months::check(read, &of_months, found).await
+            };
+            self.check_part(&name, &mut verified, check).await?;
             let zone = self.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 sums::Recount { read, zone: &zone, group: &group }.run(found).await
@@ -182,7 +188,7 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, devices::ALL, sums::ALL].into_iter().flatten().copied()
+    [ALL, blocks::ALL, devices::ALL, months::ALL, sums::ALL].into_iter().flatten().copied()
 }
 
 async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {

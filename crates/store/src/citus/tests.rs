@@ -16,6 +16,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("backup::ORDERS", "a backup counts all orders"),
+    ("months::REOPEN_SINCE", "new rates reopen the months of all groups"),
+    ("months::roll_up::SETTLED", "the months of all groups that are to be rolled up"),
     ("verify::NEXT_GROUP", "verify looks for orders of groups that do not exist"),
     ("verify::WITHOUT_OWNER", "verify reads every device"),
     ("upgrade::ORDERS_AFTER", "the upgrade from the first layout"),

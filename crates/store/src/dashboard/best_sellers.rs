@@ -5,11 +5,14 @@ mod goods;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use kiosque_model::Claim;
 use kiosque_model::sales::Usd;
-use kiosque_model::{Claim, DeviceNo};
 
-use super::{AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy};
+use super::{
+    AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy, SoldBy,
+};
 use crate::db::Step;
+use crate::months::{DeviceSet, ProductTotals};
 use crate::scoped_query::HintedGroup;
 use crate::sql::Row;
 use crate::{Error, Refused, Store};
@@ -89,10 +92,8 @@ struct ProductRows {
 
 #[derive(Default)]
 struct SalesOfProduct {
-    items: i64,
-    amount: Usd,
-    converted_items: i64,
-    devices: HashSet<DeviceNo>,
+    totals: ProductTotals,
+    devices: DeviceSet,
 }
 
 impl Report for BestSellersReport {
@@ -108,14 +109,11 @@ impl Report for BestSellersReport {
             rows.sales.insert(sum.goods_id.to_owned(), SalesOfProduct::default());
         }
         let Some(sales) = rows.sales.get_mut(sum.goods_id) else { return };
-        sales.items += sum.items;
-        if let Some(amount) = sum.amount {
-            sales.amount = sales.amount.plus(amount);
-            sales.converted_items += sum.items;
-        }
-        // Updates of orders can leave a sum of zero items.
-        if sum.items != 0 {
-            sales.devices.insert(sum.device);
+        sales.totals.join(sum.totals);
+        match sum.sold_by {
+            SoldBy::Device(device) if sum.totals.items != 0 => sales.devices.insert(device),
+            SoldBy::Device(_) => {}
+            SoldBy::Devices(devices) => sales.devices.join(devices),
         }
     }
 
@@ -139,11 +137,13 @@ impl Report for BestSellersReport {
             return Ok((Vec::new(), false));
         }
         let mut sales: Vec<(String, SalesOfProduct)> =
-            sales.into_iter().filter(|(_, sales)| sales.items > 0).collect();
+            sales.into_iter().filter(|(_, sales)| sales.totals.items > 0).collect();
         sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
             // By cents, so that equal amounts of the answer are ranked by their ids.
-            let by = |sales: &SalesOfProduct| (Reverse(sales.items), Reverse(sales.amount.cents()));
-            by(one).cmp(&by(other)).then_with(|| one_id.cmp(other_id))
+            let by = |ProductTotals { items, amount, .. }: &ProductTotals| {
+                (Reverse(*items), Reverse(amount.cents()))
+            };
+            by(&one.totals).cmp(&by(&other.totals)).then_with(|| one_id.cmp(other_id))
         });
         sales.truncate(self.most);
         let ranked =

@@ -5,8 +5,7 @@ use kiosque_model::{Refusal, Scope};
 use super::cache::{CacheEntry, DayTotal};
 use super::range::Range;
 use super::shared::{self, SharedRows, SharedStep};
-use super::sums::Sum;
-use super::{AnswerContext, ProductSum, Report, Request, RowContext, SalesBy};
+use super::{AnswerContext, Report, Request, RowContext, Sales, SalesBy};
 use crate::db::{Cost, Decision, Step};
 use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
 use crate::sql::Row;
@@ -47,8 +46,8 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
     fn cost(&self) -> Cost {
         let Request { query, range, .. } = &self.request;
         let cost = match (R::SALES, range) {
-            (SalesBy::Day, None) => Cost::Inline,
-            (SalesBy::Day, Some(range)) => cost_of_days(&self.request, range),
+            (SalesBy::Day | SalesBy::Range, None) => Cost::Inline,
+            (SalesBy::Day | SalesBy::Range, Some(range)) => cost_of_days(&self.request, range),
             (SalesBy::Nothing, _) if (1..=INLINE_LOOK_UPS_MAX).contains(&query.devices.len()) => {
                 Cost::Inline
             }
@@ -71,7 +70,8 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
         let ReportRows { shared, own } = rows;
         match step {
             ReportStep::Shared(step) => {
-                shared.on_row::<R>(*step, row, &self.request, |sum| self.on_sum(own, sum))
+                let on_sales = |sales: &Sales<'_>| self.on_sales(own, sales);
+                shared.on_row::<R>(*step, row, &self.request, on_sales)
             }
             ReportStep::Own(step) => {
                 let context = RowContext { request: &self.request, filtered: &shared.filtered };
@@ -118,27 +118,31 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
 }
 
 impl<R: Report> ReportQuery<R> {
-    /// Passes a sum to the report, in dollars.
-    fn on_sum(&self, rows: &mut R::Rows, sum: &Sum<'_>) -> Result<(), Error> {
-        match R::SALES {
-            SalesBy::Nothing => {}
-            SalesBy::Day => self.report.on_day(rows, sum.day, &sum.turnover()?),
-            SalesBy::Device => self.report.on_device(rows, sum.device, &sum.turnover()?),
-            SalesBy::Product => {
-                let Sum { goods_id, device, totals, .. } = *sum;
-                let amount = sum.amount()?;
-                let product = ProductSum { goods_id, device, items: totals.items, amount };
-                self.report.on_product(rows, &product);
+    /// Passes sales of devices of the request to the report.
+    fn on_sales(&self, rows: &mut R::Rows, sales: &Sales<'_>) {
+        match (R::SALES, sales) {
+            (SalesBy::Day, Sales::OfDevice { day: Some(day), turnover, .. }) => {
+                self.report.on_day(rows, *day, turnover);
             }
+            (SalesBy::Range, Sales::OfDevice { turnover, .. }) => {
+                self.report.on_sales(rows, turnover);
+            }
+            (SalesBy::Device, Sales::OfDevice { device, turnover, .. }) => {
+                self.report.on_device(rows, *device, turnover);
+            }
+            (SalesBy::Product, Sales::OfProduct(product)) => self.report.on_product(rows, product),
+            _ => {}
         }
-        Ok(())
     }
 
     /// Passes the totals of days to the report, except those with sales outside of the range, whose
     /// sales were counted from their orders.
     fn on_days(&self, rows: &mut R::Rows, range: &Range, days: &[DayTotal]) {
         for total in days.iter().filter(|total| total.is_within(range)) {
-            self.report.on_day(rows, total.day, &total.turnover);
+            match R::SALES {
+                SalesBy::Range => self.report.on_sales(rows, &total.turnover),
+                _ => self.report.on_day(rows, total.day, &total.turnover),
+            }
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use kiosque_model::DeviceNo;
 
 use super::cache::{CacheEntry, CacheVersion, DashboardCache};
-use super::range::PartialDay;
-use super::sums::{self, Sum, SumRows};
-use super::{Report, Request, RowContext, SalesBy};
+use super::range::{PartialDay, Range};
+use super::spans::Spans;
+use super::sums::{self, SumRows};
+use super::{Report, Request, RowContext, Sales, SalesBy, months};
 use crate::Error;
 use crate::db::{Bound, Decision, Step};
 use crate::scoped_query::HintedGroup;
@@ -30,6 +31,14 @@ pub(super) enum SharedStep {
     /// range.
     Day,
     Rate,
+    /// The rate of a currency on a day, and the bounds of the day.
+    DayRate,
+    /// The sales of a device in a closed month.
+    DeviceMonth,
+    /// The sales of a product in a closed month.
+    ProductMonth,
+    /// The sales of a product of a device in a closed month.
+    DeviceProductMonth,
     /// The sums of a device on a whole day.
     DeviceDay,
     /// The sums of a product of a device on a whole day.
@@ -61,26 +70,53 @@ pub(super) struct FilteredDevices {
 /// arrive.
 pub(super) fn steps<R: Report>(request: &Request, group: HintedGroup) -> Vec<Step<'_, SharedStep>> {
     let mut steps = vec![bind_filter(request, group).step(SharedStep::FilteredDevice)];
-    if let Some(range) = request.range.as_ref().filter(|_| R::SALES != SalesBy::Nothing) {
+    let Some(range) = request.range.as_ref().filter(|_| R::SALES != SalesBy::Nothing) else {
+        return steps;
+    };
+    if is_cached::<R>(request) {
         steps.push(sums::bind_days(range, group).step(SharedStep::Day));
         steps.push(sums::bind_rates(range, group).step(SharedStep::Rate));
-        match R::SALES {
-            SalesBy::Day if request.is_of_all_devices() => {}
-            SalesBy::Nothing => {}
-            SalesBy::Day | SalesBy::Device => {
-                let devices = sums::bind_devices(&request.query.devices, range, group);
-                steps.push(devices.step(SharedStep::DeviceDay));
-            }
-            SalesBy::Product => {
-                let products = sums::bind_products(&request.query.devices, range, group);
-                steps.push(products.step(SharedStep::ProductDay));
-            }
-        }
-        for part in &range.partial_days {
-            let sales = sums::bind_partial_day(part, range, group);
-            steps.push(sales.step(SharedStep::PartialDay(*part)));
-        }
+    } else {
+        steps.extend(sum_steps(R::SALES, request, range, group));
     }
+    for part in &range.partial_days {
+        let sales = sums::bind_partial_day(part, range, group);
+        steps.push(sales.step(SharedStep::PartialDay(*part)));
+    }
+    steps
+}
+
+/// Returns the statements that read sums by device or by product.
+fn sum_steps<'a>(
+    sales_by: SalesBy,
+    request: &'a Request,
+    range: &Range,
+    group: HintedGroup,
+) -> Vec<Step<'a, SharedStep>> {
+    let codes = request.query.devices.as_slice();
+    let spans = match sales_by {
+        SalesBy::Day => Spans::by_day(range),
+        _ => Spans::by_month(range, request.zone.day_of(request.now)),
+    };
+    let mut steps = vec![sums::bind_day_rates(&spans, group).step(SharedStep::DayRate)];
+    if let Some(months) = spans.months() {
+        steps.push(match (sales_by, codes) {
+            (SalesBy::Product, []) => {
+                months::bind_products(&spans, months, group).step(SharedStep::ProductMonth)
+            }
+            (SalesBy::Product, codes) => {
+                months::bind_products_of(codes, &spans, group).step(SharedStep::DeviceProductMonth)
+            }
+            (_, []) => months::bind_devices(&spans, months, group).step(SharedStep::DeviceMonth),
+            (_, codes) => {
+                months::bind_devices_of(codes, &spans, group).step(SharedStep::DeviceMonth)
+            }
+        });
+    }
+    steps.push(match sales_by {
+        SalesBy::Product => sums::bind_products(codes, &spans, group).step(SharedStep::ProductDay),
+        _ => sums::bind_devices(codes, &spans, group).step(SharedStep::DeviceDay),
+    });
     steps
 }
 
@@ -98,7 +134,9 @@ pub(super) fn cache_check<R: Report>(
 
 /// Returns whether the rows of a report can be cached.
 pub(super) fn is_cached<R: Report>(request: &Request) -> bool {
-    R::SALES == SalesBy::Day && request.is_of_all_devices() && request.range.is_some()
+    matches!(R::SALES, SalesBy::Day | SalesBy::Range)
+        && request.is_of_all_devices()
+        && request.range.is_some()
 }
 
 impl SharedRows {
@@ -114,13 +152,13 @@ impl SharedRows {
         }
     }
 
-    /// Adds a row of a step. Passes sums of the request's devices to `on_sum`.
+    /// Adds a row of a step. Passes sales of the request's devices to `on_sales`.
     pub(super) fn on_row<R: Report>(
         &mut self,
         step: SharedStep,
         row: &Row<'_>,
         request: &Request,
-        on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
+        on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
         let SharedRows { filtered, sums, .. } = self;
         let context = RowContext { request, filtered };
@@ -130,10 +168,18 @@ impl SharedRows {
             SharedStep::FilteredDevice => filtered.add(row.read()?),
             SharedStep::Day => sums.add_day(&row.read()?, request.range.as_ref())?,
             SharedStep::Rate => sums.add_rate(&row.read()?)?,
-            SharedStep::DeviceDay => sums.on_device_day(row, selects, on_sum)?,
-            SharedStep::ProductDay => sums.on_product_day(row, selects, on_sum)?,
+            SharedStep::DayRate => {
+                if let Some(range) = &request.range {
+                    sums.add_day_rate(&row.read()?, range)?;
+                }
+            }
+            SharedStep::DeviceMonth => months::on_device(row, on_sales)?,
+            SharedStep::ProductMonth => months::on_product(row, on_sales)?,
+            SharedStep::DeviceProductMonth => months::on_device_product(row, on_sales)?,
+            SharedStep::DeviceDay => sums.on_device_day(row, selects, on_sales)?,
+            SharedStep::ProductDay => sums.on_product_day(row, selects, on_sales)?,
             SharedStep::PartialDay(part) => {
-                sums.on_partial_day(part.day, R::SALES, row, selects, on_sum)?;
+                sums.on_partial_day(part.day, R::SALES, row, selects, on_sales)?;
             }
         }
         Ok(())

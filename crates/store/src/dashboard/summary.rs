@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Claim, Day, DeviceNo, GroupNo, UnixMs};
+use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
 use crate::db::{Bound, Decision, Step};
@@ -132,9 +132,9 @@ impl Report for SummaryReport {
     type Rows = SummaryRows;
     type Step = SummaryStep;
     type Answer = Summary;
-    const SALES: SalesBy = SalesBy::Day;
+    const SALES: SalesBy = SalesBy::Range;
 
-    fn on_day(&self, rows: &mut SummaryRows, _: Day, turnover: &Turnover) {
+    fn on_sales(&self, rows: &mut SummaryRows, turnover: &Turnover) {
         rows.turnover.join(turnover);
     }
 

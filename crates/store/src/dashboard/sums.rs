@@ -1,28 +1,23 @@
-//! The sums of sales of a range: stored sums of whole days, and the sales of partial days, which
-//! are counted from their orders.
+//! The sums of sales of a range by day: stored sums of whole days, and the sales of partial days,
+//! which are counted from their orders.
 
-use kiosque_model::sales::{Rate, Rates, Totals, Turnover, Usd};
-use kiosque_model::{Currency, Day, DeviceNo, Minor, UnixMs};
+use kiosque_model::sales::{Rate, Rates, Totals, Turnover};
+use kiosque_model::{Currency, Day, DeviceNo, UnixMs};
 
-use super::SalesBy;
 use super::cache::DayTotal;
 use super::range::{PartialDay, Range};
+use super::spans::Spans;
+use super::{ProductSum, Sales, SalesBy, SoldBy};
 use crate::Error;
 use crate::db::Bound;
 use crate::devices::CodeFilter;
+use crate::months::ProductTotals;
 use crate::orders::record::sale::sale_of;
 use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, Value, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sums::{TotalsRow, parse_currency};
 
 row! {
-    struct TotalsRow {
-        orders: i64,
-        items: i64,
-        amount: i64,
-        refund: i64,
-        shipped: i64,
-        failed: i64,
-    }
     pub(super) struct DayRow<'r> {
         day: Day,
         currency: &'r str,
@@ -31,6 +26,13 @@ row! {
         last_sale_at_ms: UnixMs,
     }
     pub(super) struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
+    pub(super) struct DayRateRow<'r> {
+        day: Day,
+        currency: &'r str,
+        first_sale_at_ms: UnixMs,
+        last_sale_at_ms: UnixMs,
+        usd_per_unit_e12: Option<i64>,
+    }
     /// The first columns of the rows below, by which a row can be skipped.
     struct DayOfDevice { day: Day, device_no: DeviceNo }
     struct DeviceDayRow<'r> { key: DayOfDevice, currency: &'r str, totals: TotalsRow }
@@ -49,6 +51,22 @@ row! {
     }
 }
 
+/// The beginning of the `from` of a statement about the days from `r.first_day` to `r.last_day`. It
+/// has no rows if they are a month that is read as a month. None is after a change by an older
+/// program, which deletes no marks. (A condition with a subquery would be evaluated for each day.)
+macro_rules! from_unread_days {
+    ($columns:literal) => {
+        concat!(
+            " from {rows r: month bigint, first_day bigint, last_day bigint",
+            $columns,
+            "} cross join group_changes g
+            left join sales_months m on m.group_no = $group_no and m.first_day = r.month
+                and m.closed and g.months_change_no = g.last_change_no
+                and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms "
+        )
+    };
+}
+
 statements! {
     DAYS(group_no, first_day, last_day) -> DayRow<'_> = "select day, currency, orders, items,
             amount, refund, shipped, failed, first_sale_at_ms, last_sale_at_ms
@@ -65,26 +83,54 @@ statements! {
             select max(day) from rates where currency = sold.currency and day <= $first_day
         ), $first_day)
         order by r.currency, r.day";
-    ALL_DEVICES(group_no, first_day, last_day) -> DeviceDayRow<'_> = "select day, device_no,
-            currency, orders, items, amount, refund, shipped, failed
-        from sales_by_device
-        where group_no = $group_no and day >= $first_day and day <= $last_day";
-    SOME_DEVICES(group_no) -> DeviceDayRow<'_> = "select s.day, s.device_no,
-            s.currency, s.orders, s.items, s.amount, s.refund, s.shipped, s.failed
-        from {rows r: day bigint, code text}
-        cross join ledger l cross join sales_by_device s
-        where l.group_no = $group_no and l.device_code = r.code
-            and s.group_no = $group_no and s.day = r.day and s.device_no = l.device_no";
-    PRODUCTS_OF_ALL_DEVICES(group_no, first_day, last_day) -> ProductDayRow<'_> = "select day,
-            device_no, goods_id, currency, items, amount
-        from sales_by_product
-        where group_no = $group_no and day >= $first_day and day <= $last_day";
-    PRODUCTS_OF_SOME_DEVICES(group_no) -> ProductDayRow<'_> = "select s.day,
-            s.device_no, s.goods_id, s.currency, s.items, s.amount
-        from {rows r: day bigint, code text}
-        cross join ledger l cross join sales_by_product s
-        where l.group_no = $group_no and l.device_code = r.code
-            and s.group_no = $group_no and s.day = r.day and s.device_no = l.device_no";
+    /// The bounds of days, and the rates on them.
+    DAY_RATES(group_no, start_ms, end_ms) -> DayRateRow<'_> = concat!(
+        "select d.day, d.currency, d.first_sale_at_ms, d.last_sale_at_ms, (
+            select t.usd_per_unit_e12 from rates t
+            where t.currency = d.currency and t.day <= d.day order by t.day desc limit 1
+        ) as usd_per_unit_e12",
+        from_unread_days!(""),
+        "cross join sales_by_day d
+        where g.group_no = $group_no and m.first_day is null
+            and d.group_no = $group_no and d.day >= r.first_day and d.day <= r.last_day
+        order by d.day"
+    );
+    ALL_DEVICES(group_no, start_ms, end_ms) -> DeviceDayRow<'_> = concat!(
+        "select s.day, s.device_no, s.currency, s.orders, s.items, s.amount, s.refund, s.shipped,
+            s.failed",
+        from_unread_days!(""),
+        "cross join sales_by_device s
+        where g.group_no = $group_no and m.first_day is null
+            and s.group_no = $group_no and s.day >= r.first_day and s.day <= r.last_day"
+    );
+    SOME_DEVICES(group_no, start_ms, end_ms) -> DeviceDayRow<'_> = concat!(
+        "select s.day, s.device_no, s.currency, s.orders, s.items, s.amount, s.refund, s.shipped,
+            s.failed",
+        from_unread_days!(", code text"),
+        "cross join ledger l cross join sales_by_day d cross join sales_by_device s
+        where g.group_no = $group_no and m.first_day is null
+            and l.group_no = $group_no and l.device_code = r.code
+            and d.group_no = $group_no and d.day >= r.first_day and d.day <= r.last_day
+            and s.group_no = $group_no and s.day = d.day and s.device_no = l.device_no
+            and s.currency = d.currency"
+    );
+    PRODUCTS_OF_ALL_DEVICES(group_no, start_ms, end_ms) -> ProductDayRow<'_> = concat!(
+        "select s.day, s.device_no, s.goods_id, s.currency, s.items, s.amount",
+        from_unread_days!(""),
+        "cross join sales_by_product s
+        where g.group_no = $group_no and m.first_day is null
+            and s.group_no = $group_no and s.day >= r.first_day and s.day <= r.last_day"
+    );
+    PRODUCTS_OF_SOME_DEVICES(group_no, start_ms, end_ms) -> ProductDayRow<'_> = concat!(
+        "select s.day, s.device_no, s.goods_id, s.currency, s.items, s.amount",
+        from_unread_days!(", code text"),
+        "cross join ledger l cross join sales_by_day d cross join sales_by_product s
+        where g.group_no = $group_no and m.first_day is null
+            and l.group_no = $group_no and l.device_code = r.code
+            and d.group_no = $group_no and d.day >= r.first_day and d.day <= r.last_day
+            and s.group_no = $group_no and s.day = d.day and s.device_no = l.device_no
+            and s.currency = d.currency"
+    );
     /// No rows if all sales of the day lie in the range.
     PARTIAL_DAY(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
@@ -98,9 +144,6 @@ statements! {
         where o.group_no = $group_no
             and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms";
 }
-
-/// Days of devices that are looked up one by one; for more, the sums of all devices are read.
-const LOOK_UPS_MAX: usize = 4_000;
 
 /// The sums and rates of a range.
 #[derive(Default)]
@@ -121,18 +164,6 @@ struct DayInCurrency {
     last_sale: UnixMs,
 }
 
-/// Sales of a device on a day, in one currency.
-pub(super) struct Sum<'a> {
-    pub(super) device: DeviceNo,
-    pub(super) day: Day,
-    /// Empty for the sales of all products.
-    pub(super) goods_id: &'a str,
-    /// Only items and amount for the sales of one product.
-    pub(super) totals: Totals,
-    currency: Currency,
-    rates: &'a Rates,
-}
-
 pub(super) fn bind_days(range: &Range, group: HintedGroup) -> Bound<'static> {
     Bound::new(&DAYS, days_of(range, group))
 }
@@ -141,25 +172,35 @@ pub(super) fn bind_rates(range: &Range, group: HintedGroup) -> Bound<'static> {
     Bound::new(&RATES, days_of(range, group))
 }
 
+pub(super) fn bind_day_rates(spans: &Spans, group: HintedGroup) -> Bound<'static> {
+    Bound::new(&DAY_RATES, spans.params(group)).with_rows(spans.day_rows())
+}
+
 pub(super) fn bind_devices<'a>(
     codes: &'a [CodeFilter],
-    range: &Range,
+    spans: &Spans,
     group: HintedGroup,
 ) -> Bound<'a> {
-    match look_ups(codes, range) {
-        Some(rows) => Bound::new(&SOME_DEVICES, [group.into()]).with_rows(rows),
-        None => Bound::new(&ALL_DEVICES, days_of(range, group)),
-    }
+    bind_sums((&ALL_DEVICES, &SOME_DEVICES), codes, spans, group)
 }
 
 pub(super) fn bind_products<'a>(
     codes: &'a [CodeFilter],
-    range: &Range,
+    spans: &Spans,
     group: HintedGroup,
 ) -> Bound<'a> {
-    match look_ups(codes, range) {
-        Some(rows) => Bound::new(&PRODUCTS_OF_SOME_DEVICES, [group.into()]).with_rows(rows),
-        None => Bound::new(&PRODUCTS_OF_ALL_DEVICES, days_of(range, group)),
+    bind_sums((&PRODUCTS_OF_ALL_DEVICES, &PRODUCTS_OF_SOME_DEVICES), codes, spans, group)
+}
+
+fn bind_sums<'a>(
+    (of_all, of_some): (&'static Sql, &'static Sql),
+    codes: &'a [CodeFilter],
+    spans: &Spans,
+    group: HintedGroup,
+) -> Bound<'a> {
+    match codes {
+        [] => Bound::new(of_all, spans.params(group)).with_rows(spans.day_rows()),
+        codes => Bound::new(of_some, spans.params(group)).with_rows(spans.day_rows_of(codes)),
     }
 }
 
@@ -176,21 +217,6 @@ pub(super) fn bind_partial_day(
 
 fn days_of(range: &Range, group: HintedGroup) -> [Value<'static>; 3] {
     [group.into(), range.first_day.into(), range.last_day.into()]
-}
-
-/// Returns each day of each device of a filter, unless they are too many or the filter is empty.
-fn look_ups<'a>(codes: &'a [CodeFilter], range: &Range) -> Option<Vec<Vec<Value<'a>>>> {
-    let days = usize::try_from(range.day_count()).unwrap_or(usize::MAX);
-    if codes.is_empty() || days.saturating_mul(codes.len()) > LOOK_UPS_MAX {
-        return None;
-    }
-    let codes = codes.iter().filter_map(|code| code.as_ref().ok());
-    let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
-    // The sales of a repeated code count once.
-    codes.sort_unstable();
-    codes.dedup();
-    let of_day = |day: i64| codes.iter().map(move |code| vec![day.into(), (*code).into()]);
-    Some((range.first_day.0..=range.last_day.0).flat_map(of_day).collect())
 }
 
 impl SumRows {
@@ -213,20 +239,35 @@ impl SumRows {
         Ok(())
     }
 
+    pub(super) fn add_day_rate(
+        &mut self,
+        row: &DayRateRow<'_>,
+        range: &Range,
+    ) -> Result<(), Error> {
+        let DayRateRow { day, currency, usd_per_unit_e12, .. } = *row;
+        if row.first_sale_at_ms < range.start || row.last_sale_at_ms >= range.end {
+            self.partial.push(day);
+        }
+        match usd_per_unit_e12 {
+            Some(usd_per_unit_e12) => self.add_rate(&RateRow { currency, day, usd_per_unit_e12 }),
+            None => Ok(()),
+        }
+    }
+
     /// Reads the sums of a device on a day, unless the day is partial.
     pub(super) fn on_device_day(
         &mut self,
         row: &Row<'_>,
         selects: impl Fn(DeviceNo) -> bool,
-        mut on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
+        mut on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
         if !self.counts(&row.read()?, selects) {
             return Ok(());
         }
         let DeviceDayRow { key, currency, totals } = row.read()?;
-        let DayOfDevice { day, device_no: device } = key;
-        let (currency, totals) = (self.currency(currency)?, totals.totals());
-        on_sum(&Sum { device, day, goods_id: "", totals, currency, rates: &self.rates })
+        let currency = self.currency(currency)?;
+        on_sales(&self.device_sales(key, currency, totals.totals())?);
+        Ok(())
     }
 
     /// Reads the sums of a product of a device on a day, unless the day is partial.
@@ -234,15 +275,15 @@ impl SumRows {
         &mut self,
         row: &Row<'_>,
         selects: impl Fn(DeviceNo) -> bool,
-        mut on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
+        mut on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
         if !self.counts(&row.read()?, selects) {
             return Ok(());
         }
         let ProductDayRow { key, goods_id, currency, items, amount } = row.read()?;
-        let DayOfDevice { day, device_no: device } = key;
-        let (currency, totals) = (self.currency(currency)?, product_totals(items, amount));
-        on_sum(&Sum { device, day, goods_id, totals, currency, rates: &self.rates })
+        let currency = self.currency(currency)?;
+        on_sales(&self.product_sales(&key, goods_id, (items, amount, currency))?);
+        Ok(())
     }
 
     /// Reads an order of a partial day: one sum, or one of each product.
@@ -252,23 +293,50 @@ impl SumRows {
         sales_by: SalesBy,
         row: &Row<'_>,
         selects: impl Fn(DeviceNo) -> bool,
-        mut on_sum: impl FnMut(&Sum<'_>) -> Result<(), Error>,
+        mut on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
-        let SaleRow { device_no: device, sale_at_ms, head, lines } = row.read()?;
-        if !selects(device) {
+        let SaleRow { device_no, sale_at_ms, head, lines } = row.read()?;
+        if !selects(device_no) {
             return Ok(());
         }
-        let sale = sale_of(head, lines, sale_at_ms)?;
-        let (currency, rates) = (sale.currency, &self.rates);
+        let (sale, key) = (sale_of(head, lines, sale_at_ms)?, DayOfDevice { day, device_no });
+        let currency = sale.currency;
         if sales_by != SalesBy::Product {
-            let totals = sale.totals();
-            return on_sum(&Sum { device, day, goods_id: "", totals, currency, rates });
+            on_sales(&self.device_sales(key, currency, sale.totals())?);
+            return Ok(());
         }
-        sale.goods.iter().try_for_each(|goods| {
-            let (goods_id, totals) =
-                (goods.goods_id.as_str(), product_totals(goods.items, goods.amount.0));
-            on_sum(&Sum { device, day, goods_id, totals, currency, rates })
-        })
+        for goods in &sale.goods {
+            let sums = (goods.items, goods.amount.0, currency);
+            on_sales(&self.product_sales(&key, &goods.goods_id, sums)?);
+        }
+        Ok(())
+    }
+
+    fn device_sales(
+        &self,
+        key: DayOfDevice,
+        currency: Currency,
+        totals: Totals,
+    ) -> Result<Sales<'static>, Error> {
+        let DayOfDevice { day, device_no: device } = key;
+        let mut turnover = Turnover::default();
+        turnover.add(&self.rates, day, currency, totals)?;
+        Ok(Sales::OfDevice { device, day: Some(day), turnover })
+    }
+
+    fn product_sales<'a>(
+        &self,
+        key: &DayOfDevice,
+        goods_id: &'a str,
+        (items, amount, currency): (i64, i64, Currency),
+    ) -> Result<Sales<'a>, Error> {
+        let rate = self.rates.on(currency, key.day);
+        let totals = ProductTotals::of(items, amount, (currency, rate))?;
+        Ok(Sales::OfProduct(ProductSum {
+            goods_id,
+            totals,
+            sold_by: SoldBy::Device(key.device_no),
+        }))
     }
 
     /// Returns whether the stored sum of a device on a day counts as it is.
@@ -309,33 +377,80 @@ impl SumRows {
     }
 }
 
-impl Sum<'_> {
-    /// Returns the sum in dollars.
-    pub(super) fn turnover(&self) -> Result<Turnover, Error> {
-        let mut turnover = Turnover::default();
-        turnover.add(self.rates, self.day, self.currency, self.totals)?;
-        Ok(turnover)
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, StatementStatus};
+
+    use super::*;
+
+    /// Days with sales, from the first day of 1970 on: two months.
+    const DAYS: i64 = 59;
+
+    fn with_sums() -> Connection {
+        let connection = Connection::open_in_memory().expect("a database");
+        connection.execute_batch(&crate::migrate::texts()).expect("the layout");
+        let rows = format!(
+            "with recursive sold(day) as (select 0 union all select day + 1 from sold
+                where day < {DAYS} - 1)"
+        );
+        let script = format!(
+            "insert into group_changes (group_no, last_change_no) values (1, 0);
+            insert into ledger (group_no, device_code, device_no, since_ms, first_seq,
+                archived_seq, last_seq) values (1, 'd', 7, 0, 1, 0, 0);
+            {rows} insert into sales_by_day select 1, day, 'EUR', 1, 1, 1, 0, 1, 0,
+                day * 86400000, day * 86400000 from sold;
+            {rows} insert into sales_by_device select 1, day, 7, 'EUR', 1, 1, 1, 0, 1, 0
+                from sold;
+            {rows} insert into sales_by_product select 1, day, 7, 'p', 'EUR', 1, 1 from sold;"
+        );
+        connection.execute_batch(&script).expect("sums");
+        connection
     }
 
-    /// Returns the amount in dollars; `None` without an exchange rate.
-    pub(super) fn amount(&self) -> Result<Option<Usd>, Error> {
-        let Some(rate) = self.rates.on(self.currency, self.day) else { return Ok(None) };
-        Ok(Some(Usd::of(Minor(self.totals.amount), self.currency, rate)?))
+    /// Returns the rows of a statement about January 1970 and the instructions that it ran.
+    fn run(connection: &Connection, sql: &Sql) -> (usize, i32) {
+        let text = sql.for_sqlite().expect("a statement");
+        let mut statement = connection.prepare(text).expect("a statement");
+        let days: [Value<'_>; 3] = [0.into(), 0.into(), 30.into()];
+        let code = (sql.bulk_types().expect("types").len() == 4).then_some("d".into());
+        let params: [Value<'_>; 3] = [1.into(), 0.into(), (DAYS * 86_400_000).into()];
+        let params = days.into_iter().chain(code).chain(params);
+        let mut rows = statement.query(rusqlite::params_from_iter(params)).expect("rows");
+        let mut count = 0;
+        while rows.next().expect("a row").is_some() {
+            count += 1;
+        }
+        drop(rows);
+        (count, statement.get_status(StatementStatus::VmStep))
     }
-}
 
-impl TotalsRow {
-    fn totals(&self) -> Totals {
-        let TotalsRow { orders, items, amount, refund, shipped, failed } = *self;
-        Totals { orders, items, amount, refund, shipped, failed }
+    /// A closed month costs its look-up, however many days it has.
+    #[test]
+    fn the_days_of_a_closed_month_are_not_visited() {
+        let connection = with_sums();
+        let statements = [
+            &DAY_RATES,
+            &ALL_DEVICES,
+            &SOME_DEVICES,
+            &PRODUCTS_OF_ALL_DEVICES,
+            &PRODUCTS_OF_SOME_DEVICES,
+        ];
+        let mark = |closed: &str, last_ms: i64| {
+            let script = format!(
+                "insert or replace into sales_months values (1, 0, 1, {closed}, 0, 0, {last_ms})"
+            );
+            connection.execute_batch(&script).expect("a mark");
+        };
+        for sql in statements {
+            mark("false", 0);
+            let (rows, open) = run(&connection, sql);
+            assert_eq!(rows, 31, "{}", sql.name);
+            mark("true", DAYS * 86_400_000);
+            assert_eq!(run(&connection, sql).0, 31, "{}: sales after the range", sql.name);
+            mark("true", 0);
+            let (rows, closed) = run(&connection, sql);
+            assert_eq!(rows, 0, "{}", sql.name);
+            assert!(closed * 5 < open, "{}: {closed} instructions, {open} by day", sql.name);
+        }
     }
-}
-
-fn product_totals(items: i64, amount: i64) -> Totals {
-    Totals { items, amount, ..Totals::default() }
-}
-
-/// Parses a stored currency.
-pub(super) fn parse_currency(code: &str) -> Result<Currency, Error> {
-    Currency::parse(code).map_err(|fault| Error::Data(fault.to_string()))
 }

@@ -13,6 +13,7 @@ use super::order_row;
 use super::order_state::{OrderState, WriteKind};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject};
 use crate::Error;
+use crate::months::MonthMarks;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
 use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::sql::{Row, Sql, Value, row, statements};
@@ -22,6 +23,7 @@ row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
     struct LastSeq { device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
     struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
+    struct GroupState { last_change_no: i64, marks: MonthMarks }
 }
 
 statements! {
@@ -40,10 +42,11 @@ statements! {
                 then ledger.last_active_ms else r.active_ms end
         from {rows r: code text, last_seq bigint, blocked_seq bigint, active_ms bigint}
         where ledger.group_no = $group_no and ledger.device_code = r.code";
-    LAST_CHANGE_NO(group_no) -> i64 = "select last_change_no from group_changes
-        where group_no = $group_no";
+    GROUP_STATE(group_no) -> GroupState = "select last_change_no, marked_to_day, months_change_no
+        from group_changes where group_no = $group_no";
     SET_LAST_CHANGE_NO(group_no, last_change_no) = "update group_changes
-        set last_change_no = $last_change_no where group_no = $group_no";
+        set last_change_no = $last_change_no, months_change_no = $last_change_no
+        where group_no = $group_no";
     CLEAR_TRADE_NO_IN(group_no) = "update orders set trade_no_in = null
         from {rows r: device bigint, seq bigint}
         where orders.group_no = $group_no and orders.device_no = r.device and orders.seq = r.seq";
@@ -80,6 +83,7 @@ pub(super) struct GroupWriter<'a> {
     blocks: BlockChanges,
     last_change: i64,
     stored_change: i64,
+    marks: MonthMarks,
     sums: Sums,
 }
 
@@ -98,7 +102,7 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
-        let (.., last_change, in_other_groups) = try_join!(
+        let (.., state, in_other_groups) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |row| {
                 stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row));
@@ -113,11 +117,11 @@ impl<'a> GroupWriter<'a> {
                 last_seqs.insert(device_no, (last_seq, blocked_seq));
                 Ok(())
             }),
-            write.one(&LAST_CHANGE_NO, &of_group, |row| row.read()),
+            write.one(&GROUP_STATE, &of_group, |row| row.read()),
             orders_in_other_groups(batch, orders),
         )?;
-        let last_change = last_change
-            .ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
+        let GroupState { last_change_no: last_change, marks } =
+            state.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
         Ok(GroupWriter {
             batch,
             group,
@@ -130,6 +134,7 @@ impl<'a> GroupWriter<'a> {
             blocks: BlockChanges::default(),
             last_change,
             stored_change: last_change,
+            marks,
             sums: Sums::default(),
         })
     }
@@ -325,6 +330,7 @@ impl<'a> GroupWriter<'a> {
             write.execute_each(&SET_LEDGER, ledgers, &group),
             self.write_change_counter(),
             self.sums.write(write),
+            self.reopen_months(),
         )?;
         for (device, ledger) in &self.ledgers {
             self.blocks.extend(*device, ledger.blocked_seq, blocked_seq(ledger.last_seq));
@@ -338,6 +344,15 @@ impl<'a> GroupWriter<'a> {
             self.batch.write.execute(&SET_LAST_CHANGE_NO, &params).await?;
         }
         Ok(())
+    }
+
+    /// Deletes the marks of the months that the batch changes, mostly none.
+    async fn reopen_months(&self) -> Result<(), Error> {
+        if self.last_change == self.stored_change {
+            return Ok(());
+        }
+        let (write, days) = (self.batch.write, self.sums.days());
+        self.marks.reopen(write, (self.group, self.stored_change), days).await
     }
 
     /// Returns the device code or group id that `sql` reads for a number.

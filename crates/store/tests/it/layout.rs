@@ -32,7 +32,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "5|remembered",
             "6|names",
             "7|device_lists",
-            "8|order_blocks"
+            "8|order_blocks",
+            "9|months"
         ]
     );
 }
@@ -46,8 +47,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (9, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 9 is unknown here)",
+            "insert into migrations values (10, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 10 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -16,6 +16,7 @@ mod keys;
 mod known_sources;
 mod layout;
 mod long_reads;
+mod months;
 mod order_spans;
 mod owners;
 mod rates;

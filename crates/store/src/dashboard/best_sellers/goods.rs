@@ -11,14 +11,15 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::{Rate, Usd};
 use kiosque_model::{Currency, DeviceNo, GroupId, GroupNo, Minor};
 
-use super::super::sums::parse_currency;
 use super::super::{DashboardQuery, Request};
 use super::{ProductSales, SalesOfProduct};
 use crate::Error;
 use crate::db::{Bound, Step};
 use crate::devices::{ListedCount, bind_listed_count};
+use crate::months::ProductTotals;
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, row, statements};
+use crate::sums::parse_currency;
 
 row! {
     struct ProductRow<'r> {
@@ -228,13 +229,10 @@ impl GoodsRows {
         goods_id: String,
         sales: &SalesOfProduct,
     ) -> Result<ProductSales, Error> {
-        let mut answer = ProductSales {
-            items: sales.items,
-            amount: sales.amount,
-            converted_items: sales.converted_items,
-            devices: i64::try_from(sales.devices.len()).unwrap_or(i64::MAX),
-            ..ProductSales::default()
-        };
+        let ProductTotals { items, converted_items, amount } = sales.totals;
+        let devices = sales.devices.len();
+        let mut answer =
+            ProductSales { items, amount, converted_items, devices, ..ProductSales::default() };
         if let Some(product) = self.products.get(&goods_id) {
             answer.goods_name.clone_from(&product.name);
             if let Some(rate) = product.rate {
