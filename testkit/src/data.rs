@@ -29,19 +29,28 @@ const WAL: &str = "kiosque.db-wal";
 const DATE_SQLITE: &str = "date(s.day * 86400, 'unixepoch')";
 const DATE_POSTGRES: &str = "(date '1970-01-01' + s.day::integer)";
 
-/// Formats a row of PostgreSQL like one of SQLite, where booleans are numbers.
+/// Formats a row of `asked` on PostgreSQL like one of SQLite, where booleans are numbers.
 const LIKE_SQLITE: &str = "select (
     select string_agg(case json_typeof(value)
         when 'boolean' then case value::text when 'true' then '1' else '0' end
         when 'null' then 'null'
         else value #>> '{}' end, '|' order by place)
     from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
-) from";
+) from asked";
 
 /// Creating a shard takes longer than most tests.
 const FEW_SHARDS: &str = "set citus.shard_count = 2;";
 /// Tables whose rows depend on the run and the engine.
 const ABOUT_NODES: [&str; 2] = ["nodes", "primaries"];
+
+/// The time at which data is created, and of each act of a `TestStore` unless a test gives another.
+pub const NOW: UnixMs = UnixMs(1_000_000);
+
+/// Returns whether the data of this run is distributed over a Citus cluster.
+#[must_use]
+pub fn is_citus() -> bool {
+    std::env::var(ENGINE).as_deref() == Ok(CITUS)
+}
 
 /// A temporary directory or a schema of a PostgreSQL server. Clones share it.
 #[derive(Clone)]
@@ -101,38 +110,44 @@ impl TestData {
     /// and are distributed.
     #[must_use]
     pub fn postgres() -> TestData {
-        let data = TestData::on_coordinator();
-        if std::env::var(ENGINE).as_deref() == Ok(CITUS) {
+        let data = TestData::without_tables();
+        if is_citus() {
+            data.create_tables();
             data.distribute();
         }
         data
     }
 
-    /// Creates the tables and distributes them, in a thread of its own: the caller may be async.
-    fn distribute(&self) {
-        let TestData::Postgres(postgres) = self else { return };
+    /// Returns a location on PostgreSQL without tables.
+    #[must_use]
+    pub fn without_tables() -> TestData {
+        let (schema, client) = (Schema::new(), OnceCell::new());
+        TestData::Postgres(Arc::new(PostgresData { schema, client }))
+    }
+
+    /// Creates the tables, in a thread of its own: the caller may be async.
+    fn create_tables(&self) {
         let options = OpenOptions {
             place: self.location(),
             when_absent: WhenAbsent::Create,
             zone: None,
             wait: Duration::from_secs(300),
             lease: SessionLease::default(),
-            now: UnixMs(0),
+            now: NOW,
         };
         let create = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(Store::open(&options)).map(drop)
         };
         std::thread::scope(|scope| scope.spawn(create).join()).unwrap().unwrap();
-        let script = kiosque_store::citus_statements();
-        postgres.schema.script(&format!("{FEW_SHARDS}\n{script}\n{}", sql::FORGET_ZONE));
+        // The next store that opens the data records the zone of its test.
+        self.execute(sql::FORGET_ZONE);
     }
 
-    /// Returns a location on PostgreSQL without tables.
-    #[must_use]
-    pub fn on_coordinator() -> TestData {
-        let (schema, client) = (Schema::new(), OnceCell::new());
-        TestData::Postgres(Arc::new(PostgresData { schema, client }))
+    /// Distributes the tables over the workers of a Citus cluster, by the script for operators.
+    pub fn distribute(&self) {
+        let TestData::Postgres(postgres) = self else { panic!("SQLite has no workers") };
+        postgres.schema.script(&format!("{FEW_SHARDS}\n{}", kiosque_store::citus_statements()));
     }
 
     /// Returns the directory of the data's files, which a test that asked for [`TestData::sqlite`]
@@ -183,11 +198,11 @@ impl TestData {
         rows
     }
 
-    /// Runs statements, for tests of one engine.
+    /// Runs statements, for tests of one engine. On PostgreSQL each is a transaction of its own.
     pub fn execute(&self, sql: &str) {
         match self {
             TestData::Directory(directory) => connect(directory.path()).execute_batch(sql).unwrap(),
-            TestData::Postgres(postgres) => drop(postgres.schema.sql(sql)),
+            TestData::Postgres(postgres) => postgres.schema.script(sql),
         }
     }
 
@@ -211,7 +226,8 @@ impl TestData {
                 [DATABASE, WAL].map(read).to_vec()
             }
             TestData::Postgres(postgres) => {
-                postgres.query(sql::EVERY_ROW).await.into_iter().map(String::into_bytes).collect()
+                let every_row = if is_citus() { sql::EVERY_ROW_CITUS } else { sql::EVERY_ROW };
+                postgres.query(every_row).await.into_iter().map(String::into_bytes).collect()
             }
         }
     }
@@ -228,7 +244,11 @@ impl TestData {
                 commits_in(&std::fs::read(directory.path().join(WAL)).unwrap())
             }
             TestData::Postgres(postgres) => {
-                postgres.query(sql::WRITERS_OF_ORDERS).await.into_iter().collect()
+                let writers = match is_citus() {
+                    true => sql::WRITERS_OF_ORDERS_CITUS,
+                    false => sql::WRITERS_OF_ORDERS,
+                };
+                postgres.query(writers).await.into_iter().collect()
             }
         }
     }
@@ -329,7 +349,9 @@ fn every_row(table: &str) -> String {
 }
 
 fn like_sqlite(sql: &str) -> String {
-    format!("{LIKE_SQLITE} ({}) asked", sql.replace(DATE_SQLITE, DATE_POSTGRES))
+    // Citus cannot send functions to the shards that are not immutable: the rows come first.
+    let sql = sql.replace(DATE_SQLITE, DATE_POSTGRES);
+    format!("with asked as materialized ({sql}) {LIKE_SQLITE}")
 }
 
 fn lines(text: &str) -> Vec<String> {

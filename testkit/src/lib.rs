@@ -62,7 +62,7 @@ pub use client::{Client, Http2Client, LoggedIn, post};
 #[cfg(feature = "server")]
 pub use clock::ManualClock;
 #[cfg(feature = "store")]
-pub use data::{Fingerprint, TestData, WriteLock};
+pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus};
 #[cfg(feature = "program")]
 pub use program::{Program, Ran, Sandbox, Served};
 #[cfg(feature = "client")]
@@ -72,7 +72,7 @@ pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
-pub use store::{NOW, TestStore, no_owners, open, open_options, origin};
+pub use store::{TestStore, no_owners, open, open_options, origin};
 #[cfg(feature = "client")]
 pub use tls::client_config;
 #[cfg(feature = "server")]

@@ -22,6 +22,8 @@ files! {
     END_HELD = "end_held.sql",
     /// PostgreSQL: every row of every table, with the transaction that wrote it.
     EVERY_ROW = "every_row.sql",
+    /// Citus: every row of every table, with the transaction on its node that wrote it.
+    EVERY_ROW_CITUS = "every_row_citus.sql",
     /// SQLite: copies the data of `NEW` into the tables of the first layout.
     FIRST_LAYOUT = "first_layout.sql",
     /// PostgreSQL: removes the recorded time zone.
@@ -48,6 +50,9 @@ files! {
     ORDERS_STORED = "orders_stored.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.
     REFUSE_AT_FIRST = "refuse_at_first.sql",
+    /// Citus: on each worker, refuses the first `TIMES` insertions into the shards of `THE_TABLE`
+    /// with `SQLSTATE`.
+    REFUSE_AT_FIRST_CITUS = "refuse_at_first_citus.sql",
     /// PostgreSQL: undoes [`REFUSE_TO_OPEN`].
     REFUSE_NO_MORE = "refuse_no_more.sql",
     /// PostgreSQL: makes the end of a move fail.
@@ -64,4 +69,6 @@ files! {
     WARN_AT_COMMIT = "warn_at_commit.sql",
     /// PostgreSQL: the transactions that wrote orders.
     WRITERS_OF_ORDERS = "writers_of_orders.sql",
+    /// Citus: the transactions that wrote orders, by node.
+    WRITERS_OF_ORDERS_CITUS = "writers_of_orders_citus.sql",
 }

@@ -15,11 +15,9 @@ use kiosque_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::data::TestData;
+use crate::data::{NOW, TestData};
 use crate::entries::{account, device, group, product, title};
 
-/// The time of whatever a [`TestStore`] does unless a test gives another.
-pub const NOW: UnixMs = UnixMs(1_000_000);
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
 
 /// Longer than a busy machine takes for anything.

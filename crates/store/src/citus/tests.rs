@@ -262,6 +262,30 @@ fn unique_keys_begin_with_the_distribution_column() {
     assert!(keys > 10, "{keys} keys");
 }
 
+/// Shards can be moved only if each row has an identity: a primary key, or an index of the script.
+#[test]
+fn every_row_of_a_shard_has_an_identity() {
+    let (layout, script) = (layout(), citus_statements());
+    for table in BY_GROUP.iter().chain(&BY_ACCOUNT) {
+        let (_, definition) = layout.split_once(&format!("create table {table} (")).expect(table);
+        let definition = definition.split(';').next().unwrap_or_default();
+        if definition.contains("primary key (") {
+            continue;
+        }
+        let identity = format!("\nalter table {table} replica identity using index ");
+        let (_, index) = script.split_once(&identity).unwrap_or_else(|| panic!("{table}"));
+        let (index, _) = index.split_once(';').expect("an index");
+        let (_, columns) = layout
+            .split_once(&format!("create unique index {index} on {table} ("))
+            .unwrap_or_else(|| panic!("{index} is no unique index of {table}"));
+        let columns = columns.split(')').next().unwrap_or_default();
+        for column in columns.split(", ") {
+            let declared = definition.split(", ").find(|it| it.starts_with(&format!("{column} ")));
+            assert!(declared.is_some_and(|it| it.contains("not null")), "{table}.{column}");
+        }
+    }
+}
+
 /// No triggers, no foreign keys across colocations.
 #[test]
 fn nothing_that_citus_does_not_support_is_used() {

@@ -83,7 +83,7 @@ async fn the_time_zone_is_recorded_once() {
 /// Where data is expected, none is created.
 #[tokio::test]
 async fn absent_data_can_be_refused() {
-    for data in [TestData::sqlite(), TestData::postgres()] {
+    for data in [TestData::sqlite(), TestData::without_tables()] {
         let opening = OpenOptions { when_absent: WhenAbsent::Refuse, ..open_options(&data) };
         let Err(Error::Data(message)) = Store::open(&opening).await else {
             panic!("opened nothing")

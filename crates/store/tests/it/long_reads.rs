@@ -10,7 +10,7 @@ use kiosque_store::{
     DashboardQuery, Device, DeviceLine, DevicePart, Error, OpenOptions, Refused, Store,
 };
 use kiosque_testkit::entries::account;
-use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, open_options};
+use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, is_citus, open_options};
 
 fn all(group: Option<&str>) -> DashboardQuery {
     let group = group.map(GroupId::parse);
@@ -48,10 +48,13 @@ async fn slow_aisles(wait: Duration) -> (TestStore, Store) {
 
 /// Waits until so many statements sleep.
 async fn until_sleeping(fixture: &TestStore, wanted: usize) {
-    let statements = "select query from pg_stat_activity
-        where wait_event = 'PgSleep' and query like '%aisles%'";
+    // On a cluster a worker runs the statement.
+    let activity = if is_citus() { "citus_stat_activity" } else { "pg_stat_activity" };
+    let statements = format!(
+        "select query from {activity} where wait_event = 'PgSleep' and query like '%aisles%'"
+    );
     let waited = async {
-        while fixture.query(statements).len() != wanted {
+        while fixture.query(&statements).len() != wanted {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

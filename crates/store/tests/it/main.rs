@@ -7,6 +7,7 @@ mod apply;
 mod archive;
 mod audit;
 mod backup;
+mod citus;
 mod clock;
 mod dashboard_cache;
 mod device_lists;
@@ -23,6 +24,8 @@ mod rates;
 mod receive;
 #[cfg(debug_assertions)]
 mod receive_faults;
+mod relay;
+mod requests;
 mod retries;
 mod round_trips;
 mod scope;
