@@ -2,6 +2,8 @@
 //! that a request touches one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
+use crate::db::PLANNER_OFF;
+
 /// Tables distributed by group.
 const BY_GROUP: [&str; 15] = [
     "orders",
@@ -54,6 +56,28 @@ do $$ begin
     end if;
 end $$;
 ";
+/// Sets the role's planner on the workers, which plan every statement for their shards again. With
+/// the lock, the script can run for several schemas at a time. Without propagation, the workers do
+/// not set each other's planner.
+const WORKER_SETTINGS: &str = r"-- Settings of the planner on the workers, also on new ones.
+do $$
+declare
+    refusals text;
+begin
+    perform pg_advisory_xact_lock(hashtext('kiosque schema --citus'));
+    select string_agg(nodename || ':' || nodeport || ': ' || result, '; ') into refusals
+    from run_command_on_workers(format(
+        'do $body$ begin
+            set local citus.enable_ddl_propagation = off;
+SETTINGS
+        end $body$',
+        current_user, current_database()))
+    where not success;
+    if refusals is not null then
+        raise exception 'the settings of the workers: %', refusals;
+    end if;
+end $$;
+";
 /// Shards can be moved only if each row has an identity; the other tables have primary keys.
 const IDENTITY: &str = "-- Needed to move shards.\n\
                         alter table orders replica identity using index orders_order_id;\n";
@@ -81,6 +105,10 @@ pub fn citus_statements() -> String {
             "select truncate_local_data_after_distributing_table('{table}');\n"
         ));
     }
+    let settings = PLANNER_OFF.map(|setting| {
+        format!("            alter role %1$I in database %2$I set {setting} = off;")
+    });
+    text.push_str(&WORKER_SETTINGS.replace("SETTINGS", &settings.join("\n")));
     text.push_str("-- These stay on the coordinator: ");
     text.push_str(&AT_THE_COORDINATOR.join(", "));
     text.push_str(".\n");

@@ -21,6 +21,7 @@ pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
 pub(crate) use open::ClosedData;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
+pub(crate) use postgres::PLANNER_OFF;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::FileSizes;
@@ -38,8 +39,7 @@ pub(crate) enum Db {
 pub(crate) enum Deadline {
     /// As long as a request waits.
     OfRequest,
-    /// The work takes as long as it takes; only its start is awaited no longer than a request
-    /// waits.
+    /// The start of the work is awaited as long as a request waits, and its end without limit.
     None,
 }
 

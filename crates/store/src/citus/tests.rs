@@ -280,9 +280,19 @@ fn every_row_of_a_shard_has_an_identity() {
             .unwrap_or_else(|| panic!("{index} is no unique index of {table}"));
         let columns = columns.split(')').next().unwrap_or_default();
         for column in columns.split(", ") {
-            let declared = definition.split(", ").find(|it| it.starts_with(&format!("{column} ")));
+            let mut columns = definition.split(", ").map(str::trim);
+            let declared = columns.find(|it| it.starts_with(&format!("{column} ")));
             assert!(declared.is_some_and(|it| it.contains("not null")), "{table}.{column}");
         }
+    }
+}
+
+/// A worker plans the statements of the coordinator by settings of its own.
+#[test]
+fn the_workers_have_the_settings_of_the_planner() {
+    let script = citus_statements();
+    for setting in PLANNER_OFF {
+        assert!(script.contains(&format!("in database %2$I set {setting} = off;")), "{setting}");
     }
 }
 

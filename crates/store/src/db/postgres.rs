@@ -23,6 +23,7 @@ use super::read_permits::ReadPermits;
 use super::{Deadline, OpenOptions, Read, Write};
 use crate::Error;
 use address::Address;
+pub(crate) use connection::PLANNER_OFF;
 use connection::{Connection, until};
 use lease::Lease;
 use shared::Slot;

@@ -136,6 +136,8 @@ async fn data_is_distributed_by_the_script_for_operators() {
             join pg_class c on c.oid = s.logicalrelid
         where c.relnamespace = current_schema()::regnamespace and s.shardminvalue is not null";
     assert_eq!(fixture.query(tables), ["13|26"]);
+    let planner = "select distinct result from run_command_on_workers('show enable_hashjoin')";
+    assert_eq!(fixture.query(planner), ["off"]);
     let place = "select p.shardid, p.nodeport from pg_dist_shard_placement p
             join pg_dist_shard s using (shardid)
         where s.logicalrelid = 'orders'::regclass order by p.shardid limit 1";

@@ -20,15 +20,16 @@ use crate::sql::Sql;
 use super::address::{Address, Encryption, Host};
 
 /// The settings of every connection. The server ends a transaction that idles, which releases its
-/// locks.
+/// locks. Planning costs ten times as much as reading a page, so plans are generic.
+const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
+    set client_min_messages = 'warning'; set plan_cache_mode = 'force_generic_plan'";
+/// The planner's settings that are off on every connection, and on the workers of Citus.
 ///
 /// Every statement is a nested loop of key ranges, as SQLite runs it. That plan is right for all
-/// parameters and table sizes, and planning costs ten times as much as reading a page; so plans are
-/// generic, and the planner may not choose another one for a table that is still empty.
-const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
-    set client_min_messages = 'warning'; set plan_cache_mode = 'force_generic_plan'; \
-    set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; \
-    set enable_mergejoin = off; set jit = off";
+/// parameters and table sizes, and the planner may not choose another one for a table that is still
+/// empty, or because it overestimates a range of a large one.
+pub(crate) const PLANNER_OFF: [&str; 5] =
+    ["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 
 /// The settings of connections to Citus, besides [`SETTINGS`].
 ///
@@ -148,8 +149,10 @@ impl Connection {
         // A request that waits for a lock fails as busy before its whole time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
         let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
+        let planner = PLANNER_OFF.map(|setting| format!("set {setting} = off")).join("; ");
         let settings = format!(
-            "{SETTINGS}; set statement_timeout = {time}; set lock_timeout = {lock_timeout}"
+            "{SETTINGS}; {planner}; set statement_timeout = {time}; \
+             set lock_timeout = {lock_timeout}"
         );
         client.batch_execute(&settings).await?;
         let server = client.query_one(SERVER, &[]).await?;
