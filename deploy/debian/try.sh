@@ -1,6 +1,7 @@
 #!/bin/bash
 # Takes the package through its life in a new Debian root: install, fill, serve by the command of the
-# unit, look, back up, restore, upgrade, remove, purge. Needs root, and mmdebstrap.
+# unit, look, back up, restore, upgrade, remove, purge. Needs root, iproute2, and mmdebstrap unless a
+# root is given.
 #
 #   deploy/debian/try.sh target/package/kiosque_*.deb [SUITE or ROOT.tar]
 set -euo pipefail
@@ -13,7 +14,7 @@ root=$work/root
 
 if [ -f "$suite" ]; then
     mkdir "$root"
-    tar --extract --file "$suite" --directory "$root" --exclude='./dev/*'
+    tar --extract --file "$suite" --directory "$root"
 else
     mmdebstrap --quiet --variant=minbase \
         --include=ca-certificates,curl,systemd-standalone-sysusers "$suite" "$root"
@@ -51,12 +52,13 @@ set -euo pipefail
 cd /tmp
 step() { echo "== $*"; }
 kq() { runuser -u kiosque -- kiosque --config /etc/kiosque/kiosque.toml "$@"; }
-# Runs the command of a unit, as its user and with its umask.
+# Becomes the command of a unit, with its user and its umask.
 unit() {
     local command
     command=$(sed -n 's/^ExecStart=//p' "/usr/lib/systemd/system/$1")
-    (umask 0077; cd /var/lib/kiosque
-        exec setpriv --reuid=kiosque --regid=kiosque --init-groups $command)
+    umask 0077
+    cd /var/lib/kiosque
+    exec setpriv --reuid=kiosque --regid=kiosque --init-groups $command
 }
 serve() {
     unit kiosque.service 2>/tmp/serve.log &
@@ -90,7 +92,7 @@ serve
 test "$(orders)" = '"total":1'
 
 step back up
-unit kiosque-backup.service
+(unit kiosque-backup.service)
 stop
 
 step restore
@@ -121,4 +123,8 @@ dpkg --purge kiosque
 test ! -e /var/lib/kiosque -a ! -e /etc/kiosque -a -e "$backup"
 step done
 END
-chroot "$root" bash /tmp/life.sh
+# With processes and a network of its own: nothing remains, and no port is in use.
+unshare --mount --pid --net --fork sh -ec '
+    mount -t proc proc "$1/proc"
+    ip link set lo up
+    exec chroot "$1" bash /tmp/life.sh' sh "$root"

@@ -70,25 +70,23 @@ pub(crate) fn check() -> Result<()> {
 
 /// Builds the program so that its bytes do not depend on the directories of this machine.
 fn release_program() -> Result<PathBuf> {
-    let mut build = cargo(["build", "--release", "--locked", "--package", "kiosque"])?;
     let target = target()?.join("package/build");
+    let home = match env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => Path::new(&env::var_os("HOME").context("HOME is not set")?).join(".cargo"),
+    };
+    // The last one counts for a path that begins with several.
+    let places = [(root()?, "/kiosque"), (home, "/cargo"), (target.clone(), "/target")];
+    let remapped = |flag: &str| {
+        let flags = places.iter().map(|(from, to)| format!("{flag}={}={to}", from.display()));
+        flags.collect::<Vec<_>>().join(" ")
+    };
+    let mut build = cargo(["build", "--release", "--locked", "--package", "kiosque"])?;
     build.arg("--target-dir").arg(&target);
-    let home = env::var("CARGO_HOME").or_else(|_| Ok(env::var("HOME")? + "/.cargo"));
-    let home = home.map_err(|_: env::VarError| anyhow::anyhow!("CARGO_HOME and HOME are unset"))?;
-    let (root, target) = (root()?, target.display().to_string());
-    // The later one counts for a path that begins with both.
-    let moves = [(root.display().to_string(), "/kiosque"), (home, "/cargo"), (target, "/target")];
-    let rust: Vec<String> =
-        moves.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
-    let c: Vec<String> =
-        moves.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).collect();
-    build.env("RUSTFLAGS", rust.join(" ")).env("CFLAGS", c.join(" "));
+    build.env("RUSTFLAGS", remapped("--remap-path-prefix"));
+    build.env("CFLAGS", remapped("-ffile-prefix-map"));
     run_command(&mut build)?;
-    Ok(target_program(&moves[2].0))
-}
-
-fn target_program(target: &str) -> PathBuf {
-    Path::new(target).join("release/kiosque")
+    Ok(target.join("release/kiosque"))
 }
 
 /// Returns the directory of build results.

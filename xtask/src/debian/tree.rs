@@ -15,12 +15,13 @@ use super::notices;
 const DOCUMENTS: &str = "usr/share/doc/kiosque";
 
 /// Files of the repository, and their places.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("deploy/systemd/kiosque.service", "usr/lib/systemd/system/kiosque.service"),
     ("deploy/systemd/kiosque-backup.service", "usr/lib/systemd/system/kiosque-backup.service"),
     ("deploy/systemd/kiosque-backup.timer", "usr/lib/systemd/system/kiosque-backup.timer"),
     ("deploy/systemd/kiosque.sysusers.conf", "usr/lib/sysusers.d/kiosque.conf"),
     ("deploy/debian/copyright", "usr/share/doc/kiosque/copyright"),
+    ("deploy/debian/lintian-overrides", "usr/share/lintian/overrides/kiosque"),
     ("deploy/debian/README.Debian", "usr/share/doc/kiosque/README.Debian"),
     ("README.md", "usr/share/doc/kiosque/README.md"),
     ("SECURITY.md", "usr/share/doc/kiosque/SECURITY.md"),
