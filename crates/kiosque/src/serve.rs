@@ -111,6 +111,7 @@ pub(crate) async fn serve(
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
     let app = Arc::new(App::new(store.clone(), settings, Clock::System, Entropy::system())?);
+    observe_time(&store).await;
     let stop = Stop::new();
     let stopper = stop.clone();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -142,6 +143,9 @@ pub(crate) async fn serve(
     report_regularly(&app, &store, serving.join_all()).await;
     writing.abort();
     write_activity(&store).await;
+    if let Err(error) = store.store_time().await {
+        tracing::error!(cause = %error, "the time of the clock could not be stored");
+    }
     // Waits for orders that are still being stored. Work that takes longer is rolled back; its
     // caller has had no answer.
     let stopping = move || operator_runtime.shutdown_timeout(deadline);
@@ -173,6 +177,19 @@ async fn watch_clock(store: Store) {
     }
 }
 
+/// Ends sessions that had expired before the clock was set back.
+async fn observe_time(store: &Store) {
+    match store.observe_time(Clock::System.now()).await {
+        Ok(0) => {}
+        Ok(sessions) => {
+            tracing::warn!(sessions, "the clock was set back; sessions that had expired are ended");
+        }
+        Err(error) => {
+            tracing::error!(cause = %error, "the time of the clock could not be stored");
+        }
+    }
+}
+
 /// Writes refused logins to the audit trail and logs overload, at intervals until `done`, and then
 /// all that is left.
 async fn report_regularly(app: &App, store: &Store, done: impl Future) {
@@ -183,6 +200,7 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
             _ = &mut done => break,
             () = tokio::time::sleep(REPORT_INTERVAL) => {
                 app.log_overload();
+                observe_time(store).await;
                 refused_logins.flush(store, Clock::System.now()).await;
             }
         }

@@ -29,6 +29,7 @@ mod owners;
 mod rates;
 mod receive;
 mod scoped_query;
+mod session_clock;
 mod sessions;
 mod sql;
 mod sums;
@@ -71,6 +72,7 @@ use activity::Activity;
 use dashboard::{BestSellerHints, DashboardCache, OnlineCounts};
 use db::{ClosedData, Db, Deadline};
 use scoped_query::ProvenBefore;
+use session_clock::SessionClock;
 
 /// The data of one platform. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -82,6 +84,7 @@ pub struct Store {
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
     online_counts: Arc<OnlineCounts>,
+    session_clock: Arc<SessionClock>,
 }
 
 impl Store {
@@ -106,7 +109,7 @@ impl Store {
         let db = Db::open(options)?;
         let (when_absent, now) = (options.when_absent, options.now);
         let wanted = options.zone.cloned();
-        let zone = db
+        let (zone, clock_ms) = db
             .write_to(ClosedData::Accepted, Deadline::None, async move |write| {
                 let done = migrate::up(write, when_absent, now).await?;
                 let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
@@ -116,7 +119,7 @@ impl Store {
                 if done.contains(&migrate::DEVICE_LISTS) {
                     group_devices::fill(write, now).await?;
                 }
-                Ok::<_, Error>(zone)
+                Ok::<_, Error>((zone, metadata::clock(write).await?))
             })
             .await?;
         Ok(Store {
@@ -127,6 +130,7 @@ impl Store {
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
             online_counts: Arc::default(),
+            session_clock: Arc::new(SessionClock::new(clock_ms)),
         })
     }
 
@@ -196,6 +200,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         owners::ALL,
         rates::ALL,
         upgrade::ALL,
+        session_clock::ALL,
         sessions::ALL,
         sums::ALL,
     ];

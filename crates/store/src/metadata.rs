@@ -1,6 +1,6 @@
 //! Store-wide metadata: the time zone, version counters, and markers.
 
-use kiosque_model::Zone;
+use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{Db, Deadline, Read, Write};
 use crate::sql::statements;
@@ -14,6 +14,8 @@ statements! {
         where name = $name or (name >= $prefix and name < $prefix_end)";
     COUNTER(name) -> i64 = "select last from counters where name = $name";
     LOCK_COUNTER(name) = "update counters set last = last where name = $name";
+    SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
+        on conflict (name) do update set last = excluded.last";
     INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
         returning last";
 }
@@ -23,6 +25,7 @@ const FLEET: &str = "fleet";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
 const ROLL_UPS: &str = "roll_ups";
+const CLOCK: &str = "clock";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -75,6 +78,16 @@ pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
 /// transaction ends.
 pub(crate) async fn next_roll_up(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, ROLL_UPS).await
+}
+
+/// Returns the latest time of the clock that a server has stored; 0 if there is none.
+pub(crate) async fn clock(read: &Read<'_>) -> Result<i64, Error> {
+    Ok(read.one(&COUNTER, &[CLOCK.into()], |row| row.read()).await?.unwrap_or(0))
+}
+
+/// Stores the time of the clock.
+pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
+    write.execute(&SET_COUNTER, &[CLOCK.into(), now.into()]).await.map(|_| ())
 }
 
 async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {

@@ -29,4 +29,5 @@ mod requests;
 mod retries;
 mod round_trips;
 mod scope;
+mod session_clock;
 mod verify;

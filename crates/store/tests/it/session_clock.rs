@@ -1,0 +1,107 @@
+//! AUTH-25: sessions that have expired stay ended when the clock is set back, also those that no
+//! request has used since.
+
+use kiosque_model::{Claim, LoginName, PresentedToken, Refusal, UnixMs};
+use kiosque_store::{Refused, Store};
+use kiosque_testkit::{TestData, TestStore, open, origin};
+
+/// A session of `ops` that expires some seconds after a base.
+struct Clocked {
+    fixture: TestStore,
+    store: Store,
+    base_ms: i64,
+}
+
+impl Clocked {
+    async fn on(data: TestData) -> Clocked {
+        let fixture = TestStore::with_fleet_on(data).await;
+        // Near the database's clock, which others may not differ from.
+        let base_ms = match &fixture.data {
+            TestData::Directory(_) => 1_000_000,
+            TestData::Postgres(_) => fixture
+                .query("select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms")
+                [0]
+            .parse()
+            .unwrap(),
+        };
+        let store = fixture.store.clone();
+        Clocked { fixture, store, base_ms }
+    }
+
+    fn at(&self, seconds: i64) -> UnixMs {
+        UnixMs(self.base_ms + seconds * 1_000)
+    }
+
+    async fn log_in(&self, at: i64, until: i64) -> PresentedToken {
+        let name = LoginName::parse("ops").unwrap();
+        let credentials = self.store.credentials(&name).await.unwrap().unwrap();
+        let origin = origin("127.0.0.1", self.at(at));
+        let opened = self.store.log_in(credentials, [7; 32], self.at(until), origin).await.unwrap();
+        PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
+    }
+
+    async fn observe(&self, seconds: i64) -> u64 {
+        self.store.observe_time(self.at(seconds)).await.unwrap()
+    }
+
+    /// Returns whether a token is valid.
+    async fn is_valid(&self, token: &PresentedToken, at: i64) -> bool {
+        match self.store.session(Claim { token: token.clone(), now: self.at(at) }).await {
+            Ok(()) => true,
+            Err(Refused::Refusal(Refusal::TokenInvalid)) => false,
+            Err(refused) => panic!("{refused:?}"),
+        }
+    }
+
+    async fn restart(&mut self) {
+        self.store = open(&self.fixture.data, None).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_expired_session_stays_ended_when_the_clock_is_set_back() {
+    let clocked = Clocked::on(TestData::new()).await;
+    assert_eq!(clocked.observe(0).await, 0);
+    let token = clocked.log_in(0, 10).await;
+    assert_eq!(clocked.observe(9).await, 0);
+    // It has not expired yet.
+    assert_eq!(clocked.observe(1).await, 0);
+    assert!(clocked.is_valid(&token, 1).await);
+    assert_eq!(clocked.observe(20).await, 0);
+    assert_eq!(clocked.observe(2).await, 1);
+    assert!(!clocked.is_valid(&token, 2).await);
+    // A session that was opened after that lasts, although the clock has shown later times.
+    let token = clocked.log_in(2, 12).await;
+    assert_eq!(clocked.observe(3).await, 0);
+    assert!(clocked.is_valid(&token, 3).await);
+}
+
+#[tokio::test]
+async fn a_restart_does_not_forget_the_time() {
+    let mut clocked = Clocked::on(TestData::new()).await;
+    let token = clocked.log_in(0, 10).await;
+    clocked.observe(20).await;
+    clocked.observe(40).await;
+    clocked.store.store_time().await.unwrap();
+    clocked.restart().await;
+    assert_eq!(clocked.observe(2).await, 1);
+    assert!(!clocked.is_valid(&token, 2).await);
+    // A server that is killed has stored the time at most a minute before.
+    let token = clocked.log_in(2, 10).await;
+    clocked.observe(70).await;
+    clocked.restart().await;
+    assert_eq!(clocked.observe(3).await, 1);
+    assert!(!clocked.is_valid(&token, 3).await);
+}
+
+/// Sessions are those of all nodes: a clock that differs too much from the database's ends none.
+#[tokio::test]
+async fn the_times_of_a_wrong_clock_do_not_count() {
+    let clocked = Clocked::on(TestData::postgres()).await;
+    let token = clocked.log_in(0, 1_000).await;
+    for wrong in [100_000, -100_000] {
+        assert_eq!(clocked.observe(wrong).await, 0);
+        assert_eq!(clocked.observe(1).await, 0);
+        assert!(clocked.is_valid(&token, 1).await);
+    }
+}
