@@ -2,6 +2,7 @@
 //! in short transactions, so that a server on the same data continues. Invalid lines are reported
 //! and skipped; the other orders are stored.
 
+mod missing_entries;
 mod ndjson_chunk;
 mod report;
 mod write;
@@ -11,9 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_model::ActedBy;
 use kiosque_model::audit::Act;
-use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
@@ -22,6 +21,7 @@ use super::rejected::Rejected;
 use super::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
+use missing_entries::MissingEntries;
 pub(super) use ndjson_chunk::check_block;
 pub use report::import_report;
 pub(super) use write::PAUSE;
@@ -113,6 +113,7 @@ pub struct Import<'a> {
     clock: &'a Clock,
     observer: &'a mut dyn ImportObserver,
     names: Arc<ProductNames>,
+    missing: MissingEntries,
     done: Imported,
 }
 
@@ -167,16 +168,8 @@ impl<'a> Import<'a> {
         observer: &'a mut dyn ImportObserver,
     ) -> Result<Import<'a>, ImportError> {
         let names = Arc::new(store.product_names().await?);
-        Ok(Import { store, clock, observer, names, done: Imported::default() })
-    }
-
-    /// Creates the devices and products that the orders of a report need and that do not exist.
-    async fn create(&mut self, missing: Fleet) -> Result<(), ImportError> {
-        if missing != Fleet::default() {
-            let by = ActedBy::command(self.clock.now());
-            self.store.create_missing(missing, by).await?;
-        }
-        Ok(())
+        let (missing, done) = (MissingEntries::default(), Imported::default());
+        Ok(Import { store, clock, observer, names, missing, done })
     }
 
     async fn store_chunk(&mut self, mut chunk: Chunk) -> Result<(), ImportError> {

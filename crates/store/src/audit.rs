@@ -59,6 +59,8 @@ statements! {
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and account = $account
         order by entry_no desc limit $count";
+    FLEETS_AFTER(after_no) -> i64 = "select count(*) from audit
+        where entry_no > $after_no and event = 'fleetApplied'";
     LAST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
         order by entry_no desc limit 1";
     OLDEST_ENTRIES(after_no, count) -> EntryTime = "select entry_no, at_ms
@@ -168,6 +170,12 @@ impl Store {
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let happened = AuditRecord::by_operator(act.event(), by);
     insert(write, &AuditRecord { detail: Some(act.detail()), ..happened }).await
+}
+
+/// Returns whether a fleet was applied after an entry of the trail.
+pub(crate) async fn is_fleet_applied_since(read: &Read<'_>, entry: i64) -> Result<bool, Error> {
+    let count = read.one(&FLEETS_AFTER, &[entry.into()], |row| row.read::<i64>()).await?;
+    Ok(count != Some(0))
 }
 
 /// Records that a fleet was applied.

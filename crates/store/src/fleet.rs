@@ -9,6 +9,7 @@
 mod accounts;
 mod changes;
 mod chunks;
+mod creation;
 mod device_rows;
 mod devices;
 mod groups;
@@ -19,18 +20,20 @@ mod stored_devices;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
-use crate::{Error, Store, activity, audit, metadata};
-use accounts::Accounts;
+use crate::{Error, Store, activity, audit, metadata, owners};
+use accounts::{Accounts, EndedSession};
 use changes::FleetChanges;
+pub(crate) use creation::NewEntries;
 use devices::DevicePlan;
 use groups::Groups;
 use products::Products;
@@ -171,14 +174,6 @@ pub enum ApplyError {
     Store(#[from] Error),
 }
 
-/// Which entries of a fleet are applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entries {
-    All,
-    /// Those whose product or device does not exist.
-    New,
-}
-
 impl Store {
     /// Applies a fleet, all or nothing, and records it in the audit trail. Each list of the fleet
     /// names an entry once. `new_hashes` has the hashes of the passwords that it gives.
@@ -192,27 +187,36 @@ impl Store {
         by: ActedBy,
     ) -> Result<Applied, ApplyError> {
         let fleet = fleet.into();
+        // SQLite has one writer, which others wait for: it need not read as well.
+        let read_ahead = match self.db.is_file() {
+            true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
+            false => None,
+        };
+        let read_ahead = Mutex::new(read_ahead);
         self.db
             .write(Deadline::None, async move |write: &Write<'_>| {
+                let read_ahead = lock_ignoring_poison(&read_ahead).take();
                 let apply = Apply { write, new_hashes: &new_hashes, by: &by };
-                apply.run(&fleet, Entries::All).await
+                apply.run(&fleet, read_ahead).await
             })
             .await
     }
 
-    /// Creates the products and the devices of a fleet that do not exist, and changes none that
-    /// does. Without new ones, nothing is recorded in the audit trail.
-    ///
-    /// # Errors
-    /// As for [`Store::apply`].
-    pub async fn create_missing(&self, fleet: Fleet, by: ActedBy) -> Result<Applied, ApplyError> {
-        self.db
-            .write(Deadline::None, async move |write: &Write<'_>| {
-                let apply = Apply { write, new_hashes: &NewHashes::new(), by: &by };
-                apply.run(&fleet, Entries::New).await
-            })
-            .await
+    /// Reads the stored state of a fleet before the transaction that changes it.
+    async fn read_ahead(&self, fleet: Arc<Fleet>) -> Result<ReadAhead, Error> {
+        let read_all = async move |read: &Read<'_>| {
+            let last_entry = metadata::last_audit_entry(read).await?;
+            Ok(ReadAhead { last_entry, stored: StoredFleet::read(read, &fleet).await? })
+        };
+        self.db.read(Deadline::None, read_all).await
     }
+}
+
+/// The stored state of a fleet, which is current until another one is applied.
+struct ReadAhead {
+    /// The last entry of the audit trail, which has an entry for each applied fleet.
+    last_entry: i64,
+    stored: StoredFleet,
 }
 
 /// The stored state of everything that a fleet refers to.
@@ -242,24 +246,21 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    async fn run(&self, fleet: &Fleet, entries: Entries) -> Result<Applied, ApplyError> {
+    async fn run(
+        &self,
+        fleet: &Fleet,
+        read_ahead: Option<ReadAhead>,
+    ) -> Result<Applied, ApplyError> {
         metadata::lock_fleet(self.write).await?;
-        let stored = StoredFleet::read(self.write, fleet).await?;
-        if entries == Entries::All {
-            return self.apply(fleet, stored).await;
-        }
-        let mut new = fleet.clone();
-        new.products.retain(|entry| !stored.products.contains(&entry.id));
-        new.devices.retain(|entry| !stored.devices.contains(entry.code.as_str()));
-        let is_empty = new.products.is_empty() && new.devices.is_empty();
-        if is_empty { Ok(Applied::default()) } else { self.apply(&new, stored).await }
-    }
-
-    async fn apply(&self, fleet: &Fleet, stored: StoredFleet) -> Result<Applied, ApplyError> {
-        let (changes, mut applied) = self.plan(fleet, stored).await?;
-        let ended = self.write(&changes).await?;
-        applied.sessions_ended = ended.len();
-        applied.dated_moves = changes.dated_moves(self.by.at);
+        let stored = match read_ahead {
+            Some(ReadAhead { last_entry, stored })
+                if !audit::is_fleet_applied_since(self.write, last_entry).await? =>
+            {
+                stored
+            }
+            _ => StoredFleet::read(self.write, fleet).await?,
+        };
+        let (applied, ended) = self.change(fleet, stored).await?;
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
         // a session that the apply needs.
         for session in ended {
@@ -269,56 +270,29 @@ impl Apply<'_> {
         Ok(applied)
     }
 
-    /// Computes the changes from the stored state, and counts them.
-    async fn plan<'f>(
+    /// Writes the changes that lead from the stored state to a fleet. Returns the sessions that end
+    /// with them.
+    async fn change(
         &self,
-        fleet: &'f Fleet,
+        fleet: &Fleet,
         stored: StoredFleet,
-    ) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
-        let StoredFleet { mut groups, mut products, mut accounts, devices } = stored;
-        let (mut applied, mut faults) = (Applied::default(), Vec::new());
-        let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut faults);
-        let changed_products = products.plan(&fleet.products, &mut applied.products, &mut faults);
-        let changed_accounts = accounts.plan(
-            &fleet.accounts,
-            self.new_hashes,
-            &groups,
-            &mut applied.accounts,
-            &mut faults,
-        )?;
+    ) -> Result<(Applied, Vec<EndedSession>), ApplyError> {
         let now = self.by.at;
-        let late_moves = devices.late_moves(&fleet.devices, &groups, now);
-        let mut plan = DevicePlan {
-            groups: &groups,
-            products: &products,
-            late_moves: faults_of_late_moves(self.write, &late_moves, now).await?,
-            now,
-            faults: &mut faults,
-        };
-        let changed_devices = plan.run(&fleet.devices, devices, &mut applied.devices);
-        if !faults.is_empty() {
-            return Err(ApplyError::Faults(faults));
-        }
-        let changes = FleetChanges {
-            groups: changed_groups,
-            products: changed_products,
-            accounts: changed_accounts,
-            devices: changed_devices,
-            late_moves,
-        };
-        Ok((changes, applied))
+        let (changes, mut applied) = plan(self.write, fleet, stored, self.new_hashes, now).await?;
+        let ended = self.write(&changes).await?;
+        applied.sessions_ended = ended.len();
+        applied.dated_moves = changes.dated_moves(now);
+        Ok((applied, ended))
     }
 
     /// Writes the changes, and returns the sessions that end with them.
-    async fn write(
-        &self,
-        changes: &FleetChanges<'_>,
-    ) -> Result<Vec<accounts::EndedSession>, ApplyError> {
+    async fn write(&self, changes: &FleetChanges<'_>) -> Result<Vec<EndedSession>, ApplyError> {
         let write = self.write;
         groups::write(write, &changes.groups).await?;
         products::write(write, &changes.products).await?;
         let ended = accounts::write(write, &changes.accounts, self.by.at).await?;
-        let codes: BTreeSet<&str> = changes.devices.iter().map(|device| device.code).collect();
+        let affecting = changes.devices.iter().filter(|device| device.affects_groups());
+        let codes: BTreeSet<&str> = affecting.map(|device| device.code).collect();
         let codes: Vec<_> = codes.into_iter().map(|code| [code.into()]).collect();
         let before = GroupDevices::read(write, &codes, self.by.at).await?;
         device_rows::write(write, &changes.devices).await?;
@@ -331,17 +305,62 @@ impl Apply<'_> {
         Ok(ended)
     }
 
-    /// Locks the groups whose devices change, in the order of their numbers, and counts the change.
-    /// From then on, no stream adds orders to them until this transaction ends.
+    /// Locks all groups with rows that the apply changes, in the order of their numbers, and counts
+    /// the changes of their devices. From then on, no stream adds orders to them until this
+    /// transaction ends.
     async fn lock_groups(&self, changes: &FleetChanges<'_>) -> Result<(), ApplyError> {
-        let groups = changes.groups_of_devices();
-        let locks = groups.iter().map(|group| activity::devices_change(self.write, *group));
+        let groups = changes.groups_to_lock();
+        let counted = changes.groups_of_devices();
+        let locks = groups.iter().map(async |group| {
+            if counted.contains(group) {
+                activity::devices_change(self.write, *group).await
+            } else {
+                owners::lock_group(self.write, *group).await
+            }
+        });
         try_join_all(locks).await?;
         // Orders may have come since the moves were planned.
         let late_moves = &changes.late_moves;
         let faults = faults_of_late_moves(self.write, late_moves, self.by.at).await?;
         if faults.is_empty() { Ok(()) } else { Err(ApplyError::Faults(sorted(faults))) }
     }
+}
+
+/// Computes the changes from the stored state, and counts them.
+async fn plan<'f>(
+    read: &Read<'_>,
+    fleet: &'f Fleet,
+    stored: StoredFleet,
+    new_hashes: &NewHashes,
+    now: UnixMs,
+) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
+    let StoredFleet { mut groups, mut products, mut accounts, devices } = stored;
+    let (mut applied, mut faults) = (Applied::default(), Vec::new());
+    let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut faults);
+    let changed_products = products.plan(&fleet.products, &mut applied.products, &mut faults);
+    let counts = &mut applied.accounts;
+    let changed_accounts =
+        accounts.plan(&fleet.accounts, new_hashes, &groups, counts, &mut faults)?;
+    let late_moves = devices.late_moves(&fleet.devices, &groups, now);
+    let mut plan = DevicePlan {
+        groups: &groups,
+        products: &products,
+        late_moves: faults_of_late_moves(read, &late_moves, now).await?,
+        now,
+        faults: &mut faults,
+    };
+    let changed_devices = plan.run(&fleet.devices, devices, &mut applied.devices);
+    if !faults.is_empty() {
+        return Err(ApplyError::Faults(faults));
+    }
+    let changes = FleetChanges {
+        groups: changed_groups,
+        products: changed_products,
+        accounts: changed_accounts,
+        devices: changed_devices,
+        late_moves,
+    };
+    Ok((changes, applied))
 }
 
 fn sorted(faults: HashMap<String, String>) -> Vec<String> {

@@ -99,8 +99,8 @@ impl GroupDevices {
         Ok(devices)
     }
 
-    /// Writes the difference to the rows of the groups. `self` was read before the changes, for the
-    /// same devices and the same time.
+    /// Writes the difference to the rows of the groups, which are locked. `self` was read before the
+    /// changes, for the same devices and the same time.
     pub(crate) async fn write_changes(
         mut self,
         write: &Write<'_>,
@@ -118,8 +118,6 @@ impl GroupDevices {
         for (group, old) in self.by_group {
             changed.insert(group, (old, OfGroup::default()));
         }
-        let groups: Vec<GroupNo> = changed.keys().copied().collect();
-        owners::lock_groups(write, &groups).await?;
         for (group, (old, new)) in &changed {
             let names = new.other_names.iter();
             let names = names.map(|(code, name)| [code.as_str().into(), name.as_str().into()]);

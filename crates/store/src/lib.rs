@@ -62,7 +62,9 @@ pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
 pub use rates::DatedRate;
-pub use receive::{BatchPart, LockedGroups, OrderOutcome, Owners, ReceiveOptions};
+pub use receive::{
+    BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
+};
 pub use scoped_query::GroupFilter;
 pub use sessions::OpenedSession;
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};

@@ -90,6 +90,11 @@ pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Erro
     write.execute(&SET_COUNTER, &[CLOCK.into(), now.into()]).await.map(|_| ())
 }
 
+/// Returns the number of the last audit entry.
+pub(crate) async fn last_audit_entry(read: &Read<'_>) -> Result<i64, Error> {
+    read.one(&COUNTER, &[AUDIT.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
 async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {
     write.one(&INCREMENT, &[name.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }

@@ -72,21 +72,28 @@ impl DeviceGroups {
     }
 }
 
-impl FromIterator<(String, GroupNo)> for DeviceGroups {
-    /// Collects periods of ownership, those of a device in the order of their time.
-    fn from_iter<I: IntoIterator<Item = (String, GroupNo)>>(periods: I) -> DeviceGroups {
-        let mut groups = DeviceGroups::default();
+impl Extend<(String, GroupNo)> for DeviceGroups {
+    /// Adds periods of ownership, those of a device in the order of their time.
+    fn extend<I: IntoIterator<Item = (String, GroupNo)>>(&mut self, periods: I) {
         for (code, group) in periods {
-            match groups.latest.entry(code) {
+            match self.latest.entry(code) {
                 Entry::Vacant(vacant) => {
                     vacant.insert(group);
                 }
                 Entry::Occupied(mut earlier) => {
-                    groups.moved.insert(earlier.key().clone());
+                    self.moved.insert(earlier.key().clone());
                     earlier.insert(group);
                 }
             }
         }
+    }
+}
+
+impl FromIterator<(String, GroupNo)> for DeviceGroups {
+    /// Collects periods of ownership, those of a device in the order of their time.
+    fn from_iter<I: IntoIterator<Item = (String, GroupNo)>>(periods: I) -> DeviceGroups {
+        let mut groups = DeviceGroups::default();
+        groups.extend(periods);
         groups
     }
 }
@@ -166,10 +173,13 @@ impl Owners {
 /// Locks the ledgers and the orders of these groups, and the ownership of their devices, until the
 /// transaction ends. The groups are sorted, so that two transactions cannot deadlock.
 pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
-    let locks =
-        groups.iter().map(|group| async { write.execute(&LOCK_GROUP, &[(*group).into()]).await });
     // The statements are sent in this order, and the server runs them one after the other.
-    try_join_all(locks).await.map(|_| ())
+    try_join_all(groups.iter().map(|group| lock_group(write, *group))).await.map(|_| ())
+}
+
+/// Locks one group like [`lock_groups`].
+pub(crate) async fn lock_group(write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+    write.execute(&LOCK_GROUP, &[group.into()]).await.map(|_| ())
 }
 
 /// Locks the groups that no other transaction has locked, like [`lock_groups`], without waiting for

@@ -5,6 +5,7 @@
 //! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many
 //! rows at once.
 
+mod creating;
 mod group_writer;
 mod order_row;
 mod order_state;
@@ -25,6 +26,7 @@ use crate::{Error, Store, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
+pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
 
 /// Every statement of this module's parts.

@@ -1,16 +1,16 @@
 //! CSV reports: a mapping makes orders from the rows, which are then imported as those of an order
 //! file are.
 
-use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
+use kiosque_model::fleet::ProductEntry;
 use kiosque_store::{Incoming, Store};
 use serde_json::Value;
 
+use super::missing_entries::MissingEntries;
 use super::{Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order::{self, DateRules};
@@ -32,7 +32,7 @@ pub async fn import_report(
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
     let mut import = Import::start(store, clock, observer).await?;
-    let mut known = KnownFleet::read(store).await?;
+    import.missing = MissingEntries::read(store).await?;
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
         .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
@@ -52,51 +52,23 @@ pub async fn import_report(
         }
         import.observer.progress(Progress::Read(report.rows()));
         let dates = DateRules { zone, now: clock.now(), lead_max };
-        let mut missing = Fleet::default();
         for order in mapped {
-            check(order, mapping, &dates, &mut import, &mut chunk, |order| {
-                known.add(order, &mut missing)
-            });
+            check(order, mapping, &dates, &mut import, &mut chunk);
         }
-        import.create(missing).await?;
         import.store_chunk(chunk).await?;
     }
     import.done.left_out = report.left_out();
     Ok(import.done)
 }
 
-/// The devices and products that exist, or will when the chunk is stored.
-struct KnownFleet {
-    devices: HashSet<String>,
-    products: HashSet<String>,
-}
-
-impl KnownFleet {
-    async fn read(store: &Store) -> Result<KnownFleet, ImportError> {
-        let devices = store.device_codes().await?;
-        let products = store.product_names().await?.into_keys().collect();
-        Ok(KnownFleet { devices, products })
-    }
-
-    /// Adds the entries that an order needs to those that do not exist yet, each once.
-    fn add(&mut self, order: &MappedOrder, missing: &mut Fleet) {
-        let device = order.device.iter();
-        let is_new = |device: &&DeviceEntry| self.devices.insert(device.code.as_str().to_owned());
-        missing.devices.extend(device.filter(is_new).cloned());
-        let is_new = |product: &&ProductEntry| self.products.insert(product.id.clone());
-        missing.products.extend(order.products.iter().filter(is_new).cloned());
-    }
-}
-
-/// Checks a mapped order by the rules of an order file. Only a valid order gets its device and
-/// its products: `on_valid` adds them to those that are created.
+/// Checks a mapped order by the rules of an order file. Only a valid order adds its device and its
+/// products to those that are created with the orders.
 fn check(
     mapped: MappedOrder,
     mapping: &Mapping,
     dates: &DateRules<'_>,
     import: &mut Import<'_>,
     chunk: &mut Chunk,
-    on_valid: impl FnOnce(&MappedOrder),
 ) {
     let names = Arc::make_mut(&mut import.names);
     let mut named = Vec::new();
@@ -112,7 +84,7 @@ fn check(
     });
     match incoming {
         Ok(incoming) => {
-            on_valid(&mapped);
+            import.missing.add(&mapped);
             chunk.orders.push(CheckedOrder { line: mapped.first_line, incoming });
         }
         Err(reason) => {

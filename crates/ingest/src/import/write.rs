@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kiosque_store::{BatchPart, Error, Incoming, OrderOutcome, Owners, ReceiveOptions};
+use kiosque_model::ActedBy;
+use kiosque_store::{BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
@@ -28,7 +29,8 @@ pub(super) async fn store(
     rejected: &mut Vec<Rejected>,
 ) -> Result<(), ImportError> {
     let total = count(orders.len());
-    let groups = import.store.groups_by_device().await?;
+    let mut groups = import.store.groups_by_device().await?;
+    import.missing.check(import.store, import.clock.now(), &mut groups).await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();
     let time = if import.store.is_file() { FILE_TIME } else { REMOTE_TIME };
@@ -76,7 +78,7 @@ impl Writer<'_, '_> {
             }
             let begun = Instant::now();
             let batch = Arc::new(batch);
-            let outcomes = self.receive(&batch, sorting).await?;
+            let outcomes = self.receive(&lines, &batch, sorting).await?;
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
             for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
@@ -93,16 +95,24 @@ impl Writer<'_, '_> {
     }
 
     async fn receive(
-        &self,
+        &mut self,
+        lines: &[u64],
         batch: &Arc<Vec<Incoming>>,
         sorting: Sorting,
-    ) -> Result<Vec<OrderOutcome>, Error> {
-        let sorted = if sorting == Sorting::ForLocality { batch.len() } else { 0 };
-        let whole = BatchPart { orders: 0..batch.len(), sorted, orders_max: batch.len() };
-        let options =
-            ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(self.import.clock.now()) };
-        let (batch, owners) = (Arc::clone(batch), Arc::clone(&self.owners));
-        self.import.store.receive(batch, owners, options).await
+    ) -> Result<Vec<OrderOutcome>, ImportError> {
+        let all = usize::MAX;
+        let sorted = if sorting == Sorting::ForLocality { all } else { 0 };
+        let whole = BatchPart { orders: 0..all, sorted, orders_max: all };
+        let now = self.import.clock.now();
+        let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };
+        let (store, batch) = (self.import.store, Arc::clone(batch));
+        let Some(needed) = self.import.missing.of_lines(lines) else {
+            return Ok(store.receive(batch, Arc::clone(&self.owners), options).await?);
+        };
+        let (by, of_orders) = (ActedBy::command(now), needed.of_orders.clone());
+        let outcomes = store.receive_creating(batch, needed, options, by).await?;
+        self.import.missing.created(&of_orders, &outcomes);
+        Ok(outcomes)
     }
 
     fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {

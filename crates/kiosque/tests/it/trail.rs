@@ -246,6 +246,7 @@ fn rejected_rows_of_a_report_create_nothing() {
         currency = "USD"
         totalAmount = "{Total}"
         tradeStartTime = "{Time}"
+        tradeNoIn = "{Number}"
         [create.device]
         group = "north"
         name = "{Machine}"
@@ -257,7 +258,7 @@ fn rejected_rows_of_a_report_create_nothing() {
         "#,
     );
     let import = |rows: &[String]| {
-        let report = format!("Id,Machine,Total,Time,Goods\n{}\n", rows.join("\n"));
+        let report = format!("Id,Machine,Total,Time,Goods,Number\n{}\n", rows.join("\n"));
         let report = sandbox.file("report.csv", report);
         sandbox.run(&["import", "orders", &report, "--map", &mapping]).counts()
     };
@@ -273,19 +274,31 @@ fn rejected_rows_of_a_report_create_nothing() {
         details.collect::<Vec<_>>()
     };
     let (long, start) = ("x".repeat(65), "2026-11-01 10:00:00");
-    let rejected = [
-        format!("{long},ghost1,1.00,{start},ga"),
-        format!("r2,ghost2,-1.00,{start},gb"),
-        format!("r3,ghost3,1.00,{start},{long}"),
+    let mut rejected = vec![
+        format!("{long},ghost1,1.00,{start},ga,"),
+        format!("r2,ghost2,-1.00,{start},gb,"),
+        format!("r3,ghost3,1.00,{start},{long},"),
     ];
     assert_eq!(import(&rejected), [0, 0, 0, 3]);
     assert_eq!(created(), [""; 0]);
     // The name of a product that only a rejected order had is not used.
-    let mixed = [&rejected[..], &[format!("a1,new,1.00,{start},tea")]].concat();
+    let mixed = [&rejected[..], &[format!("a1,new,1.00,{start},tea,N1")]].concat();
     assert_eq!(import(&mixed), [1, 0, 0, 3]);
     let one = "products: 1 created, 0 changed, 0 unchanged; devices: 1 created, 0 changed, \
                0 unchanged";
     assert_eq!(created(), [one]);
     assert_eq!(import(&mixed), [0, 0, 1, 3]);
     assert_eq!(created(), [one]);
+    // Rows that are rejected while they are stored, because of stored orders or of earlier lines.
+    rejected = vec![
+        format!("r4,ghost4,1.00,{start},gc,N1"),
+        format!("a2,second,1.00,{start},milk,N2"),
+        format!("r5,ghost5,1.00,{start},gd,N2"),
+        format!("a1,ghost6,1.00,{start},ge,"),
+        format!("r6,second,1.00,{start},gf,N1"),
+    ];
+    assert_eq!(import(&rejected), [1, 0, 0, 4]);
+    assert_eq!(created(), [one, one]);
+    assert_eq!(import(&rejected), [0, 0, 1, 4]);
+    assert_eq!(created(), [one, one]);
 }

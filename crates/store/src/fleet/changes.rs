@@ -31,6 +31,14 @@ impl FleetChanges<'_> {
         toggled.chain(owners.flat_map(|change| change.groups())).collect()
     }
 
+    /// Returns the groups with any row that follows from the changed devices.
+    pub(super) fn groups_to_lock(&self) -> BTreeSet<GroupNo> {
+        let changed = self.devices.iter().filter(|device| device.is_renamed_or_repriced());
+        let mut groups = self.groups_of_devices();
+        groups.extend(changed.flat_map(|device| device.present_groups.iter().copied()));
+        groups
+    }
+
     /// Returns whether caches of owners and of product names are out of date.
     pub(super) fn changes_owners_or_names(&self) -> bool {
         self.devices.iter().any(|device| device.owners.is_some())

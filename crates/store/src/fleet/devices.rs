@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use kiosque_model::fleet::{Aisle, DeviceEntry};
-use kiosque_model::{DeviceNo, GroupNo, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
 
 use super::groups::Groups;
-use super::ownership::{OwnersChange, Period};
+use super::ownership::{self, OwnersChange, Period};
 use super::products::Products;
 use super::stored_devices::{DeviceRow, Devices, StoredDevice, wanted_move};
 use super::{ChangeCounts, EntryChange};
@@ -25,6 +25,8 @@ pub(crate) struct ChangedDevice<'a> {
     pub(crate) aisles: Option<AislesChange<'a>>,
     /// The groups that own the device, owned it, or will.
     pub(crate) groups: Vec<GroupNo>,
+    /// Those of them that own it now, or will.
+    pub(crate) present_groups: Vec<GroupNo>,
 }
 
 /// The aisles of a device before and after an apply.
@@ -42,6 +44,31 @@ impl ChangedDevice<'_> {
     /// Returns whether a stored device gets enabled or disabled.
     pub(super) fn is_toggled(&self) -> bool {
         self.old.as_ref().is_some_and(|old| old.enabled != self.new.enabled)
+    }
+
+    /// Returns whether any row that follows from the device changes. A change of stock affects none.
+    pub(super) fn affects_groups(&self) -> bool {
+        self.owners.is_some() || self.is_toggled() || self.is_renamed_or_repriced()
+    }
+
+    /// Returns whether rows that its groups have about it change, apart from their device lists:
+    /// its name, or the prices of its aisles.
+    pub(super) fn is_renamed_or_repriced(&self) -> bool {
+        self.old.as_ref().is_none_or(|old| old.device_name != self.new.device_name)
+            || self.aisles.as_ref().is_some_and(AislesChange::changes_prices)
+    }
+}
+
+impl AislesChange<'_> {
+    fn changes_prices(&self) -> bool {
+        fn prices(aisles: &[Aisle]) -> Vec<(&str, Minor)> {
+            let enabled = aisles.iter().filter(|aisle| aisle.enabled);
+            let mut prices: Vec<_> =
+                enabled.map(|aisle| (aisle.goods_id.as_str(), aisle.price)).collect();
+            prices.sort_unstable();
+            prices
+        }
+        prices(&self.old) != prices(self.new)
     }
 }
 
@@ -106,12 +133,17 @@ impl DevicePlan<'_> {
             None => (next, None, Vec::new(), Vec::new()),
         };
         let mut groups: Vec<GroupNo> = periods.iter().map(|period| period.group).collect();
+        let mut present_groups: Vec<GroupNo> = ownership::from(&periods, self.now).collect();
         let owners = self.owners(entry, periods);
         let aisles = self.aisles(entry, old_aisles);
-        groups.extend(owners.iter().flat_map(OwnersChange::groups));
-        groups.sort_unstable();
-        groups.dedup();
-        Some(ChangedDevice { number, code, old, new, owners, aisles, groups })
+        let changed = || owners.iter().flat_map(OwnersChange::groups);
+        groups.extend(changed());
+        present_groups.extend(changed());
+        for groups in [&mut groups, &mut present_groups] {
+            groups.sort_unstable();
+            groups.dedup();
+        }
+        Some(ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups })
     }
 
     fn owners(&mut self, entry: &DeviceEntry, old: Vec<Period>) -> Option<OwnersChange> {

@@ -11,6 +11,12 @@ pub(crate) struct Period {
     pub(crate) since: UnixMs,
 }
 
+/// Returns the groups of the period at `now` and of those after it.
+pub(super) fn from(periods: &[Period], now: UnixMs) -> impl Iterator<Item = GroupNo> {
+    let ended = periods.iter().skip(1).take_while(move |next| next.since <= now).count();
+    periods.iter().skip(ended).map(|period| period.group)
+}
+
 /// The group that an entry names, and the time from which it is to own the device.
 pub(super) struct Move<'a> {
     pub(super) group: GroupNo,

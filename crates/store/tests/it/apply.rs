@@ -2,13 +2,16 @@
 //! stay, a list in an entry replaces the whole list, and a fault anywhere names the entry and
 //! applies nothing.
 
-use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{Currency, Minor};
-use kiosque_store::{Applied, ChangeCounts};
-use kiosque_testkit::TestStore;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::{ActedBy, Currency, Minor};
+use kiosque_store::{Applied, ChangeCounts, LockedGroups, NewHashes, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{
-    account, aisle, bare_account, bare_device, device, group, group_id, product,
+    account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
 type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
@@ -175,4 +178,62 @@ async fn entries_of_one_fleet_may_name_each_other() {
     fleet.devices.push(device("e", "b"));
     let applied = fixture.apply(fleet).await.unwrap();
     assert_eq!((applied.groups, applied.devices), (counts(2, 0, 0), counts(2, 0, 0)));
+}
+
+/// An apply locks all groups that it changes in the order of their numbers, also those of which it
+/// changes prices alone: while it waits for one, it has locked none with a higher number.
+#[tokio::test]
+async fn groups_are_locked_in_the_order_of_their_numbers() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let priced = |price| {
+        let aisles = Some(vec![Aisle { price: Minor(price), ..aisle("1", "p", 1) }]);
+        vec![DeviceEntry { aisles, ..bare_device("d1") }]
+    };
+    fixture.apply(Fleet { devices: priced(5), ..Fleet::default() }).await.unwrap();
+    let held = fixture.data.lock_group("a").await;
+    let mut devices = priced(7);
+    devices.push(DeviceEntry { enabled: Some(false), ..bare_device("e1") });
+    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
+    let fleet = Fleet { devices, ..Fleet::default() };
+    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let is_waiting = "select 1 from pg_locks
+        where locktype = 'tuple' and relation = 'group_changes'::regclass";
+    while fixture.query(is_waiting).is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let options = ReceiveOptions { locked_groups: LockedGroups::Skip, ..ReceiveOptions::at(NOW) };
+    let batch = Arc::new(vec![order("o1", "e1", 1)]);
+    let outcomes = fixture.store.receive(batch, no_owners(), options).await.unwrap();
+    assert_eq!(outcomes, [OrderOutcome::Accepted], "group b is locked while the apply waits for a");
+    held.release().await;
+    let applied = applying.await.unwrap().unwrap();
+    assert_eq!(applied.devices, counts(0, 2, 0));
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// Applies at the same time take effect one after the other, although each may have read the stored
+/// fleet before the other changed it.
+#[tokio::test]
+async fn applies_at_the_same_time_are_made_one_after_the_other() {
+    let fixture = TestStore::with_fleet().await;
+    let held = fixture.data.block_writes().await;
+    let apply = || {
+        let devices = vec![device("new", "a"), DeviceEntry { name: None, ..device("d2", "b") }];
+        let fleet = Fleet { devices, ..Fleet::default() };
+        let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
+        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await })
+    };
+    let both = [apply(), apply()];
+    // Usually longer than it takes to read the fleet.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    held.release().await;
+    let mut devices = Vec::new();
+    for applying in both {
+        devices.push(applying.await.unwrap().unwrap().devices);
+    }
+    devices.sort_unstable_by_key(|counts| counts.created);
+    assert_eq!(devices, [counts(0, 0, 2), counts(1, 1, 0)]);
+    let numbers = fixture.query("select count(*), count(distinct device_no) from devices");
+    assert_eq!(numbers, ["4|4"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }

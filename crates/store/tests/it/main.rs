@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 mod citus;
 mod clock;
+mod creating;
 mod dashboard_cache;
 mod device_lists;
 mod engines;

@@ -294,6 +294,8 @@ async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
         [OrderOutcome::Accepted, unknown, OrderOutcome::Accepted]
     );
     assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
+    let devices = fixture.query("select device_code from devices order by device_code");
+    assert_eq!(devices, ["d1", "d2", "e1"]);
 }
 
 /// SCOPE-6: an import reads the owners of a device again when the fleet changes.

@@ -1,0 +1,92 @@
+//! Creates the products and devices of a fleet that do not exist, and changes none that does.
+
+use std::sync::Arc;
+
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::{ActedBy, GroupNo, UnixMs};
+
+use super::{Applied, Apply, ApplyError, NewHashes, StoredFleet, plan};
+use crate::db::{Deadline, Read, Write};
+use crate::{Error, Store, audit, metadata};
+
+impl Store {
+    /// Checks the products and devices of a fleet that do not exist, as an apply does. Returns the
+    /// codes of these devices, each with the number of its group.
+    ///
+    /// # Errors
+    /// Every fault of these entries, or the store failed.
+    pub async fn check_new_entries(
+        &self,
+        fleet: Arc<Fleet>,
+        now: UnixMs,
+    ) -> Result<Vec<(String, GroupNo)>, ApplyError> {
+        let check = async move |read: &Read<'_>| {
+            let NewEntries { fleet, stored } = NewEntries::read(read, (*fleet).clone()).await?;
+            let (changes, _) = plan(read, &fleet, stored, &NewHashes::new(), now).await?;
+            let devices = changes.devices.iter();
+            let devices = devices.flat_map(|device| {
+                device.present_groups.iter().map(|group| (device.code.to_owned(), *group))
+            });
+            Ok(devices.collect())
+        };
+        self.db.read(Deadline::None, check).await
+    }
+}
+
+/// The products and devices of a fleet that do not exist.
+pub(crate) struct NewEntries {
+    fleet: Fleet,
+    stored: StoredFleet,
+}
+
+impl NewEntries {
+    /// Locks the fleet until the transaction ends, and reads which entries do not exist.
+    pub(crate) async fn lock(write: &Write<'_>, fleet: Fleet) -> Result<NewEntries, Error> {
+        metadata::lock_fleet(write).await?;
+        NewEntries::read(write, fleet).await
+    }
+
+    async fn read(read: &Read<'_>, mut fleet: Fleet) -> Result<NewEntries, Error> {
+        let stored = StoredFleet::read(read, &fleet).await?;
+        fleet.products.retain(|entry| !stored.products.contains(&entry.id));
+        fleet.devices.retain(|entry| !stored.devices.contains(entry.code.as_str()));
+        Ok(NewEntries { fleet, stored })
+    }
+
+    /// Returns the groups of the devices.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
+        let group = |entry: &DeviceEntry| self.stored.groups.number(entry.group.as_ref()?);
+        self.fleet.devices.iter().filter_map(group)
+    }
+
+    /// Creates the entries.
+    pub(crate) async fn create(
+        self,
+        write: &Write<'_>,
+        by: &ActedBy,
+    ) -> Result<Created, ApplyError> {
+        let NewEntries { fleet, stored } = self;
+        let mut applied = Applied::default();
+        if fleet != Fleet::default() {
+            let apply = Apply { write, new_hashes: &NewHashes::new(), by };
+            (applied, _) = apply.change(&fleet, stored).await?;
+        }
+        Ok(Created { fleet, applied })
+    }
+}
+
+/// Products and devices that were created.
+pub(crate) struct Created {
+    pub(crate) fleet: Fleet,
+    applied: Applied,
+}
+
+impl Created {
+    /// Records the creation in the audit trail, unless there was nothing to create.
+    pub(crate) async fn record(self, write: &Write<'_>, by: &ActedBy) -> Result<(), Error> {
+        if self.fleet == Fleet::default() {
+            return Ok(());
+        }
+        audit::fleet_applied(write, by, self.applied.to_string()).await
+    }
+}

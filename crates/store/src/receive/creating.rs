@@ -1,0 +1,201 @@
+//! Stores a batch together with the products and devices that its orders need.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use kiosque_model::fleet::Fleet;
+use kiosque_model::{ActedBy, GroupNo, Zone};
+
+use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions};
+use crate::db::{Deadline, Write};
+use crate::fleet::NewEntries;
+use crate::orders::record::Incoming;
+use crate::{ApplyError, Error, Store, owners};
+
+/// Products and devices that the orders of a batch may need.
+#[derive(Clone, Debug)]
+pub struct NeededEntries {
+    /// The entries, each once.
+    pub fleet: Arc<Fleet>,
+    /// The entries that each order of the batch needs.
+    pub of_orders: Vec<EntryIndexes>,
+}
+
+/// Positions in the lists of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryIndexes {
+    /// Of the device, if it may have to be created.
+    pub device: Option<usize>,
+    /// Of the products that may have to be created.
+    pub products: Vec<usize>,
+}
+
+impl OrderOutcome {
+    /// Returns whether the order is stored now.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        match self {
+            OrderOutcome::Accepted | OrderOutcome::Updated | OrderOutcome::Unchanged => true,
+            OrderOutcome::Rejected(_)
+            | OrderOutcome::GroupLocked
+            | OrderOutcome::NotReached
+            | OrderOutcome::Deferred => false,
+        }
+    }
+}
+
+impl Store {
+    /// Stores a batch like [`Store::receive`], and creates, in the same transaction, the products
+    /// and devices that do not exist and that one of its stored orders needs. Orders that are not
+    /// stored create nothing. Returns one outcome per order.
+    ///
+    /// # Errors
+    /// The faults of the entries, or the store failed; then no order of the batch was stored.
+    pub async fn receive_creating(
+        &self,
+        batch: Arc<Vec<Incoming>>,
+        needed: NeededEntries,
+        options: ReceiveOptions,
+        by: ActedBy,
+    ) -> Result<Vec<OrderOutcome>, ApplyError> {
+        let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
+        let mut indexes: Vec<usize> = (0..batch.len()).collect();
+        let NeededEntries { fleet, of_orders } = needed;
+        let mut attempt =
+            CreatingBatch { orders: batch, of_orders, fleet, options, by, zone: self.zone.clone() };
+        loop {
+            let transaction = attempt.clone();
+            let run = async move |write: &Write<'_>| transaction.run(write).await;
+            let (done, decided) = match self.db.write(Deadline::None, run).await {
+                Ok(decided) => (true, decided),
+                Err(Ended::Unneeded(decided)) => (false, decided),
+                Err(Ended::Failed(error)) => return Err(error),
+            };
+            for (index, outcome) in indexes.iter().zip(&decided) {
+                if let Some(slot) = outcomes.get_mut(*index) {
+                    slot.clone_from(outcome);
+                }
+            }
+            if done {
+                return Ok(outcomes);
+            }
+            // An order that is not stored does not affect the others: they are decided alike
+            // without it.
+            let mut keep = decided.iter().map(OrderOutcome::is_stored);
+            indexes.retain(|_| keep.next().unwrap_or_default());
+            attempt.retain(&decided);
+        }
+    }
+}
+
+/// The end of a transaction that stored nothing.
+enum Ended {
+    /// It created an entry that only orders with outcomes other than stored need.
+    Unneeded(Vec<OrderOutcome>),
+    Failed(ApplyError),
+}
+
+impl From<ApplyError> for Ended {
+    fn from(error: ApplyError) -> Self {
+        Ended::Failed(error)
+    }
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Ended::Failed(error.into())
+    }
+}
+
+/// A batch, the entries that it needs, and how it is stored.
+#[derive(Clone)]
+struct CreatingBatch {
+    orders: Arc<Vec<Incoming>>,
+    of_orders: Vec<EntryIndexes>,
+    fleet: Arc<Fleet>,
+    options: ReceiveOptions,
+    by: ActedBy,
+    zone: Zone,
+}
+
+/// Positions of products and of devices in a fleet.
+#[derive(Default)]
+struct Positions {
+    products: BTreeSet<usize>,
+    devices: BTreeSet<usize>,
+}
+
+impl CreatingBatch {
+    async fn run(&self, write: &Write<'_>) -> Result<Vec<OrderOutcome>, Ended> {
+        let wanted = self.positions(|_| true);
+        let new = NewEntries::lock(write, self.entries(&wanted)).await?;
+        let mut owners = Owners::default();
+        self.lock_groups(write, &mut owners, &new).await?;
+        let created = new.create(write, &self.by).await?;
+        let writer = BatchWriter { write, options: &self.options, zone: &self.zone };
+        let outcomes = writer.write(&self.orders, &mut owners).await?;
+        let is_stored = |index| outcomes.get(index).is_some_and(OrderOutcome::is_stored);
+        if !self.needs_all(&created.fleet, &self.positions(is_stored)) {
+            return Err(Ended::Unneeded(outcomes));
+        }
+        created.record(write, &self.by).await?;
+        Ok(outcomes)
+    }
+
+    /// Locks the groups of the orders and of the new devices, in the order of their numbers.
+    async fn lock_groups(
+        &self,
+        write: &Write<'_>,
+        owners: &mut Owners,
+        new: &NewEntries,
+    ) -> Result<(), Error> {
+        let codes = || self.orders.iter().map(|order| order.device_code.as_str());
+        owners.refresh(write).await?;
+        owners.load(write, codes()).await?;
+        let mut groups: Vec<GroupNo> = new.groups().collect();
+        groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(|one| one.groups()));
+        groups.sort_unstable();
+        groups.dedup();
+        owners::lock_groups(write, &groups).await
+    }
+
+    /// Returns the entries that the orders with these indexes need.
+    fn positions(&self, is_included: impl Fn(usize) -> bool) -> Positions {
+        let mut positions = Positions::default();
+        for (index, one) in self.of_orders.iter().enumerate() {
+            if is_included(index) {
+                positions.products.extend(&one.products);
+                positions.devices.extend(one.device);
+            }
+        }
+        positions
+    }
+
+    fn entries(&self, positions: &Positions) -> Fleet {
+        fn at<T: Clone>(all: &[T], positions: &BTreeSet<usize>) -> Vec<T> {
+            positions.iter().filter_map(|at| all.get(*at)).cloned().collect()
+        }
+        Fleet {
+            products: at(&self.fleet.products, &positions.products),
+            devices: at(&self.fleet.devices, &positions.devices),
+            ..Fleet::default()
+        }
+    }
+
+    /// Returns whether all created entries are among those at these positions.
+    fn needs_all(&self, created: &Fleet, positions: &Positions) -> bool {
+        let needed = self.entries(positions);
+        let products: HashSet<&str> = needed.products.iter().map(|one| one.id.as_str()).collect();
+        let devices: HashSet<&str> = needed.devices.iter().map(|one| one.code.as_str()).collect();
+        created.products.iter().all(|one| products.contains(one.id.as_str()))
+            && created.devices.iter().all(|one| devices.contains(one.code.as_str()))
+    }
+
+    /// Removes the orders that are not stored.
+    fn retain(&mut self, outcomes: &[OrderOutcome]) {
+        let orders = self.orders.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_stored());
+        self.orders = Arc::new(orders.map(|(order, _)| order.clone()).collect());
+        let mut keep = outcomes.iter().map(OrderOutcome::is_stored);
+        self.of_orders.retain(|_| keep.next().unwrap_or_default());
+    }
+}
