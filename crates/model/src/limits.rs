@@ -46,6 +46,11 @@ settings! {
         ///
         /// With more, further requests on the connection wait until the client has read enough.
         unsent_max_bytes: usize = 4 << 20, check positive;
+        /// Memory of answers that are not sent yet, of all connections, in bytes.
+        ///
+        /// Answers in parts do not count. One account may use a quarter; further answers of it fail
+        /// until the client has read enough.
+        unread_answers_max_bytes: usize = 128 << 20, check positive;
         /// Memory of large answers that are being sent, in bytes.
         ///
         /// An answer longer than 256 KiB is large, and takes 512 KiB while it is sent in parts. One

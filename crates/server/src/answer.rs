@@ -2,18 +2,19 @@
 
 use std::io::Write;
 use std::marker::PhantomData;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, future, stream};
 use http::{HeaderValue, Response, StatusCode, header};
 use kiosque_contract::{Code, Envelope, Page};
-use kiosque_model::{PageRequest, Refusal};
+use kiosque_model::{AccountNo, PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
 use crate::answer_body::{Content, LaterParts};
 use crate::locale::{self, Locale, Message};
+use crate::unread_answers::{AnswerMemory, UnreadAnswers};
 use kiosque_clock::NoEntropy;
 
 /// The approximate size of a page of ten orders.
@@ -30,21 +31,40 @@ pub(crate) struct DataJson {
     /// All of it, or its first part.
     first: Vec<u8>,
     later: Option<LaterParts>,
+    memory: Option<AnswerMemory>,
 }
 
 impl<T> Data<T> {
     /// Returns a `T` that is JSON already.
     pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
-        Data { json: DataJson { first: json, later: None }, of: PhantomData }
+        Data { json: DataJson { first: json, later: None, memory: None }, of: PhantomData }
     }
 
     /// Takes a `T` of which the first part is JSON already, and the others will be.
     pub(crate) fn in_parts(first: Vec<u8>, later: LaterParts) -> Data<T> {
-        Data { json: DataJson { first, later: Some(later) }, of: PhantomData }
+        Data { json: DataJson { first, later: Some(later), memory: None }, of: PhantomData }
     }
 
     pub(crate) fn into_json(self) -> DataJson {
         self.json
+    }
+}
+
+impl DataJson {
+    /// Counts the data as unread, unless it is in parts, which have memory of their own.
+    ///
+    /// # Errors
+    /// Too much is unread already.
+    pub(crate) fn admitted(
+        self,
+        answers: &Arc<UnreadAnswers>,
+        account: AccountNo,
+    ) -> Result<DataJson, Failure> {
+        if self.later.is_some() {
+            return Ok(self);
+        }
+        let memory = answers.admit(account, self.first.len())?;
+        Ok(DataJson { memory: Some(memory), ..self })
     }
 }
 
@@ -278,7 +298,7 @@ fn success(data: DataJson, locale: Locale) -> Content {
         Locale::En => en,
         Locale::ZhCn => zh_cn,
     };
-    let DataJson { first, later } = data;
+    let DataJson { first, later, memory } = data;
     // Exactly as long as the body, so that it is not copied again.
     let mut body = Vec::with_capacity(head.len() + first.len() + END.len());
     body.extend_from_slice(head.as_bytes());
@@ -286,7 +306,7 @@ fn success(data: DataJson, locale: Locale) -> Content {
     match later {
         None => {
             body.extend_from_slice(END);
-            body.into()
+            Content::from(body).counted(memory)
         }
         Some(later) => {
             let end = stream::once(future::ready(Ok(Bytes::from_static(END))));

@@ -2,13 +2,18 @@
 //! sent.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 
-use crate::connection_activity::ActiveRequest;
+use crate::connection_activity::{ActiveRequest, PieceSent};
+use crate::stream_deadline;
+use crate::unread_answers::AnswerMemory;
 
 /// The most bytes that are passed to hyper at once. Each piece must be sent within the idle
 /// timeout, so that this is also the least that a caller must read in that time.
@@ -28,12 +33,18 @@ pub(crate) struct BrokenOff;
 pub(crate) struct Content {
     first: Bytes,
     later: Option<LaterParts>,
+    memory: Option<AnswerMemory>,
 }
 
 impl Content {
     /// Returns the content that begins with `first`.
     pub(crate) fn in_parts(first: Bytes, later: LaterParts) -> Content {
-        Content { first, later: Some(later) }
+        Content { first, later: Some(later), memory: None }
+    }
+
+    /// Returns this content, whose memory is counted until it has been sent.
+    pub(crate) fn counted(self, memory: Option<AnswerMemory>) -> Content {
+        Content { memory, ..self }
     }
 
     /// Returns the bytes, unless they are in parts.
@@ -44,13 +55,17 @@ impl Content {
 
     /// Returns the body that sends this content, and holds the connection open meanwhile.
     pub(crate) fn sent(self, request: ActiveRequest) -> AnswerBody {
-        AnswerBody { ready: self.first, later: self.later, request }
+        let Content { first: ready, later, memory } = self;
+        let length = later.is_none().then_some(ready.len());
+        let pacing = request.must_pace(length).then(Pacing::default);
+        request.add_unsent(ready.len());
+        AnswerBody { ready, later, memory, pacing, request }
     }
 }
 
 impl<B: Into<Bytes>> From<B> for Content {
     fn from(whole: B) -> Content {
-        Content { first: whole.into(), later: None }
+        Content { first: whole.into(), later: None, memory: None }
     }
 }
 
@@ -59,7 +74,36 @@ impl<B: Into<Bytes>> From<B> for Content {
 pub(crate) struct AnswerBody {
     ready: Bytes,
     later: Option<LaterParts>,
+    memory: Option<AnswerMemory>,
+    /// Of an answer that may be longer than the window of its HTTP/2 stream.
+    pacing: Option<Pacing>,
     request: ActiveRequest,
+}
+
+/// Passes one piece of an answer to hyper at a time, and ends the stream if it is not sent within
+/// the idle timeout. An answer that fits the window of its stream needs none: its pieces are sent
+/// whatever else the caller reads, and the connection is late with them.
+#[derive(Default)]
+struct Pacing {
+    /// The piece that is being sent.
+    piece: Option<Arc<PieceSent>>,
+}
+
+impl Pacing {
+    /// Returns ready once the last piece has been sent.
+    fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(piece) = &self.piece {
+            ready!(piece.poll(context));
+            self.piece = None;
+            stream_deadline::set(None);
+        }
+        Poll::Ready(())
+    }
+
+    fn begin_piece(&mut self, timeout: Duration) -> Arc<PieceSent> {
+        stream_deadline::set(Some(Instant::now() + timeout));
+        Arc::clone(self.piece.insert(Arc::default()))
+    }
 }
 
 impl Body for AnswerBody {
@@ -71,20 +115,31 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let body = &mut *self;
+        if let Some(pacing) = &mut body.pacing {
+            ready!(pacing.poll_sent(context));
+        }
         while body.ready.is_empty() {
             let Some(later) = &mut body.later else { return Poll::Ready(None) };
             match ready!(later.as_mut().poll_next(context)) {
-                Some(Ok(part)) => body.ready = part,
+                Some(Ok(part)) => {
+                    body.request.add_unsent(part.len());
+                    body.ready = part;
+                }
                 Some(Err(broken)) => return Poll::Ready(Some(Err(broken))),
                 None => body.later = None,
             }
         }
         let piece = body.ready.split_to(body.ready.len().min(PIECE_MAX_BYTES));
-        Poll::Ready(Some(Ok(Frame::data(body.request.unsent(piece)))))
+        let is_last = body.ready.is_empty() && body.later.is_none();
+        let memory = if is_last { body.memory.take() } else { None };
+        let timeout = body.request.idle_timeout();
+        let paced = body.pacing.as_mut().map(|pacing| pacing.begin_piece(timeout));
+        Poll::Ready(Some(Ok(Frame::data(body.request.unsent(piece, memory, paced)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ready.is_empty() && self.later.is_none()
+        let is_sending = self.pacing.as_ref().is_some_and(|pacing| pacing.piece.is_some());
+        self.ready.is_empty() && self.later.is_none() && !is_sending
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -92,5 +147,11 @@ impl Body for AnswerBody {
             None => SizeHint::with_exact(self.ready.len() as u64),
             Some(_) => SizeHint::default(),
         }
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        self.request.remove_unsent(self.ready.len());
     }
 }

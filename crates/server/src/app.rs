@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
+use crate::unread_answers::UnreadAnswers;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 
 settings! {
@@ -54,6 +56,7 @@ pub struct App {
     pub(crate) intake: StreamIntake,
     pub(crate) metrics: Metrics,
     pub(crate) large_answers: LargeAnswers,
+    pub(crate) unread_answers: Arc<UnreadAnswers>,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     stopping: AtomicBool,
@@ -82,6 +85,7 @@ impl App {
             intake: StreamIntake::new(&store, &clock, &settings.limits),
             metrics,
             large_answers: LargeAnswers::new(&settings.limits),
+            unread_answers: UnreadAnswers::new(&settings.limits),
             overload_logged: Default::default(),
             stopping: AtomicBool::new(false),
             store,

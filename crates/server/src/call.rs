@@ -82,7 +82,9 @@ impl<'a> Received<'a> {
     {
         const { assert!(!E::PAGED, "a paged endpoint: use answer_page") };
         let (caller, request) = self.authenticate(E::TOKEN, whole_request).await?;
-        Ok(handler(caller, request).await?.into_json())
+        let (app, account) = (caller.call.app, caller.claim.token.account_hint());
+        let data = handler(caller, request).await?.into_json();
+        data.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of a paged endpoint.
@@ -93,7 +95,9 @@ impl<'a> Received<'a> {
     {
         const { assert!(E::PAGED, "an endpoint without pages: use answer") };
         let (caller, (request, page)) = self.authenticate(E::TOKEN, paged_request).await?;
-        Ok(handler(caller, request, page).await?.into_json())
+        let (app, account) = (caller.call.app, caller.claim.token.account_hint());
+        let data = handler(caller, request, page).await?.into_json();
+        data.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of an endpoint that takes no token.

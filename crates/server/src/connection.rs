@@ -12,7 +12,7 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::audience::Audience;
 use crate::connection_activity::{ConnectionActivity, Monitored, Protocol};
 use crate::stop::Stopping;
+use crate::stream_deadline::StreamExecutor;
 use crate::{http1_request, operator, router};
 
 /// Most headers that a request may have.
@@ -90,9 +91,9 @@ fn http1_builder(app: &App) -> http1::Builder {
     builder
 }
 
-fn http2_builder(app: &App) -> http2::Builder<TokioExecutor> {
+fn http2_builder(app: &App) -> http2::Builder<StreamExecutor> {
     let limits = &app.settings.limits;
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+    let mut builder = http2::Builder::new(StreamExecutor);
     builder.max_concurrent_streams(limits.http2_streams_max);
     builder.max_header_list_size(u32::try_from(limits.header_max_bytes).unwrap_or(u32::MAX));
     builder

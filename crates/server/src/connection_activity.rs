@@ -4,16 +4,18 @@
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use kiosque_model::Limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-use crate::control_frames::ControlFrames;
+use crate::control_frames::{ControlFrames, INITIAL_WINDOW};
+use crate::unread_answers::AnswerMemory;
 
 /// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +47,12 @@ pub(crate) struct ConnectionActivity {
     /// Requests under way, and pieces of answers that are not sent yet.
     requests: AtomicUsize,
     write_blocked_since_ms: AtomicU64,
+    idle_timeout: Duration,
     slot_ms: u64,
+    /// The initial window of the HTTP/2 streams of the connection.
+    stream_window: AtomicU32,
     /// The pieces of answers that are not sent yet, by the slot of time in which they were made.
+    /// Pieces whose stream has a deadline of its own do not count.
     unsent_pieces: [AtomicU32; SLOTS],
     unsent_bytes: AtomicUsize,
     unsent_max_bytes: usize,
@@ -66,6 +72,8 @@ impl ConnectionActivity {
             requests: AtomicUsize::new(0),
             write_blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
             slot_ms: u64::try_from(slot_ms).unwrap_or(u64::MAX).max(1),
+            idle_timeout: limits.idle_deadline,
+            stream_window: AtomicU32::new(INITIAL_WINDOW),
             unsent_pieces: Default::default(),
             unsent_bytes: AtomicUsize::new(0),
             unsent_max_bytes: limits.unsent_max_bytes,
@@ -177,14 +185,53 @@ impl ActiveRequest {
         }
     }
 
-    /// Counts bytes as unsent until the last copy of them is dropped.
-    pub(crate) fn unsent(&self, bytes: Bytes) -> Bytes {
+    /// Returns whether an answer of this length may not fit the window of its stream, so that other
+    /// answers of the connection can be read while it is not. `None` is a length that is not known.
+    pub(crate) fn must_pace(&self, length: Option<usize>) -> bool {
+        let window = self.0.stream_window.load(Ordering::Relaxed);
+        let fits = length.is_some_and(|length| u32::try_from(length).is_ok_and(|it| it <= window));
+        self.0.protocol == Protocol::Http2 && !fits
+    }
+
+    /// Returns the time in which a piece of an answer must be sent.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.0.idle_timeout
+    }
+
+    /// Counts bytes of the answer as unsent.
+    pub(crate) fn add_unsent(&self, bytes: usize) {
+        self.0.unsent_bytes.fetch_add(bytes, Ordering::SeqCst);
+    }
+
+    /// Counts bytes of the answer as unsent no longer.
+    pub(crate) fn remove_unsent(&self, bytes: usize) {
+        if bytes > 0 {
+            self.0.unsent_bytes.fetch_sub(bytes, Ordering::SeqCst);
+            if self.0.waiting.load(Ordering::SeqCst) > 0 {
+                self.0.sent.notify_waiters();
+            }
+        }
+    }
+
+    /// Returns a piece of the answer, whose bytes count as unsent until its last copy is dropped.
+    /// `memory` is held as long. A piece with `paced` has a deadline of its stream.
+    pub(crate) fn unsent(
+        &self,
+        bytes: Bytes,
+        memory: Option<AnswerMemory>,
+        paced: Option<Arc<PieceSent>>,
+    ) -> Bytes {
         let activity = &self.0;
-        let slot = activity.now_ms() / activity.slot_ms;
-        activity.unsent_bytes.fetch_add(bytes.len(), Ordering::SeqCst);
-        activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
+        let timing = match paced {
+            Some(sent) => PieceTiming::Stream(sent),
+            None => {
+                let slot = activity.now_ms() / activity.slot_ms;
+                activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
+                PieceTiming::Slot(slot)
+            }
+        };
         let request = Arc::clone(activity).request();
-        Bytes::from_owner(Unsent { bytes, slot, request })
+        Bytes::from_owner(Unsent { bytes, timing, request, _memory: memory })
     }
 }
 
@@ -212,11 +259,35 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// Whether a piece of an answer has been sent.
+#[derive(Debug, Default)]
+pub(crate) struct PieceSent {
+    is_sent: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl PieceSent {
+    /// Returns ready once the piece has been sent.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.waker.register(context.waker());
+        if self.is_sent.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Where the deadline of a piece is.
+enum PieceTiming {
+    /// On the connection, by the slot of time in which the piece was made.
+    Slot(u64),
+    /// On its stream.
+    Stream(Arc<PieceSent>),
+}
+
 /// A piece of an answer that is not sent yet.
 struct Unsent {
     bytes: Bytes,
-    slot: u64,
+    timing: PieceTiming,
     request: ActiveRequest,
+    _memory: Option<AnswerMemory>,
 }
 
 impl AsRef<[u8]> for Unsent {
@@ -227,11 +298,15 @@ impl AsRef<[u8]> for Unsent {
 
 impl Drop for Unsent {
     fn drop(&mut self) {
-        let activity = &*self.request.0;
-        activity.pieces_of(self.slot).fetch_sub(1, Ordering::AcqRel);
-        activity.unsent_bytes.fetch_sub(self.bytes.len(), Ordering::SeqCst);
-        if activity.waiting.load(Ordering::SeqCst) > 0 {
-            activity.sent.notify_waiters();
+        self.request.remove_unsent(self.bytes.len());
+        match &self.timing {
+            PieceTiming::Slot(slot) => {
+                self.request.0.pieces_of(*slot).fetch_sub(1, Ordering::AcqRel);
+            }
+            PieceTiming::Stream(sent) => {
+                sent.is_sent.store(true, Ordering::Release);
+                sent.waker.wake();
+            }
         }
     }
 }
@@ -272,8 +347,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
         let received = buffer.filled().get(before..).unwrap_or_default();
         if !received.is_empty() {
             self.activity.received();
-            if let Some(frames) = &mut self.control_frames {
+            let Monitored { activity, control_frames, .. } = &mut *self;
+            if let Some(frames) = control_frames {
                 frames.received(received).map_err(io::Error::other)?;
+                activity.stream_window.store(frames.stream_window(), Ordering::Relaxed);
             }
         }
         poll

@@ -1,5 +1,6 @@
-//! Ends HTTP/2 connections that send little but control frames. Each is cheap for the caller and
-//! costs the server some work, and deadlines do not see them.
+//! Reads the heads of the frames that an HTTP/2 caller sends. Connections that send little but
+//! control frames are ended: each is cheap for the caller and costs the server some work, and
+//! deadlines do not see them.
 
 /// The connection preface of HTTP/2, which comes before the first frame.
 const PREFACE_BYTES: usize = 24;
@@ -7,6 +8,13 @@ const HEAD_BYTES: usize = 9;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+
+/// The window of a stream before the caller has set another.
+pub(crate) const INITIAL_WINDOW: u32 = 65_535;
+/// The setting of that window.
+const INITIAL_WINDOW_SIZE: u16 = 4;
+const SETTING_BYTES: usize = 6;
 
 /// Control frames that a connection may send before anything else.
 const CREDIT_MAX: usize = 10_000;
@@ -29,6 +37,38 @@ pub(crate) struct ControlFrames {
     head_bytes: usize,
     /// Bytes sent that have not become credit.
     sent: usize,
+    /// The settings that are being read.
+    settings: Option<SettingsReader>,
+    stream_window: u32,
+}
+
+/// Reads the settings of a frame.
+#[derive(Debug, Default)]
+struct SettingsReader {
+    /// The start of a setting that has not arrived whole.
+    setting: [u8; SETTING_BYTES],
+    setting_bytes: usize,
+}
+
+impl SettingsReader {
+    /// Reads bytes of the frame. Returns the initial window if they set it.
+    fn read(&mut self, bytes: &[u8]) -> Option<u32> {
+        let mut window = None;
+        for byte in bytes {
+            if let Some(free) = self.setting.get_mut(self.setting_bytes) {
+                *free = *byte;
+            }
+            self.setting_bytes += 1;
+            if self.setting_bytes == SETTING_BYTES {
+                self.setting_bytes = 0;
+                let [name @ .., a, b, c, d] = self.setting;
+                if u16::from_be_bytes(name) == INITIAL_WINDOW_SIZE {
+                    window = Some(u32::from_be_bytes([a, b, c, d]));
+                }
+            }
+        }
+        window
+    }
 }
 
 impl ControlFrames {
@@ -39,7 +79,14 @@ impl ControlFrames {
             head: [0; HEAD_BYTES],
             head_bytes: 0,
             sent: 0,
+            settings: None,
+            stream_window: INITIAL_WINDOW,
         }
+    }
+
+    /// Returns the initial window of a stream, as the caller has set it.
+    pub(crate) fn stream_window(&self) -> u32 {
+        self.stream_window
     }
 
     /// Adds bytes that were sent to the caller.
@@ -57,7 +104,11 @@ impl ControlFrames {
         while !bytes.is_empty() {
             let skipped = self.skip.min(bytes.len());
             self.skip -= skipped;
-            bytes = bytes.get(skipped..).unwrap_or_default();
+            let (payload, rest) = bytes.split_at_checked(skipped).unwrap_or_default();
+            bytes = rest;
+            if let Some(window) = self.settings.as_mut().and_then(|read| read.read(payload)) {
+                self.stream_window = window;
+            }
             let wanted = (HEAD_BYTES - self.head_bytes).min(bytes.len());
             let (now, rest) = bytes.split_at_checked(wanted).unwrap_or_default();
             bytes = rest;
@@ -78,6 +129,7 @@ impl ControlFrames {
         let [a, b, c, kind, ..] = self.head;
         let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
         self.skip = length;
+        self.settings = (kind == SETTINGS).then(SettingsReader::default);
         match kind {
             HEADERS => self.renew(CREDIT_OF_REQUEST),
             DATA if length > 0 => self.renew(CREDIT_OF_DATA),
@@ -129,6 +181,28 @@ mod tests {
         let more = CREDIT_OF_REQUEST + CREDIT_OF_DATA - 1 + 100;
         assert_eq!(frames.received(&frame(PING, 8).repeat(more)), Ok(()));
         assert_eq!(frames.received(&frame(PING, 8)), Err(TooMany));
+    }
+
+    #[test]
+    fn the_window_of_a_stream_is_that_of_the_settings() {
+        let mut bytes = vec![6; PREFACE_BYTES];
+        let windows = [(1_u16, 7_u32), (INITIAL_WINDOW_SIZE, 9), (INITIAL_WINDOW_SIZE, 70_000)];
+        let settings = windows
+            .map(|(name, value)| [name.to_be_bytes().as_slice(), &value.to_be_bytes()].concat());
+        bytes.extend([0, 0, 18, SETTINGS, 0, 0, 0, 0, 0]);
+        bytes.extend(settings.concat());
+        for size in 1..=bytes.len() {
+            let mut frames = ControlFrames::new();
+            assert_eq!(frames.stream_window(), INITIAL_WINDOW);
+            for chunk in bytes.chunks(size) {
+                frames.received(chunk).expect("few frames");
+            }
+            assert_eq!(frames.stream_window(), 70_000, "in pieces of {size}");
+            // Other frames may have any bytes.
+            frames.received(&frame(6, 8)).expect("a ping");
+            frames.received(&[0, 0, 6, 9, 0, 0, 0, 0, 1, 0, 4, 0, 0, 0, 1]).expect("a header");
+            assert_eq!(frames.stream_window(), 70_000);
+        }
     }
 
     #[test]

@@ -34,7 +34,9 @@ mod request;
 mod router;
 mod source_limits;
 mod stop;
+mod stream_deadline;
 pub mod tls;
+mod unread_answers;
 
 pub use app::{App, Settings};
 pub use audience::Audience;

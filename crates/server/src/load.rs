@@ -19,6 +19,8 @@ pub struct Load {
     pub queue_bytes: usize,
     /// Memory of large answers that are being sent, in KiB.
     pub large_answers: usize,
+    /// Bytes of other answers that have not been sent.
+    pub unread_bytes: usize,
 }
 
 impl App {
@@ -35,6 +37,7 @@ impl App {
             streams: self.intake.streams_open(),
             queue_bytes: self.intake.queue_bytes(),
             large_answers: self.large_answers.used(),
+            unread_bytes: self.unread_answers.bytes(),
         }
     }
 }

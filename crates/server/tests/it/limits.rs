@@ -17,7 +17,7 @@ use crate::dashboard::large;
 use crate::operator::{orders, overload};
 
 /// Each limit, and the test that reaches it.
-const HIT_BY: [(&str, fn()); 32] = [
+const HIT_BY: [(&str, fn()); 33] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
     ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -29,6 +29,10 @@ const HIT_BY: [(&str, fn()); 32] = [
     ("connections_per_source_max", connections::one_source_cannot_take_every_connection),
     ("http2_streams_max", connections::one_stream_too_many_is_refused),
     ("unsent_max_bytes", stalled_clients::a_caller_that_does_not_read_gets_no_further_answers),
+    (
+        "unread_answers_max_bytes",
+        stalled_clients::answers_that_an_account_does_not_read_are_bounded,
+    ),
     ("large_answers_max_bytes", large::large_answers_of_an_account_wait_for_each_other),
     ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
     (
@@ -61,7 +65,7 @@ fn every_limit_is_hit_by_a_test() {
     assert_eq!(HIT_BY.map(|(limit, _)| limit).as_slice(), limits);
 }
 
-/// The default of every limit, as the reference states it (LIM-1 to LIM-13).
+/// The default of every limit, as the reference states it (LIM-1 to LIM-19).
 #[test]
 fn the_limits_have_the_documented_defaults() {
     let seconds = Duration::from_secs;
@@ -78,6 +82,7 @@ fn the_limits_have_the_documented_defaults() {
             connections_per_source_max: 1_000,
             http2_streams_max: 64,
             unsent_max_bytes: 4 << 20,
+            unread_answers_max_bytes: 128 << 20,
             large_answers_max_bytes: 64 << 20,
             tls_handshake_deadline: seconds(10),
             first_byte_deadline: seconds(10),

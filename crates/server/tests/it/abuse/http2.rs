@@ -101,6 +101,12 @@ pub(crate) fn count(bytes: &[u8], kind: u8) -> usize {
     frames(bytes).iter().filter(|(found, _, _)| *found == kind).count()
 }
 
+/// Returns the bytes of the data frames of a stream.
+pub(crate) fn data_of(bytes: &[u8], stream: u32) -> Vec<u8> {
+    let data = frames(bytes).into_iter().filter(|(kind, of, _)| (*kind, *of) == (DATA, stream));
+    data.flat_map(|(_, _, payload)| payload).collect()
+}
+
 /// Reads until a frame of this kind arrives on this stream.
 pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u8> {
     loop {

@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, TestServer, WAIT_MAX};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, TestServer, WAIT_MAX, eventually};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
-use super::http2::{DATA, HEADERS, PING, WINDOW_UPDATE, await_frame};
+use super::http2::{DATA, HEADERS, PING, RST_STREAM, WINDOW_UPDATE, await_frame};
 use super::wire::{Target, Wire, post};
 use super::{assert_serves, fleet, http2};
 
@@ -19,18 +19,19 @@ async fn server(idle_deadline: Duration) -> TestServer {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.idle_deadline = idle_deadline);
     let server = server.await;
-    let name = "x".repeat(2_000);
-    let orders: String = (0..300)
-        .map(|number| {
-            format!(
-                "{{\"orderId\":\"o{number}\",\"deviceCode\":\"D1\",\"currency\":\"EUR\",\
-                 \"totalAmount\":1,\"tradeStartTime\":\"2026-03-01 10:00:00\",\
-                 \"payChannelName\":\"{name}\"}}\n"
-            )
-        })
-        .collect();
+    let orders: String = (0..300).map(large_order).collect();
     server.import_valid(orders).await;
     server
+}
+
+/// Returns a line of more than two thousand bytes.
+fn large_order(number: u32) -> String {
+    let name = "x".repeat(2_000);
+    format!(
+        "{{\"orderId\":\"o{number}\",\"deviceCode\":\"D1\",\"currency\":\"EUR\",\
+         \"totalAmount\":1,\"tradeStartTime\":\"2026-03-01 10:00:00\",\
+         \"payChannelName\":\"{name}\"}}\n"
+    )
 }
 
 /// Sends a little from time to time until the server has closed the connection.
@@ -96,42 +97,96 @@ async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     assert_serves(&server, &token).await;
 }
 
-/// LIM-6: each answer has the deadline, so that further requests do not keep one that is not read.
+/// LIM-6: an answer that is not read ends with a reset of its stream, whether the caller gives it no
+/// window, less than a piece, or the window of a few pieces. Other requests of the connection are
+/// answered before and after that.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_of_http2_that_asks_on_is_closed_all_the_same() {
+async fn an_answer_that_is_not_read_is_reset_and_its_connection_goes_on() {
+    const MUCH: [u8; 4] = 10_000_000_u32.to_be_bytes();
     let server = server(DEADLINE).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    // Enough for an answer to an unknown path, and not for a page.
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 150)])).await;
-    let path = format!("/v8/{DEVICES_PATH}");
-    wire.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
-    wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
-    await_frame(&mut wire, HEADERS, 1).await;
-    let Wire { stream, mut seen } = wire;
-    let (mut read, mut write) = tokio::io::split(stream);
-    let reading = async {
-        while read.read_buf(&mut seen).await.is_ok_and(|length| length > 0) {}
-        http2::count(&seen, HEADERS)
-    };
-    let asking = async {
-        for stream in (3..).step_by(2) {
-            if write.write_all(&http2::request(stream, "/v8/nowhere", &[])).await.is_err() {
-                break;
-            }
+    let devices = (format!("/v8/{DEVICES_PATH}"), "{}");
+    let orders = (format!("/v8/{ORDERS_PATH}?size=300"), r#"{"deviceCode":"D1"}"#);
+    for (window, (path, body)) in [(0, &devices), (150, &devices), (150_000, &orders)] {
+        let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+        wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, window)])).await;
+        wire.say(http2::frame(WINDOW_UPDATE, 0, 0, &MUCH)).await;
+        let start = Instant::now();
+        wire.say(http2::begun(1, path, &[("third-api-token", &token)])).await;
+        wire.say(http2::frame(DATA, 1, 1, body.as_bytes())).await;
+        await_frame(&mut wire, HEADERS, 1).await;
+        let mut ask = async |stream| {
+            wire.say(http2::request(stream, "/v8/nowhere", &[])).await;
+            wire.say(http2::frame(WINDOW_UPDATE, 0, stream, &MUCH)).await;
+            await_frame(&mut wire, DATA, stream).await;
+            http2::count(&wire.seen, RST_STREAM)
+        };
+        let mut stream = 3;
+        while ask(stream).await == 0 {
+            stream += 2;
+            assert!(start.elapsed() < WAIT_MAX, "window {window}: the answer is not reset");
             tokio::time::sleep(DEADLINE / 20).await;
         }
-        std::future::pending::<()>().await;
-    };
-    let ended = async {
-        tokio::select! {
-            answered = reading => answered,
-            () = asking => 0,
-        }
-    };
-    let answered = tokio::time::timeout(WAIT_MAX, ended).await.expect("it stays open");
-    assert!(answered > 5, "{answered} other requests were answered");
-    assert_serves(&server, &token).await;
+        assert!(start.elapsed() >= DEADLINE, "window {window}: after {:?}", start.elapsed());
+        assert_eq!(ask(stream + 2).await, 1, "window {window}: one answer is reset");
+        await_frame(&mut wire, RST_STREAM, 1).await;
+        eventually("the answer is dropped", async || server.app.load().unread_bytes == 0).await;
+    }
+}
+
+/// LIM-6: an answer that is longer than the window of its stream arrives whole as the caller reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_read_slowly_arrives_whole() {
+    let server = server(DEADLINE * 5).await;
+    let token = server.log_in("ops").await.token;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    let window = 70_000_u32;
+    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, window)])).await;
+    let path = format!("/v8/{ORDERS_PATH}?size=300");
+    wire.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
+    wire.say(http2::frame(DATA, 1, 1, br#"{"deviceCode":"D1"}"#)).await;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"]}}") {
+        let more = window.to_be_bytes();
+        wire.say(http2::frame(WINDOW_UPDATE, 0, 0, &more)).await;
+        wire.say(http2::frame(WINDOW_UPDATE, 0, 1, &more)).await;
+        assert!(wire.more().await, "closed after {} bytes", answer.len());
+        answer = http2::data_of(&wire.seen, 1);
+    }
+    let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["data"]["records"].as_array().unwrap().len(), 300);
+    assert_eq!(http2::count(&wire.seen, RST_STREAM), 0);
+}
+
+/// LIM-19: the answers that an account has not read are bounded, over all of its connections, and
+/// take nothing from other accounts.
+#[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn answers_that_an_account_does_not_read_are_bounded() {
+    let server = TestServer::start_with(fleet().account("other", &["g1"]), |settings| {
+        // A quarter is one page.
+        settings.limits.unread_answers_max_bytes = 12_000;
+    })
+    .await;
+    server.import_valid(large_order(1)).await;
+    let [ops, other] = ["ops", "other"].map(|account| server.log_in(account));
+    let (ops, other) = (ops.await.token, other.await.token);
+    let body = r#"{"deviceCode":"D1"}"#;
+    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
+    let path = format!("/v8/{ORDERS_PATH}");
+    wire.say(http2::begun(1, &path, &[("third-api-token", &ops)])).await;
+    wire.say(http2::frame(DATA, 1, 1, body.as_bytes())).await;
+    await_frame(&mut wire, HEADERS, 1).await;
+    let refused = server.call(ORDERS_PATH, Some(&ops), body).await;
+    assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
+    assert_eq!(refused.headers["retry-after"], "1");
+    let said = refused.data().as_str().unwrap();
+    assert!(said.starts_with("too many answers have not been read"), "{said}");
+    assert_eq!(server.call(ORDERS_PATH, Some(&other), body).await.code(), 200);
+    wire.say(http2::frame(WINDOW_UPDATE, 0, 1, &1_000_000_u32.to_be_bytes())).await;
+    assert!(await_frame(&mut wire, DATA, 1).await.starts_with(b"{\"code\":200,"));
+    eventually("the answer is sent", async || server.app.load().unread_bytes == 0).await;
+    assert_eq!(server.call(ORDERS_PATH, Some(&ops), body).await.code(), 200);
 }
 
 /// LIM-16: a connection with too many unsent bytes gets no further answers until it reads.

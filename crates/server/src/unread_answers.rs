@@ -1,0 +1,104 @@
+//! Memory of answers that are made whole and not read yet, in all and by account.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kiosque_model::{AccountNo, Limits};
+
+use crate::answer::Failure;
+
+/// One account may use this fraction of the memory.
+const SHARES: usize = 4;
+/// Counters of accounts. Accounts whose numbers have the same remainder share one.
+const COUNTERS: usize = 1_024;
+
+/// The bytes of answers that have not been sent.
+#[derive(Debug)]
+pub(crate) struct UnreadAnswers {
+    all: AtomicUsize,
+    by_account: [AtomicUsize; COUNTERS],
+    max_bytes: usize,
+}
+
+impl UnreadAnswers {
+    pub(crate) fn new(limits: &Limits) -> Arc<UnreadAnswers> {
+        Arc::new(UnreadAnswers {
+            all: AtomicUsize::new(0),
+            by_account: [const { AtomicUsize::new(0) }; COUNTERS],
+            max_bytes: limits.unread_answers_max_bytes,
+        })
+    }
+
+    /// Counts an answer until the returned value is dropped. An account without any other answer
+    /// gets one of any length.
+    ///
+    /// # Errors
+    /// The account, or all together, have too many bytes already.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        account: AccountNo,
+        bytes: usize,
+    ) -> Result<AnswerMemory, Failure> {
+        let memory = AnswerMemory { answers: Arc::clone(self), account, bytes };
+        let of_account = memory.counter().fetch_add(bytes, Ordering::Relaxed);
+        let all = self.all.fetch_add(bytes, Ordering::Relaxed);
+        let fits = |used: usize, max| used == 0 || used.saturating_add(bytes) <= max;
+        if fits(of_account, self.max_bytes / SHARES) && fits(all, self.max_bytes) {
+            Ok(memory)
+        } else {
+            Err(Failure::busy("too many answers have not been read; read them, then try again"))
+        }
+    }
+
+    /// Returns the bytes of all answers that have not been sent.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+}
+
+/// The memory of an answer that has not been sent.
+#[derive(Debug)]
+pub(crate) struct AnswerMemory {
+    answers: Arc<UnreadAnswers>,
+    account: AccountNo,
+    bytes: usize,
+}
+
+impl AnswerMemory {
+    fn counter(&self) -> &AtomicUsize {
+        let [first, ..] = &self.answers.by_account;
+        let index = usize::try_from(self.account.0.rem_euclid(COUNTERS as i64));
+        self.answers.by_account.get(index.unwrap_or_default()).unwrap_or(first)
+    }
+}
+
+impl Drop for AnswerMemory {
+    fn drop(&mut self) {
+        self.counter().fetch_sub(self.bytes, Ordering::Relaxed);
+        self.answers.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_account_leaves_most_of_the_memory_to_others() {
+        let mut limits = Limits::for_cores(2);
+        limits.unread_answers_max_bytes = 400;
+        let answers = UnreadAnswers::new(&limits);
+        let [one, two] = [AccountNo(1), AccountNo(2)];
+        let first = answers.admit(one, 60).expect("a quarter is 100 bytes");
+        assert!(answers.admit(one, 41).is_err());
+        let second = answers.admit(one, 40).expect("a quarter is 100 bytes");
+        assert!(answers.admit(one, 1).is_err());
+        let long = answers.admit(two, 290).expect("the only answer of its account");
+        assert!(answers.admit(two, 1).is_err());
+        assert!(answers.admit(AccountNo(3), 11).is_err(), "the memory of all is bounded");
+        drop((first, long));
+        assert!(answers.admit(one, 60).is_ok());
+        drop(second);
+        assert_eq!(answers.bytes(), 0);
+    }
+}
