@@ -230,33 +230,33 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+/// Creates the devices and products that orders need.
+const CREATING_MAPPING: &str = r#"
+[amount]
+unit = "major"
+[order]
+orderId = "{Id}"
+deviceCode = "{Machine}"
+currency = "USD"
+totalAmount = "{Total}"
+tradeStartTime = "{Time}"
+tradeNoIn = "{Number}"
+[create.device]
+group = "north"
+name = "{Machine}"
+[line]
+goodsId = "{Goods}"
+salePrice = "{Total}"
+[create.product]
+name = "{Goods}"
+"#;
+
 /// A CSV import creates the devices and products of valid orders alone, and records no fleet when
 /// it creates nothing.
 #[test]
 fn rejected_rows_of_a_report_create_nothing() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mapping = sandbox.file(
-        "mapping.toml",
-        r#"
-        [amount]
-        unit = "major"
-        [order]
-        orderId = "{Id}"
-        deviceCode = "{Machine}"
-        currency = "USD"
-        totalAmount = "{Total}"
-        tradeStartTime = "{Time}"
-        tradeNoIn = "{Number}"
-        [create.device]
-        group = "north"
-        name = "{Machine}"
-        [line]
-        goodsId = "{Goods}"
-        salePrice = "{Total}"
-        [create.product]
-        name = "{Goods}"
-        "#,
-    );
+    let mapping = sandbox.file("mapping.toml", CREATING_MAPPING);
     let import = |rows: &[String]| {
         let report = format!("Id,Machine,Total,Time,Goods,Number\n{}\n", rows.join("\n"));
         let report = sandbox.file("report.csv", report);
