@@ -63,7 +63,9 @@ impl DataJson {
         if self.later.is_some() {
             return Ok(self);
         }
-        let memory = answers.admit(account, self.first.len())?;
+        let memory = answers.admit(account, self.first.len());
+        let busy = "too many answers have not been read; read them, then try again";
+        let memory = memory.ok_or_else(|| Failure::busy(busy))?;
         Ok(DataJson { memory: Some(memory), ..self })
     }
 }

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kiosque_model::{AccountNo, Limits};
 
-use crate::answer::Failure;
-
 /// One account may use this fraction of the memory.
 const SHARES: usize = 4;
 /// Counters of accounts. Accounts whose numbers have the same remainder share one.
@@ -29,25 +27,20 @@ impl UnreadAnswers {
         })
     }
 
-    /// Counts an answer until the returned value is dropped. An account without any other answer
-    /// gets one of any length.
-    ///
-    /// # Errors
-    /// The account, or all together, have too many bytes already.
+    /// Counts an answer until the returned value is dropped; `None` if its account, or all
+    /// accounts together, have too many bytes already. The only answer of an account may have any
+    /// length.
     pub(crate) fn admit(
         self: &Arc<Self>,
         account: AccountNo,
         bytes: usize,
-    ) -> Result<AnswerMemory, Failure> {
+    ) -> Option<AnswerMemory> {
         let memory = AnswerMemory { answers: Arc::clone(self), account, bytes };
         let of_account = memory.counter().fetch_add(bytes, Ordering::Relaxed);
         let all = self.all.fetch_add(bytes, Ordering::Relaxed);
         let fits = |used: usize, max| used == 0 || used.saturating_add(bytes) <= max;
-        if fits(of_account, self.max_bytes / SHARES) && fits(all, self.max_bytes) {
-            Ok(memory)
-        } else {
-            Err(Failure::busy("too many answers have not been read; read them, then try again"))
-        }
+        let is_admitted = fits(of_account, self.max_bytes / SHARES) && fits(all, self.max_bytes);
+        is_admitted.then_some(memory)
     }
 
     /// Returns the bytes of all answers that have not been sent.
@@ -90,14 +83,14 @@ mod tests {
         let answers = UnreadAnswers::new(&limits);
         let [one, two] = [AccountNo(1), AccountNo(2)];
         let first = answers.admit(one, 60).expect("a quarter is 100 bytes");
-        assert!(answers.admit(one, 41).is_err());
+        assert!(answers.admit(one, 41).is_none());
         let second = answers.admit(one, 40).expect("a quarter is 100 bytes");
-        assert!(answers.admit(one, 1).is_err());
+        assert!(answers.admit(one, 1).is_none());
         let long = answers.admit(two, 290).expect("the only answer of its account");
-        assert!(answers.admit(two, 1).is_err());
-        assert!(answers.admit(AccountNo(3), 11).is_err(), "the memory of all is bounded");
+        assert!(answers.admit(two, 1).is_none());
+        assert!(answers.admit(AccountNo(3), 11).is_none(), "the memory of all is bounded");
         drop((first, long));
-        assert!(answers.admit(one, 60).is_ok());
+        assert!(answers.admit(one, 60).is_some());
         drop(second);
         assert_eq!(answers.bytes(), 0);
     }

@@ -99,8 +99,8 @@ impl GroupDevices {
         Ok(devices)
     }
 
-    /// Writes the difference to the rows of the groups, which are locked. `self` was read before the
-    /// changes, for the same devices and the same time.
+    /// Writes the difference to the rows of the groups, which are locked. `self` was read before
+    /// the changes, for the same devices and the same time.
     pub(crate) async fn write_changes(
         mut self,
         write: &Write<'_>,

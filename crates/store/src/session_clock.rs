@@ -66,7 +66,7 @@ impl Store {
         self.write_time(latest, None).await.map(|_| ())
     }
 
-    /// Stores the time of the clock, and ends the sessions that it had passed. Returns their number.
+    /// Stores the time of the clock, and ends the sessions that it had passed. Returns how many.
     async fn write_time(&self, now: UnixMs, passed: Option<UnixMs>) -> Result<u64, Error> {
         let change = async move |write: &Write<'_>| {
             metadata::set_clock(write, now).await?;

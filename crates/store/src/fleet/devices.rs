@@ -46,7 +46,7 @@ impl ChangedDevice<'_> {
         self.old.as_ref().is_some_and(|old| old.enabled != self.new.enabled)
     }
 
-    /// Returns whether any row that follows from the device changes. A change of stock affects none.
+    /// Returns whether any row that follows from the device changes. Stock affects none.
     pub(super) fn affects_groups(&self) -> bool {
         self.owners.is_some() || self.is_toggled() || self.is_renamed_or_repriced()
     }

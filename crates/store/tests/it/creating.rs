@@ -1,5 +1,5 @@
-//! Products and devices that are created together with orders: those that stored orders need, and no
-//! others.
+//! Products and devices that are created together with orders: those that stored orders need, and
+//! no others.
 
 use std::sync::Arc;
 

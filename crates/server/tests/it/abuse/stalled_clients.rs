@@ -97,9 +97,9 @@ async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     assert_serves(&server, &token).await;
 }
 
-/// LIM-6: an answer that is not read ends with a reset of its stream, whether the caller gives it no
-/// window, less than a piece, or the window of a few pieces. Other requests of the connection are
-/// answered before and after that.
+/// LIM-6: an answer that is not read ends with a reset of its stream, whether the caller gives it
+/// no window, less than a piece, or the window of a few pieces. Other requests of the connection
+/// are answered before and after that.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_not_read_is_reset_and_its_connection_goes_on() {
     const MUCH: [u8; 4] = 10_000_000_u32.to_be_bytes();
