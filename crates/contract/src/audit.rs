@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct AuditFilter {
     /// Only entries of this login name.
     pub account: Option<String>,
+    /// Only entries of this event.
+    pub event: Option<String>,
+    /// Only entries of this source address.
+    pub source: Option<String>,
     /// Only entries of this time or later, Unix milliseconds.
     #[schemars(with = "Option<i64>", range(min = 0))]
     pub since_timestamp: Option<String>,

@@ -6,58 +6,66 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A fleet: every list may be left out.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with lists of group, account, product and device"
 )]
 pub struct FleetFile {
     /// Groups.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group: Vec<FleetGroup>,
     /// Accounts.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub account: Vec<FleetAccount>,
     /// Products.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub product: Vec<FleetProduct>,
     /// Devices.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<FleetDevice>,
 }
 
 /// A group of devices.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a group")]
 pub struct FleetGroup {
     /// The `groupId`.
     pub id: String,
     /// Its name; required when the group is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether accounts can select it; true by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
 }
 
 /// An account of an integrator.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an account")]
 pub struct FleetAccount {
     /// The login name.
     pub login_name: String,
     /// Its name for people; the login name by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// The password; this or `password_hash` is required when the account is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
     /// An argon2id hash of the password, in PHC form.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub password_hash: Option<String>,
     /// Whether it may log in here; false by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub third_party_api: Option<bool>,
     /// Whether it may log in at all; true by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its groups; a login selects the first active one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
 }
 
@@ -69,45 +77,56 @@ impl fmt::Debug for FleetAccount {
 }
 
 /// A product.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a product")]
 pub struct FleetProduct {
     /// The `goodsId`.
     pub id: String,
     /// Its name; required when the product is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its category; empty by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// ISO 4217 code of its prices; required when the product is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// Its default price, minor units; 0 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_price: Option<i64>,
 }
 
 /// A device.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a device")]
 pub struct FleetDevice {
     /// The `deviceCode`.
     pub code: String,
     /// Its name; required when the device is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The group that owns it; another one moves it. Required when the device is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// When a move takes effect: a time or a date; when it is applied by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Its model; empty by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Its address; empty by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Whether device pages list it; true by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its aisles.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub aisle: Option<Vec<FleetAisle>>,
 }
 
 /// An aisle of a device.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an aisle")]
 pub struct FleetAisle {
     /// Identifies the aisle in its device.
@@ -117,6 +136,7 @@ pub struct FleetAisle {
     /// The price asked, minor units of the product's currency.
     pub price: i64,
     /// The price displayed; `price` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub show_price: Option<i64>,
     /// Items in it.
     #[serde(default)]
@@ -125,10 +145,13 @@ pub struct FleetAisle {
     #[serde(default)]
     pub capacity: i64,
     /// Its cabinet; `1` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cabinet: Option<String>,
     /// Its layer; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<i64>,
     /// Whether it sells; true by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Whether it is out of order.
     #[serde(default)]

@@ -14,6 +14,7 @@ mod device;
 pub mod endpoint;
 mod envelope;
 mod fleet;
+pub mod inventory;
 mod operator;
 pub mod operator_call;
 mod order;

@@ -10,13 +10,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::endpoint::SchemaOf;
+use crate::inventory::{
+    AccountItem, DeviceChoice, DeviceDetail, DeviceItem, DeviceListFilter, FleetPage, GroupItem,
+    ListFilter, Listed, OrderItem, OrderListFilter, ProductItem, RateItem, SessionItem, Status,
+};
 use crate::{
     ActivityReceived, AuditFilter, AuditPage, FleetApplied, FleetFile, HeartbeatLine, OrderLine,
     OrdersReceived,
 };
 
 /// A call, as a type.
-pub trait OperatorCall {
+pub trait OperatorCall: Copy {
     /// The method; a call that takes GET takes HEAD as well.
     const METHOD: CallMethod;
     /// The whole path.
@@ -133,6 +137,15 @@ macro_rules! operator_calls {
     (@query $query:ident) => { Some(SchemaGenerator::subschema_for::<$query>) };
 }
 
+/// The parts of lists.
+type Accounts = Listed<AccountItem>;
+type Devices = Listed<DeviceItem>;
+type Groups = Listed<GroupItem>;
+type Orders = Listed<OrderItem>;
+type Products = Listed<ProductItem>;
+type Rates = Listed<RateItem>;
+type Sessions = Listed<SessionItem>;
+
 operator_calls! {
     /// Answers while the program runs.
     Livez {
@@ -151,6 +164,15 @@ operator_calls! {
         body: Empty,
         response: Text("text/plain; version=0.0.4"),
         statuses: [200, 500],
+    }
+    /// Returns accounts by login name, without their passwords.
+    ListAccounts {
+        Get "/operator/v1/accounts",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Accounts),
+        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Stores heartbeats of devices, one on each line. The rejected lines are listed in the answer;
     /// the others are stored.
@@ -171,6 +193,33 @@ operator_calls! {
         response: Json(AuditPage),
         statuses: [200, 400, 401, 403, 500, 503],
     }
+    /// Returns a device with its owners by date, its orders by owner, and its aisles.
+    ShowDevice {
+        Get "/operator/v1/device",
+        right: Some("read"),
+        query: DeviceChoice,
+        body: Empty,
+        response: Json(DeviceDetail),
+        statuses: [200, 400, 401, 403, 404, 500, 503],
+    }
+    /// Returns devices by code, with their owners and last activity.
+    ListDevices {
+        Get "/operator/v1/devices",
+        right: Some("read"),
+        query: DeviceListFilter,
+        body: Empty,
+        response: Json(Devices),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns the fleet as a fleet file, without passwords.
+    ReadFleet {
+        Get "/operator/v1/fleet",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(FleetPage),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
     /// Applies a fleet: creates or changes the entries that it names. If any entry is faulty,
     /// nothing is applied.
     ApplyFleet {
@@ -181,6 +230,24 @@ operator_calls! {
         response: Json(FleetApplied),
         statuses: [200, 400, 401, 403, 408, 413, 422, 500, 503],
     }
+    /// Returns groups by id, with the numbers of their devices, accounts and orders.
+    ListGroups {
+        Get "/operator/v1/groups",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Groups),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns orders by group and device in the order of their arrival, as integrators see them.
+    ListOrders {
+        Get "/operator/v1/orders",
+        right: Some("read"),
+        query: OrderListFilter,
+        body: Empty,
+        response: Json(Orders),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
     /// Stores orders, one on each line, as they arrive. The answer is sent when all of them are
     /// durable; the rejected lines are listed in it.
     ReceiveOrders {
@@ -190,6 +257,42 @@ operator_calls! {
         body: Lines(OrderLine),
         response: Json(OrdersReceived),
         statuses: [200, 400, 401, 403, 408, 500, 503],
+    }
+    /// Returns products by id.
+    ListProducts {
+        Get "/operator/v1/products",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Products),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns exchange rates by currency and date.
+    ListRates {
+        Get "/operator/v1/rates",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Rates),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns the live sessions of a part of the accounts, by login name; the part may have none.
+    ListSessions {
+        Get "/operator/v1/sessions",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Sessions),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns the totals of the data, and its size.
+    ReadStatus {
+        Get "/operator/v1/status",
+        right: Some("read"),
+        query: none,
+        body: Empty,
+        response: Json(Status),
+        statuses: [200, 401, 403, 500, 503],
     }
     /// Answers with 200 while requests with a session are answered and the server is not stopping.
     Readyz {

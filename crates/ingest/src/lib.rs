@@ -5,6 +5,7 @@
 mod batch_size;
 pub mod csv;
 mod error;
+pub mod export;
 pub mod fleet;
 pub mod given_order;
 mod group_commit;

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod lists;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +9,14 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use kiosque_model::Rights;
 
+use crate::output::Output;
 use crate::schema::Schema;
 use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ImportFlags, ServeFlags};
+
+pub(crate) use lists::{
+    AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
+    OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,6 +79,59 @@ pub(crate) enum Command {
     Import {
         #[command(subcommand)]
         what: ImportWhat,
+    },
+    /// Print totals, sizes, the certificate's end and the running servers.
+    #[command(after_help = "Examples:\n  kiosque status --data /srv/kiosque\n  \
+        kiosque status --output json --data /srv/kiosque\n\n\
+        The server may run meanwhile. Its heartbeats of the last seconds are not in the data yet.")]
+    Status {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// List groups.
+    Group {
+        #[command(subcommand)]
+        what: GroupWhat,
+    },
+    /// List accounts.
+    Account {
+        #[command(subcommand)]
+        what: AccountWhat,
+    },
+    /// List devices, or show one in detail.
+    Device {
+        #[command(subcommand)]
+        what: DeviceWhat,
+    },
+    /// List products.
+    Product {
+        #[command(subcommand)]
+        what: ProductWhat,
+    },
+    /// List sessions, or end one.
+    Session {
+        #[command(subcommand)]
+        what: SessionWhat,
+    },
+    /// List exchange rates.
+    Rates {
+        #[command(subcommand)]
+        what: RatesWhat,
+    },
+    /// Print the audit trail, the newest entry first.
+    #[command(after_help = "Examples:\n  kiosque audit --data /srv/kiosque\n  \
+        kiosque audit --since 2026-01-01 --event loginRefused --data /srv/kiosque\n  \
+        kiosque audit --account acme --output json --data /srv/kiosque")]
+    Audit(AuditArgs),
+    /// Export the fleet.
+    Fleet {
+        #[command(subcommand)]
+        what: FleetWhat,
+    },
+    /// Export orders.
+    Orders {
+        #[command(subcommand)]
+        what: OrdersWhat,
     },
     /// Archive old orders: order lists show them with includeHistory only.
     #[command(
@@ -174,17 +235,19 @@ pub(crate) enum KeyWhat {
     Create {
         /// Name of the key; the name of a revoked key may be used again.
         name: String,
-        /// Rights of the key, of orders, activity, fleet and audit [default: all].
+        /// Rights of the key, of orders, activity, fleet, audit and read [default: all].
         #[arg(long, value_name = "RIGHTS")]
         may: Option<Rights>,
     },
     /// List all keys, revoked ones included, oldest first.
     #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
-        kiosque operator-key list --json --data /srv/kiosque")]
+        kiosque operator-key list --output json --data /srv/kiosque")]
     List {
-        /// Print JSON.
+        /// The same as --output json.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Revoke a key: it is refused from the next request on.
     #[command(after_help = "Examples:\n  \

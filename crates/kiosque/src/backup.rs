@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
+use kiosque_contract::inventory::LastBackup;
 use kiosque_store::{Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -61,6 +62,17 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
         }
     };
     let made = store.backup(file.clone(), on_progress).await?;
+    let backup = LastBackup {
+        timestamp: Clock::System.now().0,
+        file: std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string(),
+        bytes: made.bytes,
+        orders: made.orders,
+    };
+    if let Err(error) = store.record_backup(&backup).await {
+        eprintln!(
+            "warning: the backup is complete, but `kiosque status` will not show it: {error}"
+        );
+    }
     println!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display());
     Ok(())
 }

@@ -6,13 +6,18 @@
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+mod account;
 mod apply;
 mod archive;
 mod args;
+mod audit;
 mod backup;
 mod completions;
 mod config;
 mod demo;
+mod device;
+mod fleet;
+mod group;
 mod import;
 mod import_rates;
 mod man;
@@ -20,11 +25,18 @@ mod move_data;
 mod open;
 mod openapi;
 mod operator_key;
+mod orders;
+mod output;
+mod product;
 mod progress;
+mod rates;
 mod schema;
 mod serve;
 mod service_manager;
+mod session;
 mod settings;
+mod status;
+mod table;
 mod verify;
 
 use std::process::ExitCode;
@@ -89,6 +101,16 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
             import_rates::run(&settings, &file).await
         }
         Command::Archive { before } => archive::run(&settings, &before).await,
+        Command::Status { output } => status::run(&settings, output).await,
+        Command::Group { what } => group::run(&settings, what).await,
+        Command::Account { what } => account::run(&settings, what).await,
+        Command::Device { what } => device::run(&settings, what).await,
+        Command::Product { what } => product::run(&settings, what).await,
+        Command::Session { what } => session::run(&settings, what).await,
+        Command::Rates { what } => rates::run(&settings, what).await,
+        Command::Audit(args) => audit::run(&settings, args).await,
+        Command::Fleet { what } => fleet::run(&settings, what).await,
+        Command::Orders { what } => orders::run(&settings, what).await,
         Command::Verify => verify::run(&settings).await,
         Command::Backup { file, keep } => backup::run(&settings, file, keep).await,
         Command::Move => move_data::run(&settings).await,

@@ -5,10 +5,12 @@ use jiff::Timestamp;
 use kiosque_clock::{Clock, Entropy};
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
+use crate::output::{Format, Output};
 use crate::settings::Settings;
+use crate::table::{ABSENT, Table};
 use crate::{CommandOutcome, open};
 
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
@@ -17,9 +19,10 @@ pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Co
             let store = open::store(settings, WhenAbsent::Create).await?;
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
-        KeyWhat::List { json } => {
+        KeyWhat::List { json, output } => {
             let keys = open::store(settings, WhenAbsent::Refuse).await?.keys().await?;
-            if json { print_json(&keys) } else { print_table(&keys) }
+            let output = if json { Output { output: Format::Json } } else { output };
+            output.print(&json_of(&keys), |_| table(&keys))?;
         }
         KeyWhat::Revoke { name } => {
             let store = open::store(settings, WhenAbsent::Refuse).await?;
@@ -57,21 +60,18 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_table(keys: &[KeyEntry]) {
-    let mut rows = vec![["NAME", "RIGHTS", "CREATED", "REVOKED"].map(str::to_owned)];
-    rows.extend(keys.iter().map(|key| {
-        let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), rfc3339);
+fn table(keys: &[KeyEntry]) -> Table<4> {
+    let mut table = Table::new(["NAME", "RIGHTS", "CREATED", "REVOKED"]);
+    for key in keys {
+        let revoked = key.revoked_at.map_or_else(|| ABSENT.to_owned(), rfc3339);
         let holder = &key.holder;
-        [holder.name.to_string(), holder.rights.to_string(), rfc3339(key.created_at), revoked]
-    }));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let [name, rights, created] = [0, 1, 2].map(|column| width(column).unwrap_or_default());
-    for row in &rows {
-        println!("{:name$}  {:rights$}  {:created$}  {}", row[0], row[1], row[2], row[3]);
+        let (name, rights) = (holder.name.to_string(), holder.rights.to_string());
+        table.add([name, rights, rfc3339(key.created_at), revoked]);
     }
+    table
 }
 
-fn print_json(keys: &[KeyEntry]) {
+fn json_of(keys: &[KeyEntry]) -> Value {
     let keys = keys.iter().map(|key| {
         json!({
             "name": key.holder.name.as_str(),
@@ -80,7 +80,7 @@ fn print_json(keys: &[KeyEntry]) {
             "revokedTimestamp": key.revoked_at.map(|at| at.0),
         })
     });
-    println!("{}", keys.collect::<serde_json::Value>());
+    keys.collect()
 }
 
 /// Formats a time as RFC 3339, to the second.

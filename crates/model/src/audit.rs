@@ -32,7 +32,7 @@ pub enum AuditEvent {
     Logout,
     /// A login ended a session of its account that was still live.
     SessionReplaced,
-    /// Applying a fleet ended a session that was still live.
+    /// The operator ended a session that was still live, or applied a fleet that did.
     SessionEnded,
     /// The operator applied a fleet.
     FleetApplied,
@@ -117,7 +117,7 @@ impl LoginFault {
     }
 }
 
-/// The change of an account that ended its session.
+/// Why the operator's act ended a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountChange {
     /// The password was changed.
@@ -126,6 +126,8 @@ pub enum AccountChange {
     Account,
     /// The account's API access was turned off.
     ApiAccess,
+    /// The operator ended the session; the account may log in again.
+    Session,
 }
 
 impl AccountChange {
@@ -136,6 +138,7 @@ impl AccountChange {
             AccountChange::Password => "passwordChanged",
             AccountChange::Account => "accountDisabled",
             AccountChange::ApiAccess => "apiAccessOff",
+            AccountChange::Session => "endedByOperator",
         }
     }
 }

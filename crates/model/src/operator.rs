@@ -78,11 +78,14 @@ pub enum Right {
     Fleet,
     /// Read the audit trail.
     Audit,
+    /// Read the stored data.
+    Read,
 }
 
 impl Right {
     /// All rights, in the order in which they are printed.
-    pub const ALL: [Right; 4] = [Right::Orders, Right::Activity, Right::Fleet, Right::Audit];
+    pub const ALL: [Right; 5] =
+        [Right::Orders, Right::Activity, Right::Fleet, Right::Audit, Right::Read];
 
     /// Returns the name of the right.
     #[must_use]
@@ -92,6 +95,7 @@ impl Right {
             Right::Activity => "activity",
             Right::Fleet => "fleet",
             Right::Audit => "audit",
+            Right::Read => "read",
         }
     }
 }
@@ -104,7 +108,7 @@ impl fmt::Display for Right {
 
 /// The name of an unknown right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a right; orders, activity, fleet and audit are")]
+#[error("{0:?} is not a right; orders, activity, fleet, audit and read are")]
 pub struct NoRight(String);
 
 /// The rights of a key, at least one.
@@ -182,15 +186,18 @@ mod tests {
     fn rights_are_read_and_written_by_name() {
         let read = |text: &str| text.parse::<Rights>().map(|rights| rights.to_string());
         assert_eq!(read("audit, orders,audit").as_deref(), Ok("orders,audit"));
-        assert_eq!(read(&Rights::all().to_string()).as_deref(), Ok("orders,activity,fleet,audit"));
+        assert_eq!(
+            read(&Rights::all().to_string()).as_deref(),
+            Ok("orders,activity,fleet,audit,read")
+        );
         for (text, named) in [("", "\"\""), ("orders,", "\"\""), ("orders,Fleet", "\"Fleet\"")] {
             let said = read(text).expect_err(text).to_string();
             assert_eq!(
                 said,
-                format!("{named} is not a right; orders, activity, fleet and audit are")
+                format!("{named} is not a right; orders, activity, fleet, audit and read are")
             );
         }
         let some: Rights = "fleet".parse().expect("a right");
-        assert_eq!(Right::ALL.map(|right| some.contain(right)), [false, false, true, false]);
+        assert_eq!(Right::ALL.map(|right| some.contain(right)), [false, false, true, false, false]);
     }
 }

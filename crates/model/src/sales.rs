@@ -2,6 +2,7 @@
 //! refunds count.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use crate::day::Day;
 use crate::money::{Currency, Minor, MoneyFault};
@@ -184,6 +185,18 @@ impl Rate {
     #[must_use]
     pub const fn parts(self) -> i64 {
         self.0
+    }
+}
+
+/// Formats the decimal number that [`Rate::parse`] reads, without trailing zeros.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:0width$}", self.0, width = RATE_DECIMALS + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - RATE_DECIMALS);
+        match fraction.trim_end_matches('0') {
+            "" => f.write_str(whole),
+            fraction => write!(f, "{whole}.{fraction}"),
+        }
     }
 }
 

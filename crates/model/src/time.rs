@@ -27,6 +27,17 @@ impl UnixMs {
     pub const fn plus_ms(self, ms: i64) -> UnixMs {
         UnixMs(self.0.saturating_add(ms))
     }
+
+    /// Formats the time as RFC 3339 to the millisecond, in UTC. The last hours of 9999 in a zone
+    /// west of UTC have the offset of the westernmost zone: in UTC the year is 10000.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        let (at, offset) = match self <= UnixMs::MAX {
+            true => (self, "Z"),
+            false => (self.plus_ms(-12 * 3_600_000), "-12:00"),
+        };
+        format!("{:.3}{offset}", Zone::utc().civil(at))
+    }
 }
 
 /// Why a text is not a time.

@@ -18,6 +18,10 @@ use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use crate::unread_answers::UnreadAnswers;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
+use tokio::sync::Semaphore;
+
+/// Reads by the operator's calls that run at a time.
+const OPERATOR_READS_MAX: usize = 2;
 
 settings! {
     /// The settings of a server.
@@ -54,6 +58,8 @@ pub struct App {
     pub(crate) login_limiter: LoginLimiter,
     pub(crate) refused_logins: RefusedLogins,
     pub(crate) intake: StreamIntake,
+    /// Permits for reads by the operator's calls.
+    pub(crate) operator_reads: Semaphore,
     pub(crate) metrics: Metrics,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) unread_answers: Arc<UnreadAnswers>,
@@ -83,6 +89,7 @@ impl App {
             login_limiter: LoginLimiter::new(&settings.limits, entropy.bytes()?),
             refused_logins: RefusedLogins::default(),
             intake: StreamIntake::new(&store, &clock, &settings.limits),
+            operator_reads: Semaphore::new(OPERATOR_READS_MAX),
             metrics,
             large_answers: LargeAnswers::new(&settings.limits),
             unread_answers: UnreadAnswers::new(&settings.limits),

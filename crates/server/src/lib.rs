@@ -43,6 +43,7 @@ pub use audience::Audience;
 pub use listener::Listener;
 #[doc(hidden)]
 pub use load::Load;
+pub use operator::audit_entry;
 pub use refused_logins::RefusedLogins;
 pub use stop::Stop;
 

@@ -4,7 +4,9 @@
 mod activity;
 mod audit;
 mod call;
+mod cursor;
 mod fleet;
+mod inventory;
 mod key;
 mod lines;
 mod orders;
@@ -19,13 +21,16 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use kiosque_contract::operator_call::{
-    ApplyFleet, ListAudit, Livez, Metrics, OperatorCall, Readyz, ReceiveActivity, ReceiveOrders,
+    ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListOrders, ListProducts,
+    ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus, Readyz,
+    ReceiveActivity, ReceiveOrders, ShowDevice,
 };
 
 use crate::answer::Failure;
 use crate::answer_body::Content;
 use crate::app::App;
 use crate::panics::catch_panic;
+pub use audit::wire_entry as audit_entry;
 use call::Call;
 use problem::Problem;
 
@@ -64,8 +69,18 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
         Metrics::PATH => call.answer(Metrics, watch::metrics).await,
         ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
         ListAudit::PATH => call.answer_holder(ListAudit, audit::list).await,
+        ReadFleet::PATH if call.reads() => call.answer_reader(ReadFleet, inventory::fleet).await,
         ApplyFleet::PATH => call.answer_holder(ApplyFleet, fleet::apply).await,
+        ListOrders::PATH if call.reads() => call.answer_reader(ListOrders, inventory::orders).await,
         ReceiveOrders::PATH => call.answer_holder(ReceiveOrders, orders::receive).await,
+        ListAccounts::PATH => call.answer_reader(ListAccounts, inventory::accounts).await,
+        ListDevices::PATH => call.answer_reader(ListDevices, inventory::devices).await,
+        ListGroups::PATH => call.answer_reader(ListGroups, inventory::groups).await,
+        ListProducts::PATH => call.answer_reader(ListProducts, inventory::products).await,
+        ListRates::PATH => call.answer_reader(ListRates, inventory::rates).await,
+        ListSessions::PATH => call.answer_reader(ListSessions, inventory::sessions).await,
+        ReadStatus::PATH => call.answer_reader(ReadStatus, inventory::status).await,
+        ShowDevice::PATH => call.answer_reader(ShowDevice, inventory::device).await,
         Readyz::PATH => call.answer(Readyz, watch::readyz).await,
         _ => Err(Problem::not_found()),
     }

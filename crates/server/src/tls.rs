@@ -2,6 +2,7 @@
 //! generates.
 
 mod certificate;
+mod validity;
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use kiosque_model::{UnixMs, Zone};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 
 pub use certificate::Certificate;
+pub use validity::not_after;
 
 /// The PEM files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]

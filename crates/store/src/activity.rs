@@ -88,6 +88,11 @@ impl Activity {
         latest.get(&key).map(|beat| beat.at)
     }
 
+    /// Returns the time of the latest heartbeat of any device.
+    pub(crate) fn latest_of_all(&self) -> Option<UnixMs> {
+        read_ignoring_poison(&self.latest).values().map(|beat| beat.at).max()
+    }
+
     fn record(&self, beats: &[(LedgerKey, UnixMs)]) {
         let mut latest = write_ignoring_poison(&self.latest);
         for (key, at) in beats {

@@ -9,7 +9,7 @@ use kiosque_model::audit::{
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
-use crate::sql::{Row, Sql, has_no_nul, row, statements};
+use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
 use crate::{Error, Store, metadata};
 pub use pending::PendingEvents;
 
@@ -48,15 +48,22 @@ statements! {
             group_id, count, detail, other_source, other_request_id, other_at_ms)
         values ($entry_no, $at_ms, $event, $account, $actor, $source, $request_id,
             $group_id, $count, $detail, $other_source, $other_request_id, $other_at_ms)";
-    ENTRIES(before_no, after_no, since_ms, count) -> EntryRow<'_> = "select entry_no, at_ms, event,
-            account, actor, source, request_id, group_id, count, detail,
-            other_source, other_request_id, other_at_ms
-        from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
-        order by entry_no desc limit $count";
-    ENTRIES_OF_ACCOUNT(before_no, after_no, since_ms, count, account) -> EntryRow<'_> = "
+    /// An empty text selects all events, or all sources.
+    ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow<'_> = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
             other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
+            and ($only_event = '' or event = $only_event)
+            and ($only_source = '' or source = $only_source)
+        order by entry_no desc limit $count";
+    ENTRIES_OF_ACCOUNT(
+        before_no, after_no, since_ms, count, only_event, only_source, account
+    ) -> EntryRow<'_> = "
+        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+            other_source, other_request_id, other_at_ms
+        from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
+            and ($only_event = '' or event = $only_event)
+            and ($only_source = '' or source = $only_source)
             and account = $account
         order by entry_no desc limit $count";
     FLEETS_AFTER(after_no) -> i64 = "select count(*) from audit
@@ -93,12 +100,24 @@ const PURGED_PER_TRANSACTION: usize = 500;
 pub struct AuditQuery {
     /// Only entries of this account.
     pub account: Option<String>,
+    /// Only events of this kind.
+    pub event: Option<AuditEvent>,
+    /// Only events from this source.
+    pub source: Option<Source>,
     /// Only events at or after this time.
     pub since: Option<UnixMs>,
     /// The largest number of entries to return.
     pub limit: usize,
     /// Only entries with a smaller number, to continue after a page.
     pub before: Option<i64>,
+}
+
+impl AuditQuery {
+    /// Returns a query for the latest entries.
+    #[must_use]
+    pub fn latest(limit: usize) -> AuditQuery {
+        AuditQuery { account: None, event: None, source: None, since: None, limit, before: None }
+    }
 }
 
 /// A page of entries, newest first.
@@ -200,10 +219,13 @@ pub(crate) async fn session_changed(
     insert(write, &AuditRecord { group_id, ..happened }).await
 }
 
-/// A live session that is about to end: where it was opened, and the group that it selects.
-pub(crate) struct LiveSession {
-    opened: EarlierSession,
-    group_id: Option<String>,
+/// A live session that is about to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveSession {
+    /// The login that opened it.
+    pub opened: EarlierSession,
+    /// The group that it selects.
+    pub group_id: Option<String>,
 }
 
 /// Records that a login replaced a session.
@@ -219,7 +241,7 @@ pub(crate) async fn session_replaced(
         .await
 }
 
-/// Records that an apply ended a session.
+/// Records that the operator ended a session.
 pub(crate) async fn session_ended(
     write: &Write<'_>,
     (account, why): (&str, AccountChange),
@@ -295,7 +317,10 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
     let floor = read.one(&LAST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
     let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
+    let event = query.event.map_or("", AuditEvent::name);
+    let source = text(query.source).unwrap_or_default();
     let mut params = vec![before.into(), floor.into(), since.into(), one_more.into()];
+    params.extend([event.into(), Value::from(source.as_str())]);
     let mut entries = match &query.account {
         None => read.all(&ENTRIES, &params, entry).await?,
         Some(account) if !has_no_nul(account) => Vec::new(),

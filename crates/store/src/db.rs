@@ -2,6 +2,7 @@
 //! same on both. Nothing above this module depends on the engine, and this module knows no table.
 
 mod batch;
+mod database;
 mod faults;
 mod open;
 mod postgres;
@@ -187,14 +188,6 @@ impl Db {
     /// Returns whether tables may be distributed, so that a statement reads one shard.
     pub(crate) fn is_sharded(&self) -> bool {
         matches!(self, Db::Postgres(postgres) if postgres.is_sharded())
-    }
-
-    /// Returns the sizes of the files of SQLite.
-    pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
-        match self {
-            Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),
-            Db::Postgres(_) => None,
-        }
     }
 }
 

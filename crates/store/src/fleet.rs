@@ -38,6 +38,7 @@ use devices::DevicePlan;
 use groups::Groups;
 use products::Products;
 pub use snapshot::FleetSnapshot;
+pub(crate) use stored_devices::each_aisle;
 use stored_devices::{Devices, faults_of_late_moves};
 
 /// Every statement of the modules below this one.

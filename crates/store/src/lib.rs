@@ -18,6 +18,7 @@ mod devices;
 mod error;
 mod fleet;
 mod group_devices;
+mod inventory;
 mod json_records;
 mod keys;
 mod known_sources;
@@ -44,7 +45,7 @@ use kiosque_model::{Claim, PresentedToken, UnixMs, Zone};
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
-pub use audit::{AuditPage, AuditQuery, PendingEvents};
+pub use audit::{AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
@@ -55,6 +56,9 @@ pub use db::{ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLoca
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
 pub use error::{Error, Refused};
 pub use fleet::{Applied, ApplyError, ChangeCounts, DatedMove, FleetSnapshot, NewHash, NewHashes};
+pub use inventory::{
+    ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,
+};
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::SourceStatus;
@@ -66,7 +70,7 @@ pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };
 pub use scoped_query::GroupFilter;
-pub use sessions::OpenedSession;
+pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
@@ -167,6 +171,12 @@ impl Store {
         self.db.file_sizes()
     }
 
+    /// Returns the hosts and the name of the database server's database; `None` for SQLite.
+    #[must_use]
+    pub fn database(&self) -> Option<String> {
+        self.db.database()
+    }
+
     /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
     /// While the difference is larger than the lease allows, this node answers for no session.
     pub fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
@@ -203,7 +213,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         rates::ALL,
         upgrade::ALL,
         session_clock::ALL,
-        sessions::ALL,
         sums::ALL,
     ];
     let parts = fleet::all()
@@ -214,6 +223,8 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(group_devices::all())
         .chain(months::all())
         .chain(devices::all())
-        .chain(orders::all());
+        .chain(orders::all())
+        .chain(inventory::all())
+        .chain(sessions::all());
     groups.into_iter().flatten().copied().chain(parts)
 }

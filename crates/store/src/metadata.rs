@@ -125,6 +125,11 @@ pub(crate) async fn entry(read: &Read<'_>, name: &str) -> Result<Option<String>,
     read.one(&ENTRY, &[name.into()], |row| row.read()).await
 }
 
+/// Returns the value of a marker that a command stored with the data.
+pub(crate) async fn marker(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
+    entry(read, &format!("note:{name}")).await
+}
+
 impl Store {
     /// Returns the value of a marker that a command stored with the data, by the marker's name.
     ///

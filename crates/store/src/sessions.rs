@@ -1,5 +1,7 @@
 //! Sessions: one row per account. `kiosque_model::session` documents the guarantee.
 
+mod end;
+
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
@@ -12,6 +14,8 @@ use crate::accounts::{self, Credentials, SwitchableGroup};
 use crate::db::{Batch, Bound, Cost, Deadline, Step, Write};
 use crate::sql::{Row, Sql, row, statements};
 use crate::{Error, Refused, Store, audit, known_sources};
+pub use end::EndedSession;
+pub(crate) use end::end;
 
 row! {
     struct StoredSession<'r> {
@@ -52,6 +56,11 @@ statements! {
         where account_no = $account_no and expires_at_ms <= $now_ms";
     END(account_no, token_digest) = "delete from sessions
         where account_no = $account_no and token_digest = $token_digest";
+}
+
+/// Every statement of this module and of that below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, end::ALL].into_iter().flatten().copied()
 }
 
 /// A session that has just been opened or switched.

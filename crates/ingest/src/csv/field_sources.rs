@@ -17,6 +17,8 @@ use kiosque_contract::{OrderLine, OrderLineItem};
 /// The amounts that `{#sum}` may fill.
 const SUMMABLE: &[&str] = &["totalAmount", "payAmount"];
 
+/// The key of `[line]` that names a column.
+const UNLESS_EMPTY: &str = "unless_empty";
 /// The kind of a source that is copied as it is.
 const PLAIN: Kind = Kind::Text(TextKind::Plain);
 
@@ -28,6 +30,14 @@ pub(super) struct OrderSources {
     pub(super) fields: Vec<Field<OrderLine>>,
     /// The amounts that are the sum of the lines.
     pub(super) sums: Vec<&'static Spec<OrderLine>>,
+}
+
+/// The result of reading `[line]`.
+pub(super) struct LineSources {
+    /// The column of `line.unless_empty`.
+    pub(super) column: Option<ColumnNo>,
+    /// The fields that sources fill; `None` if the section is absent.
+    pub(super) fields: Option<Vec<Field<OrderLineItem>>>,
 }
 
 /// Reads sources, and collects the columns that they name and their faults.
@@ -82,14 +92,15 @@ impl<'a> SourceReader<'a> {
         OrderSources { key, fields, sums }
     }
 
-    /// Reads `[line]`; `None` if it is absent.
+    /// Reads `[line]`.
     pub(super) fn line(
         &mut self,
         root: &Section<'_>,
         sums: &[&'static Spec<OrderLine>],
-    ) -> Option<Vec<Field<OrderLineItem>>> {
+    ) -> LineSources {
         let section = root.section("line", self.faults);
-        let known: Vec<&str> = LINE.iter().map(|spec| spec.name).collect();
+        let mut known = vec![UNLESS_EMPTY];
+        known.extend(LINE.iter().map(|spec| spec.name));
         section.only(&known, self.faults);
         let priced = ["salePrice", "payAmount"].iter().any(|key| section.get(key).is_some());
         if !priced {
@@ -101,9 +112,12 @@ impl<'a> SourceReader<'a> {
             }
         }
         if !section.is_present() {
-            return None;
+            return LineSources { column: None, fields: None };
         }
-        Some(LINE.iter().filter_map(|spec| self.field(&section, spec)).collect())
+        let name = section.text(UNLESS_EMPTY, self.faults);
+        let column = name.map(|name| self.column(&section.path(UNLESS_EMPTY), name));
+        let fields = LINE.iter().filter_map(|spec| self.field(&section, spec)).collect();
+        LineSources { column, fields: Some(fields) }
     }
 
     /// Reads `[create.device]`; `None` if it is absent.
@@ -154,14 +168,19 @@ impl<'a> SourceReader<'a> {
         let path = section.path("key");
         let mut key = Vec::new();
         for name in section.texts("key", self.faults).unwrap_or_default() {
-            if let Some(bare) = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-                let bare = bare.trim();
-                let fault = format!("names columns as they are: write {bare:?}, not {name:?}");
-                self.faults.note(&path, fault);
-            }
-            key.push(self.columns.number(&name, &path));
+            key.push(self.column(&path, &name));
         }
         key
+    }
+
+    /// Returns a column that is given by its name, without braces.
+    fn column(&mut self, path: &str, name: &str) -> ColumnNo {
+        if let Some(bare) = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+            let bare = bare.trim();
+            let fault = format!("names columns as they are: write {bare:?}, not {name:?}");
+            self.faults.note(path, fault);
+        }
+        self.columns.number(name, path)
     }
 
     /// Checks that ids differ between orders, and are the same for all rows of one.

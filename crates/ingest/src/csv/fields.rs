@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::numbers::NumberFormat;
 use super::template::{ColumnNo, Template};
-use super::times::{TimeFormats, rfc3339};
+use super::times::TimeFormats;
 use kiosque_contract::{OrderLine, OrderLineItem};
 
 /// How the text of a field is interpreted.
@@ -254,7 +254,7 @@ impl TextKind {
                 let currency = Currency::parse(text.trim());
                 Ok(currency.map_err(|fault| fault.to_string())?.code().to_owned())
             }
-            TextKind::Time => Ok(rfc3339(options.times.read(text, options.zone)?)),
+            TextKind::Time => Ok(options.times.read(text, options.zone)?.rfc3339()),
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Mapping {
     /// The amounts of an order that are the sum of its lines.
     pub(super) sums: Vec<&'static Spec<OrderLine>>,
     pub(super) line: Option<Vec<Field<OrderLineItem>>>,
+    /// The column whose cell is blank in a row without a line; without it, each row has one.
+    pub(super) line_column: Option<ColumnNo>,
     pub(super) skips: Vec<Skip>,
     pub(super) device: Option<NewDevice>,
     pub(super) product: Option<NewProduct>,

@@ -2,7 +2,7 @@
 
 use toml::Table;
 
-use super::field_sources::{OrderSources, SourceReader, time_keys};
+use super::field_sources::{LineSources, OrderSources, SourceReader, time_keys};
 use super::fields::Field;
 use super::mapping::{FileFormat, Mapping};
 use super::numbers::{NumberFormat, Unit};
@@ -33,7 +33,7 @@ impl Mapping {
         let mut sources = SourceReader::new(&numbers, &times, &mut columns, &mut faults);
 
         let OrderSources { key, fields: mut order, sums } = sources.order(&root);
-        let line = sources.line(&root, &sums);
+        let LineSources { column: line_column, fields: line } = sources.line(&root, &sums);
         let device = sources.device(&root);
         let product = sources.product(&root);
         let bare_texts = sources.into_bare_texts();
@@ -54,6 +54,7 @@ impl Mapping {
             order,
             sums,
             line,
+            line_column,
             skips,
             device,
             product,

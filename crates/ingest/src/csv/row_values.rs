@@ -29,7 +29,10 @@ impl RowValues {
     pub(super) fn read(mapping: &BoundMapping<'_>, row: &Row) -> Result<RowValues, Vec<String>> {
         let mut reader = RowReader { mapping, row, currency: None, faults: Vec::new() };
         let order = reader.fields(&mapping.mapping.order);
-        let line = mapping.mapping.line.as_ref().map(|fields| reader.fields(fields));
+        let column = mapping.mapping.line_column;
+        let has_line = column.is_none_or(|column| !reader.cell(column).trim().is_empty());
+        let fields = mapping.mapping.line.as_ref().filter(|_| has_line);
+        let line = fields.map(|fields| reader.fields(fields));
         let device = reader.device(&order);
         let product = match (&mapping.mapping.product, &line) {
             (Some(new), Some(line)) => reader.product(new, line),

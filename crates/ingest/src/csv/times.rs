@@ -52,16 +52,6 @@ impl TimeFormats {
     }
 }
 
-/// Formats a time as in an order file: RFC 3339 to the millisecond, in UTC. The last hours of 9999
-/// in a zone west of UTC have the offset of the westernmost zone: in UTC the year is 10000.
-pub(super) fn rfc3339(at: UnixMs) -> String {
-    let (at, offset) = match at <= UnixMs::MAX {
-        true => (at, "Z"),
-        false => (at.plus_ms(-12 * 3_600_000), "-12:00"),
-    };
-    format!("{:.3}{offset}", Zone::utc().civil(at))
-}
-
 /// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
 pub(super) fn format_fault(format: &str) -> Option<String> {
     if format.contains("%Q") || format.contains("%:Q") {
@@ -109,7 +99,7 @@ mod tests {
 
     fn read(formats: &[&str], text: &str) -> Result<String, String> {
         let formats = formats.iter().map(|format| (*format).to_owned()).collect();
-        TimeFormats::new(formats, None).read(text, &zone("Europe/Paris")).map(rfc3339)
+        TimeFormats::new(formats, None).read(text, &zone("Europe/Paris")).map(UnixMs::rfc3339)
     }
 
     #[test]
@@ -164,7 +154,7 @@ mod tests {
     fn the_mappings_zone_overrides_the_platforms() {
         let times = TimeFormats::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
         let at = times.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
-        assert_eq!(rfc3339(at), "2022-01-01T00:00:00.000Z");
+        assert_eq!(at.rfc3339(), "2022-01-01T00:00:00.000Z");
     }
 
     #[test]

@@ -24,11 +24,13 @@ fn run(args: &[&str]) -> Ran {
 
 /// Completes the last word of a line as bash does.
 fn completed(line: &str) -> Vec<String> {
-    let script = run(&["completions", "bash"]).stdout;
+    // The script is longer than an argument may be.
+    let sandbox = KIOSQUE.sandbox();
+    let script = sandbox.file("completions", run(&["completions", "bash"]).stdout);
     let words: Vec<&str> = line.split(' ').collect();
     let last = words.len() - 1;
     let ask = format!(
-        "{script}\nCOMP_WORDS=({line} '')\nCOMP_WORDS=(\"${{COMP_WORDS[@]:0:{}}}\")\n\
+        "source {script}\nCOMP_WORDS=({line} '')\nCOMP_WORDS=(\"${{COMP_WORDS[@]:0:{}}}\")\n\
          COMP_CWORD={last}\n_kiosque kiosque \"{}\" \"{}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
         last + 1,
         words[last],

@@ -83,7 +83,10 @@ fn keys_are_listed_for_people_and_for_programs() {
     assert_eq!(rows[0], ["NAME", "RIGHTS", "CREATED", "REVOKED"]);
     assert_eq!(rows[1][..2], ["till", "orders,activity"]);
     assert!(rows[1][2] <= rows[1][3] && rows[1][3].ends_with('Z'), "{stdout}");
-    assert_eq!((&rows[2][..2], rows[2][3]), (&["till", "orders,activity,fleet,audit"][..], "-"));
+    assert_eq!(
+        (&rows[2][..2], rows[2][3]),
+        (&["till", "orders,activity,fleet,audit,read"][..], "-")
+    );
 
     let json = sandbox.run(&["operator-key", "list", "--json"]).success().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();

@@ -21,7 +21,7 @@ fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
         lease: SessionLease::default(),
         now: UnixMs(0),
     };
-    let ask = AuditQuery { account: None, since: None, limit: 1_000, before: None };
+    let ask = AuditQuery::latest(1_000);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let page = runtime.block_on(async { Store::open(&opening).await?.audit(ask).await }).unwrap();
     page.entries.into_iter().rev().map(|entry| entry.happened).collect()

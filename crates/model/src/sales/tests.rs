@@ -78,6 +78,7 @@ fn rates_are_decimals_that_are_never_rounded() {
         let rate = Rate::parse(text).ok();
         assert_eq!(rate.map(Rate::parts), parts, "{text:?}");
         assert_eq!(rate.and_then(|rate| Rate::from_parts(rate.parts())), rate);
+        assert_eq!(rate.and_then(|rate| Rate::parse(&rate.to_string()).ok()), rate);
     }
 }
 

@@ -10,16 +10,15 @@ use serde_json::{Map, Value, json};
 pub fn document() -> Value {
     let mut generator = super::generator();
     let problem = generator.subschema_for::<Problem>();
-    let paths: Map<String, Value> = OPERATOR_CALLS
-        .iter()
-        .map(|call| {
-            let method = match call.method {
-                CallMethod::Get => "get",
-                CallMethod::Post => "post",
-            };
-            (call.path.to_owned(), json!({ method: operation(call, &problem, &mut generator) }))
-        })
-        .collect();
+    let mut paths: Map<String, Value> = Map::new();
+    for call in OPERATOR_CALLS {
+        let method = match call.method {
+            CallMethod::Get => "get",
+            CallMethod::Post => "post",
+        };
+        let methods = paths.entry(call.path).or_insert_with(|| json!({}));
+        methods[method] = operation(call, &problem, &mut generator);
+    }
     let schemas = generator.take_definitions(true);
     json!({
         "openapi": "3.1.0",
@@ -126,6 +125,7 @@ fn description(status: u16) -> &'static str {
         400 => "The query string or the body cannot be read; `faults` lists every fault.",
         401 => "No key, or one that is unknown or revoked.",
         403 => "The key lacks the right.",
+        404 => "There is no such entry.",
         408 => "The body did not arrive in time.",
         413 => "The body is too large.",
         422 => "The body is faulty; `faults` lists every fault.",

@@ -3,18 +3,14 @@
 use kiosque_contract::ReplacedSession;
 use kiosque_contract::operator_call::ListAudit;
 use kiosque_model::UnixMs;
-use kiosque_model::audit::AuditEntry;
+use kiosque_model::audit::{AuditEntry, AuditEvent};
 use kiosque_store::{AuditPage, AuditQuery, KeyHolder};
 
 use super::call::Call;
+use super::cursor::Cursor;
 use super::problem::Problem;
-use super::query::{self, QueryFaults};
+use super::query::{self, QueryFaults, digits};
 use crate::answer::Failure;
-
-/// Entries of a page, unless the caller says otherwise.
-const LIMIT_DEFAULT: i64 = 100;
-/// Most entries of a page.
-const LIMIT_MAX: i64 = 1_000;
 
 pub(super) async fn list(
     call: &mut Call<'_>,
@@ -37,44 +33,25 @@ fn audit_query(query: &str) -> Result<AuditQuery, Problem> {
         "Unix milliseconds",
         |text| digits(text).map(UnixMs),
     );
-    let limit = faults.parse(
-        ("limit", filter.limit.as_deref()),
-        &format!("from 1 to {LIMIT_MAX}"),
-        |text| digits(text).filter(|limit| (1..=LIMIT_MAX).contains(limit)),
-    );
-    let before = faults.parse(
-        ("cursor", filter.cursor.as_deref()),
-        "the value of next in an answer",
-        read_cursor,
-    );
+    let event = faults.parse(("event", filter.event.as_deref()), "an event", AuditEvent::named);
+    let source =
+        faults.parse(("source", filter.source.as_deref()), "an address", |text| text.parse().ok());
+    let limit = faults.limit(filter.limit.as_deref());
+    let before = faults.cursor(filter.cursor.as_deref());
     if let Some(faults) = faults.finish() {
         return Err(Problem::bad_query(faults));
     }
-    let limit = usize::try_from(limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or_default();
-    Ok(AuditQuery { account: filter.account, since, limit, before })
-}
-
-/// Reads an integer of digits alone: no sign, no space, no digits of another script.
-fn digits(text: &str) -> Option<i64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-/// Returns the cursor after an entry: its number, opaque to callers.
-fn cursor(entry_no: i64) -> String {
-    format!("{entry_no:016x}")
-}
-
-fn read_cursor(text: &str) -> Option<i64> {
-    let number = i64::from_str_radix(text, 16).ok()?;
-    (number > 0 && cursor(number) == text).then_some(number)
+    Ok(AuditQuery { account: filter.account, event, source, since, limit, before })
 }
 
 fn wire_page(page: AuditPage) -> kiosque_contract::AuditPage {
     let entries = page.entries.into_iter().map(wire_entry).collect();
-    kiosque_contract::AuditPage { entries, next: page.next.map(cursor) }
+    kiosque_contract::AuditPage { entries, next: page.next.map(|entry_no| entry_no.write()) }
 }
 
-fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
+/// Returns an entry of the audit trail as the operator's calls send it.
+#[must_use]
+pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     let happened = entry.happened;
     let replaced = happened.earlier.map(|earlier| ReplacedSession {
         source: earlier.source.map(|source| source.to_string()),
@@ -103,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_query_says_which_entries() {
-        let all = AuditQuery { account: None, since: None, limit: 100, before: None };
+        let all = AuditQuery::latest(100);
         let some = |account: &str| AuditQuery { account: Some(account.to_owned()), ..all.clone() };
         for (query, want) in [
             ("", all.clone()),
@@ -151,7 +128,7 @@ mod tests {
         #[test]
         fn no_query_panics_and_cursors_are_read_back(query in ".{0,60}", number in 1..i64::MAX) {
             let _ = audit_query(&query);
-            prop_assert_eq!(read_cursor(&cursor(number)), Some(number));
+            prop_assert_eq!(i64::read(&number.write()), Some(number));
         }
     }
 }

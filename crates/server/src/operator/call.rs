@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{Method, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use kiosque_contract::operator_call::{CallMethod, OperatorCall, Text};
+use kiosque_contract::operator_call::{CallMethod, OPERATOR_CALLS, OperatorCall, Text};
 use kiosque_model::{ActedBy, Origin, UnixMs};
 use kiosque_store::KeyHolder;
 
@@ -36,13 +36,13 @@ pub(crate) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Answers with the handler of a call that takes no key, in plain text.
-    pub(super) async fn answer<C, H>(&mut self, _: C, handler: H) -> Answer
+    pub(super) async fn answer<C, H>(&mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall<Response = Text>,
         H: AsyncFnOnce(&'a App) -> Result<Text, Problem>,
     {
         const { assert!(C::RIGHT.is_none(), "the call takes a key: use answer_holder") };
-        self.check_method(C::METHOD)?;
+        self.check_method(call)?;
         let body = match handler(self.app).await? {
             Text::Borrowed(text) => Bytes::from_static(text.as_bytes()),
             Text::Owned(text) => Bytes::from(text),
@@ -51,27 +51,57 @@ impl<'a> Call<'a> {
     }
 
     /// Answers with the handler of a call that takes a key with a right, in JSON.
-    pub(super) async fn answer_holder<'c, C, H>(&'c mut self, _: C, handler: H) -> Answer
+    pub(super) async fn answer_holder<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,
         H: AsyncFnOnce(&'c mut Call<'a>, KeyHolder) -> Result<C::Response, Problem>,
     {
-        const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
-        self.check_method(C::METHOD)?;
-        let holder = key::holder(self.app, &self.head, C::RIGHT.unwrap_or_default()).await?;
-        let response = handler(self, holder).await?;
-        let body = serde_json::to_vec(&response).map_err(|error| Failure::internal(&error))?;
-        Ok(success(C::CONTENT_TYPE, body))
+        let holder = self.authorize(call).await?;
+        json_answer(call, &handler(self, holder).await?)
     }
 
-    fn check_method(&self, method: CallMethod) -> Result<(), Problem> {
-        let given = &self.head.method;
-        match method {
-            CallMethod::Get if given == Method::GET || given == Method::HEAD => Ok(()),
-            CallMethod::Get => Err(Problem::method_not_allowed("GET, HEAD")),
-            CallMethod::Post if given == Method::POST => Ok(()),
-            CallMethod::Post => Err(Problem::method_not_allowed("POST")),
+    /// Answers with the handler of a call that reads the stored data. Only a few run at a time, so
+    /// that they do not delay the streams of the listener.
+    pub(super) async fn answer_reader<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
+    where
+        C: OperatorCall,
+        H: AsyncFnOnce(&'c mut Call<'a>) -> Result<C::Response, Problem>,
+    {
+        self.authorize(call).await?;
+        let (app, wait) = (self.app, self.app.settings.limits.store_wait);
+        let permit = tokio::time::timeout(wait, app.operator_reads.acquire()).await;
+        let _permit = permit.map_err(|_| Failure::busy("too many reads at a time; try again"))?;
+        json_answer(call, &handler(self).await?)
+    }
+
+    /// Returns the holder of the key, if the call takes the method and the key has the right.
+    async fn authorize<C: OperatorCall>(&self, call: C) -> Result<KeyHolder, Problem> {
+        const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
+        self.check_method(call)?;
+        key::holder(self.app, &self.head, C::RIGHT.unwrap_or_default()).await
+    }
+
+    /// Returns whether the method is one of calls that read.
+    pub(super) fn reads(&self) -> bool {
+        self.head.method == Method::GET || self.head.method == Method::HEAD
+    }
+
+    fn check_method<C: OperatorCall>(&self, _: C) -> Result<(), Problem> {
+        let is_allowed = match C::METHOD {
+            CallMethod::Get => self.reads(),
+            CallMethod::Post => self.head.method == Method::POST,
+        };
+        if is_allowed {
+            return Ok(());
         }
+        let takes = |method| {
+            OPERATOR_CALLS.iter().any(|call| call.path == C::PATH && call.method == method)
+        };
+        Err(Problem::method_not_allowed(match (takes(CallMethod::Get), takes(CallMethod::Post)) {
+            (true, true) => "GET, HEAD, POST",
+            (true, false) => "GET, HEAD",
+            (false, _) => "POST",
+        }))
     }
 
     /// Returns the actor for the audit trail.
@@ -102,4 +132,9 @@ impl<'a> Call<'a> {
         // The answer is sent in any case.
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, draining).await;
     }
+}
+
+fn json_answer<C: OperatorCall>(_: C, response: &C::Response) -> Answer {
+    let body = serde_json::to_vec(response).map_err(|error| Failure::internal(&error))?;
+    Ok(success(C::CONTENT_TYPE, body))
 }

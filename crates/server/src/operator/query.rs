@@ -6,8 +6,14 @@ use serde::de::value::{BorrowedStrDeserializer, Error};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::cursor::Cursor;
 use crate::answer::Failure;
 use crate::request::values;
+
+/// Entries of a page, unless the caller says otherwise.
+const LIMIT_DEFAULT: i64 = 100;
+/// Most entries of a page.
+const LIMIT_MAX: i64 = 1_000;
 
 /// The faults of a query string, each with its key.
 #[derive(Debug, Default)]
@@ -33,6 +39,22 @@ impl QueryFaults {
         parsed
     }
 
+    /// Returns the largest number of entries of a page.
+    pub(super) fn limit(&mut self, text: Option<&str>) -> usize {
+        let expected = format!("from 1 to {LIMIT_MAX}");
+        let limit = self.parse(("limit", text), &expected, |text| {
+            digits(text).filter(|limit| (1..=LIMIT_MAX).contains(limit))
+        });
+        usize::try_from(limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or_default()
+    }
+
+    /// Returns the key at which a page begins.
+    pub(super) fn cursor<K: Cursor>(&mut self, text: Option<&str>) -> Option<K> {
+        self.parse(("cursor", text), "the value of next in an answer", |text| {
+            K::read(text).filter(|key| key.write() == text)
+        })
+    }
+
     /// Returns every fault, in the order in which the struct declares the keys; `None` without any.
     pub(super) fn finish(mut self) -> Option<Vec<String>> {
         let place = |key| self.declared.iter().position(|declared| *declared == key);
@@ -53,6 +75,11 @@ pub(super) fn read<C: OperatorCall>(
 ) -> Result<C::Query, Failure> {
     let read = C::Query::deserialize(QueryReader { query, faults });
     read.map_err(|error| Failure::internal(&error))
+}
+
+/// Reads an integer of digits alone: no sign, no space, no digits of another script.
+pub(super) fn digits(text: &str) -> Option<i64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 struct QueryReader<'q> {

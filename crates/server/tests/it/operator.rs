@@ -4,6 +4,7 @@
 mod activity;
 mod calls;
 mod fleet;
+mod inventory;
 mod isolation;
 mod keys;
 pub(crate) mod orders;

@@ -208,7 +208,7 @@ async fn only_configured_proxies_are_trusted() {
     let server = TestServer::start(fleet()).await;
     let body = r#"{"username":"ops","password":"secret"}"#;
     TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
-    let ask = kiosque_store::AuditQuery { account: None, since: None, limit: 1, before: None };
+    let ask = kiosque_store::AuditQuery::latest(1);
     let last = server.store.audit(ask).await.unwrap().entries.remove(0).happened;
     assert_eq!(last.source.unwrap().to_string(), "127.0.0.1");
 }

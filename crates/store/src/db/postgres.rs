@@ -22,6 +22,7 @@ use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Deadline, OpenOptions, Read, Write};
 use crate::Error;
+use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER_OFF;
 use connection::{Connection, until};
@@ -39,6 +40,9 @@ const POOL_MAX: usize = 12;
 const AFTER_STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// Begins a transaction that reads.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
+/// On Citus, the size of the coordinator's part.
+static DATABASE_BYTES: Sql =
+    Sql::new("DATABASE_BYTES", "select pg_database_size(current_database())");
 /// How often a change is tried that conflicts with other transactions.
 const TRIES_MAX: u32 = 10;
 /// The pause before the second try. Doubles with each try.
@@ -253,6 +257,19 @@ impl Postgres {
         let connection = self.runtime.spawn(connecting).await.unwrap_or(Err(Error::Gone))?;
         self.is_sharded.store(connection.is_sharded, Ordering::Relaxed);
         Ok(connection)
+    }
+
+    /// Returns the hosts and the name of the database, as the address has them.
+    pub(super) fn database(&self) -> String {
+        let hosts: Vec<&str> = self.address.hosts.iter().map(|host| host.name.as_str()).collect();
+        let name = self.address.hosts.first().and_then(|host| host.config.get_dbname());
+        format!("{}/{}", hosts.join(","), name.unwrap_or_default())
+    }
+
+    /// Returns the size of the database.
+    pub(super) async fn database_bytes(&self) -> Result<u64, Error> {
+        let bytes = self.one(&DATABASE_BYTES, &[], |row| row.read::<i64>()).await?;
+        Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
     }
 
     /// Returns whether tables may be distributed. The store has connected before: it checks the

@@ -48,7 +48,6 @@ statements! {
     INSERT_ACCOUNT_GROUPS() = "insert into account_groups (account_no, group_no, position)
         select r.account_no, r.group_no, r.place
         from {rows r: account_no bigint, group_no bigint, place bigint} where true";
-    DELETE_SESSION(account_no) = "delete from sessions where account_no = $account_no";
 }
 
 /// The stored accounts that a fleet names.
@@ -227,15 +226,13 @@ pub(super) async fn write(
     let mut ended = Vec::new();
     for account in changes {
         let Some(reason) = account.lost_access else { continue };
-        sessions::lock(write, account.number).await?;
-        let live = audit::live_session(write, account.number, now).await?;
+        let live = sessions::end(write, account.number, now).await?;
         let name = account.name.as_str();
         ended.extend(live.map(|session| EndedSession {
             account: name.to_owned(),
             reason,
             session,
         }));
-        write.execute(&DELETE_SESSION, &[account.number.into()]).await?;
     }
     Ok(ended)
 }

@@ -145,13 +145,11 @@ impl Devices {
         let entries = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
         let known = entries.filter_map(|entry| self.by_code.get(entry.code.as_str()));
         let numbers: Vec<[Value<'_>; 1]> = known.map(|device| [device.number.into()]).collect();
-        each_in_chunks(read, &AISLES_OF_DEVICES, &numbers, |row| {
-            let row: AisleRow = row.read()?;
-            let code = codes.get(&row.device_no);
+        each_aisle(read, &numbers, |device, aisle| {
+            let code = codes.get(&device);
             if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
-                device.aisles.push(aisle(row));
+                device.aisles.push(aisle);
             }
-            Ok(())
         })
         .await
     }
@@ -182,6 +180,20 @@ impl Devices {
         });
         late.collect()
     }
+}
+
+/// Visits the aisles of devices, those of a device in their order.
+pub(crate) async fn each_aisle(
+    read: &Read<'_>,
+    devices: &[[Value<'_>; 1]],
+    mut visit: impl FnMut(DeviceNo, Aisle),
+) -> Result<(), Error> {
+    each_in_chunks(read, &AISLES_OF_DEVICES, devices, |row| {
+        let row: AisleRow = row.read()?;
+        visit(row.device_no, aisle(row));
+        Ok(())
+    })
+    .await
 }
 
 /// Returns the faults of moves to a time that is not after the stored orders, by device code.

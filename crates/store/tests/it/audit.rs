@@ -23,7 +23,7 @@ async fn log_in(fixture: &TestStore, origin: Origin, lasts_ms: i64) -> Presented
 }
 
 fn ask() -> AuditQuery {
-    AuditQuery { account: None, since: None, limit: 1_000, before: None }
+    AuditQuery::latest(1_000)
 }
 
 async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
@@ -179,7 +179,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
             let want: Vec<AuditEntry> = all.iter().filter(matches).cloned().collect();
             for limit in [1, 2, 7, 13, 40, 41] {
                 let account = account.map(str::to_owned);
-                let mut ask = AuditQuery { account, since, limit, before: None };
+                let mut ask = AuditQuery { account, since, ..AuditQuery::latest(limit) };
                 let mut got = Vec::new();
                 loop {
                     let page = fixture.store.audit(ask.clone()).await.unwrap();

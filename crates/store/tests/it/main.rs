@@ -14,6 +14,7 @@ mod dashboard_cache;
 mod device_lists;
 mod engines;
 mod fleet_caches;
+mod inventory;
 mod keys;
 mod known_sources;
 mod layout;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Node, UNHURRIED};
 use crate::KIOSQUE;
+use crate::exports;
 use crate::pages;
 
 /// The path of the real report; `cargo xtask test` sets it.
@@ -44,8 +45,9 @@ fn report() -> String {
     })
 }
 
-/// Imports the data as the example's README says; returns a key for the operator's calls.
-fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
+/// Imports the data as the example's README says; returns a key for the operator's calls, and the
+/// exports, which change nothing.
+fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> (String, [String; 2]) {
     let run = |args: &[&str]| Ran::of(&mut command(args)).success();
     let (fleet, mapping) = (example("fleet.toml"), example("mapping.toml"));
     run(&["apply", &fleet, "--timezone", ZONE]);
@@ -53,7 +55,8 @@ fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> String {
     let report = sandbox.file("report.csv", std::fs::read(report()).unwrap());
     run(&["import", "orders", &report, "--map", &mapping]);
     assert!(run(&["verify"]).stdout.contains("no difference"));
-    run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned()
+    let key = run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned();
+    (key, exports::read_again(sandbox, &command))
 }
 
 /// A server on one of the engines, and a client of it.
@@ -139,10 +142,12 @@ fn both(server: &Server) -> Both {
         command.args(args).args(["--store", &node.store]);
         command
     };
-    let [key, other_key] = thread::scope(|scope| {
+    let [(key, exports), (other_key, other_exports)] = thread::scope(|scope| {
         let other = scope.spawn(|| bring_in(&node.sandbox, in_node));
         [bring_in(&sandbox, |args| sandbox.command(args)), other.join().unwrap()]
     });
+    let [orders, other_orders] = [&exports[1], &other_exports[1]];
+    assert!(orders == other_orders, "the exports differ");
     let one = One::of(sandbox.serve(), sandbox, key);
     let other = One::of(node.serve(&UNHURRIED), node.sandbox, other_key);
     Both { each: [one, other], asked: 0 }

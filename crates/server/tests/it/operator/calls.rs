@@ -22,7 +22,7 @@ async fn failures_are_answered_as_problems() {
     let failure =
         async |method, path, headers: &[_]| whole(&ask(&server, method, path, headers).await);
     insta::assert_snapshot!("an_unknown_call", failure("GET", "/operator/v1/nothing", &[]).await);
-    insta::assert_snapshot!("a_wrong_method", failure("GET", ORDERS, &[]).await);
+    insta::assert_snapshot!("a_wrong_method", failure("PUT", ORDERS, &[]).await);
     insta::assert_snapshot!("a_wrong_method_of_livez", failure("POST", "/livez", &[]).await);
     insta::assert_snapshot!("no_key", failure("POST", ORDERS, &[]).await);
     insta::assert_snapshot!(

@@ -92,7 +92,7 @@ impl Player {
     /// Returns the answers to a session, and the trail.
     async fn look(&self, name: &str, at: UnixMs) -> String {
         let store = &self.fixture.store;
-        let ask = AuditQuery { account: None, since: None, limit: 1_000, before: None };
+        let ask = AuditQuery::latest(1_000);
         let trail = store.audit(ask).await.unwrap();
         let trail = format!("{:?} then {:?}", trail.entries, trail.next);
         let Some(token) = self.tokens.get(name) else { return trail };

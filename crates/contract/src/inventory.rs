@@ -1,0 +1,335 @@
+//! The stored data as the operator reads it: a status, and lists. Commands print these types as
+//! JSON, and the operator's calls answer with them. Times are Unix milliseconds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{FleetFile, OrderRecord};
+
+/// The state of the data, and of the servers on it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The version of the program that answers.
+    pub version: String,
+    /// The number of the last migration of the layout.
+    pub layout: i64,
+    /// The platform's time zone.
+    pub time_zone: String,
+    /// Groups, inactive ones included.
+    pub group_count: i64,
+    /// Accounts, disabled ones included.
+    pub account_count: i64,
+    /// Accounts with a session that has not expired.
+    pub session_count: i64,
+    /// Keys for the operator's calls that are not revoked.
+    pub key_count: i64,
+    /// Products.
+    pub product_count: i64,
+    /// Devices, disabled ones included.
+    pub device_count: i64,
+    /// Orders, archived ones included.
+    pub order_count: i64,
+    /// Archived orders.
+    pub archived_count: i64,
+    /// The last order or heartbeat of any device; null without one.
+    pub last_active_timestamp: Option<i64>,
+    /// The date of the latest exchange rate, `yyyy-MM-dd`; null without rates.
+    pub last_rate_date: Option<String>,
+    /// The size of the database.
+    pub database_bytes: u64,
+    /// The size of the write-ahead log; null for a database server.
+    pub log_bytes: Option<u64>,
+    /// The last backup that `kiosque backup` made; null without one.
+    pub last_backup: Option<LastBackup>,
+    /// Times at which nodes that share a database server last renewed their leases, of the last
+    /// 30 seconds. A command is a node while it runs.
+    pub node_timestamps: Vec<i64>,
+}
+
+/// The last backup.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LastBackup {
+    /// When it was complete.
+    pub timestamp: i64,
+    /// Its file, as the command named it, absolute.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The number of orders in it.
+    pub orders: i64,
+}
+
+/// A part of a list, in the order of its key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}List")]
+pub struct Listed<T> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// `cursor` of the next part; null in the last one.
+    pub next: Option<String>,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupItem {
+    /// The `groupId`.
+    pub group_id: String,
+    /// Its name.
+    pub group_name: String,
+    /// Whether accounts can select it.
+    pub active: bool,
+    /// Devices that it owns now.
+    pub device_count: i64,
+    /// Accounts that may select it.
+    pub account_count: i64,
+    /// Its orders, archived ones included.
+    pub order_count: i64,
+    /// Archived ones.
+    pub archived_count: i64,
+    /// The last order or heartbeat of its devices.
+    pub last_active_timestamp: Option<i64>,
+}
+
+/// An account of an integrator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountItem {
+    /// The login name.
+    pub account: String,
+    /// Its name for people.
+    pub display_name: String,
+    /// Whether it may log in to the interface.
+    pub third_party_api: bool,
+    /// Whether it may log in at all.
+    pub enabled: bool,
+    /// Its groups; a login selects the first active one.
+    pub group_ids: Vec<String>,
+    /// The end of its session; null without one.
+    pub session_expires_timestamp: Option<i64>,
+}
+
+/// A session that has not expired.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionItem {
+    /// The login name of its account.
+    pub account: String,
+    /// The group that it selects.
+    pub group_id: Option<String>,
+    /// The login that opened it; null if an earlier version did.
+    pub opened_timestamp: Option<i64>,
+    /// Its end.
+    pub expires_timestamp: i64,
+    /// The address of that login.
+    pub source: Option<String>,
+    /// The id of that login's request.
+    pub request_id: Option<String>,
+}
+
+/// A product.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProductItem {
+    /// The `goodsId`.
+    pub goods_id: String,
+    /// Its name.
+    pub goods_name: String,
+    /// Its category.
+    pub category: String,
+    /// ISO 4217 code of its prices.
+    pub currency: String,
+    /// Its default price, minor units; null if it has none.
+    pub default_price: Option<i64>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceItem {
+    /// The `deviceCode`.
+    pub device_code: String,
+    /// Its name.
+    pub device_name: String,
+    /// Its model.
+    pub device_model: String,
+    /// Its address.
+    pub address: String,
+    /// Whether device pages list it.
+    pub enabled: bool,
+    /// The group that owns it now.
+    pub group_id: String,
+    /// The next move; null if none is planned.
+    pub next_move: Option<PlannedMove>,
+    /// When it was created.
+    pub created_timestamp: i64,
+    /// Its last order or heartbeat, with any owner.
+    pub last_active_timestamp: Option<i64>,
+    /// Items in its aisles, as last reported.
+    pub total_curr_stock: i64,
+    /// Its orders with all owners, archived ones included.
+    pub order_count: i64,
+    /// Archived ones.
+    pub archived_count: i64,
+}
+
+/// A move of a device that has not taken effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedMove {
+    /// The next owner.
+    pub group_id: String,
+    /// When it takes effect.
+    pub since_timestamp: i64,
+}
+
+/// A device with its owners, its orders by owner, and its aisles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceDetail {
+    /// The device.
+    #[serde(flatten)]
+    pub device: DeviceItem,
+    /// Its owners, the first one first.
+    pub owners: Vec<DeviceOwner>,
+    /// Its orders by owner.
+    pub ledgers: Vec<DeviceLedger>,
+    /// Its aisles, in their order.
+    pub aisles: Vec<AisleItem>,
+}
+
+/// A period in which a group owns a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceOwner {
+    /// The owner.
+    pub group_id: String,
+    /// The start; null for the first owner, who owns all earlier time.
+    pub since_timestamp: Option<i64>,
+    /// The end; null if none is planned.
+    pub until_timestamp: Option<i64>,
+}
+
+/// The orders that a device has with one of its owners.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceLedger {
+    /// The owner.
+    pub group_id: String,
+    /// Orders, archived ones included.
+    pub order_count: i64,
+    /// Archived ones.
+    pub archived_count: i64,
+    /// The last order or heartbeat.
+    pub last_active_timestamp: Option<i64>,
+}
+
+/// An aisle. Prices are minor units of the product's currency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AisleItem {
+    /// Identifies it in its device.
+    pub aisle_code: String,
+    /// Its cabinet.
+    pub cabinet_code: String,
+    /// Its layer.
+    pub layer: i64,
+    /// The product in it.
+    pub goods_id: String,
+    /// The price asked.
+    pub price: i64,
+    /// The price displayed.
+    pub show_price: i64,
+    /// Items in it.
+    pub curr_stock: i64,
+    /// Its capacity.
+    pub max_stock: i64,
+    /// Whether it sells.
+    pub enabled: bool,
+    /// Whether it is out of order.
+    pub broken: bool,
+}
+
+/// An exchange rate, valid from its date until the next one of its currency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RateItem {
+    /// ISO 4217 code.
+    pub currency: String,
+    /// `yyyy-MM-dd`.
+    pub date: String,
+    /// US dollars for one unit, a decimal number with at most 12 decimals.
+    pub usd_per_unit: String,
+}
+
+/// An order as integrators see it, with its owner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderItem {
+    /// The group that owns it.
+    pub group_id: String,
+    /// Whether it is archived.
+    pub archived: bool,
+    /// The record of an order list.
+    #[serde(flatten)]
+    pub record: OrderRecord,
+}
+
+/// The query string of a list. An empty value counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListFilter {
+    /// The largest number of entries, 100 by default.
+    #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
+    pub limit: Option<String>,
+    /// `next` of the part before.
+    pub cursor: Option<String>,
+}
+
+/// The query string of the list of devices. An empty value counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceListFilter {
+    /// Only the devices that this group owns now.
+    pub group_id: Option<String>,
+    /// The largest number of entries, 100 by default.
+    #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
+    pub limit: Option<String>,
+    /// `next` of the part before.
+    pub cursor: Option<String>,
+}
+
+/// The query string of the list of orders. An empty value counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderListFilter {
+    /// Only orders of this group.
+    pub group_id: Option<String>,
+    /// Only orders of this device.
+    pub device_code: Option<String>,
+    /// The largest number of entries, 100 by default.
+    #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
+    pub limit: Option<String>,
+    /// `next` of the part before.
+    pub cursor: Option<String>,
+}
+
+/// The query string of one device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceChoice {
+    /// The code of the device.
+    #[schemars(required)]
+    pub device_code: Option<String>,
+}
+
+/// A part of the fleet. Sent to `POST /operator/v1/fleet`, it changes nothing.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FleetPage {
+    /// The entries, without passwords and their hashes. A device has its last owner, which may be
+    /// that of a planned move.
+    pub fleet: FleetFile,
+    /// `cursor` of the next part; null in the last one.
+    pub next: Option<String>,
+}

@@ -1,0 +1,72 @@
+//! `kiosque audit`
+
+use anyhow::{Context, bail};
+use kiosque_contract::AuditEntry;
+use kiosque_model::Zone;
+use kiosque_model::audit::AuditEvent;
+use kiosque_server::audit_entry;
+use kiosque_store::{AuditPage, AuditQuery, Store, WhenAbsent};
+
+use crate::args::AuditArgs;
+use crate::output::time;
+use crate::settings::Settings;
+use crate::table::{ABSENT, Table};
+use crate::{CommandOutcome, open};
+
+/// Entries that one read returns.
+const PART: usize = 1_000;
+
+pub(crate) async fn run(settings: &Settings, args: AuditArgs) -> anyhow::Result<CommandOutcome> {
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let entries = entries(&store, &args).await?;
+    args.output.print(&entries, |entries| table(entries, store.zone()))?;
+    Ok(CommandOutcome::Complete)
+}
+
+/// Returns the newest entries that the arguments select, the newest first.
+async fn entries(store: &Store, args: &AuditArgs) -> anyhow::Result<Vec<AuditEntry>> {
+    let mut query = AuditQuery {
+        account: args.account.clone(),
+        event: args.event.as_deref().map(event).transpose()?,
+        source: args.source.as_deref().map(str::parse).transpose().context("--source")?,
+        ..AuditQuery::latest(PART)
+    };
+    let since = args.since.as_deref().map(|text| store.zone().parse_time_or_date(text));
+    query.since = since.transpose().context("--since")?;
+    let mut all = Vec::new();
+    while all.len() < args.limit {
+        query.limit = PART.min(args.limit - all.len());
+        let AuditPage { entries, next } = store.audit(query.clone()).await?;
+        all.extend(entries.into_iter().map(audit_entry));
+        query.before = next;
+        if query.before.is_none() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn event(name: &str) -> anyhow::Result<AuditEvent> {
+    let Some(event) = AuditEvent::named(name) else {
+        let names = AuditEvent::ALL.map(AuditEvent::name).join(", ");
+        bail!("--event: {name:?} is not an event; {names} are");
+    };
+    Ok(event)
+}
+
+fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
+    let mut table = Table::new(["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"]);
+    for entry in entries {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
+        table.add([
+            time(zone, Some(entry.timestamp)),
+            entry.event.to_string(),
+            text(&entry.account),
+            text(&entry.actor),
+            text(&entry.source),
+            entry.count.to_string(),
+            text(&entry.detail),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,117 @@
+//! `kiosque device`
+
+use std::fmt::{self, Display};
+
+use anyhow::{Context, bail};
+use kiosque_clock::Clock;
+use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem};
+use kiosque_model::{DeviceCode, GroupId, Zone};
+use kiosque_store::WhenAbsent;
+
+use crate::args::DeviceWhat;
+use crate::output::{self, Output, YesNo, time};
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::{CommandOutcome, open};
+
+pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result<CommandOutcome> {
+    match what {
+        DeviceWhat::List { group, output } => list(settings, group, output).await?,
+        DeviceWhat::Show { code, output } => show(settings, code, output).await?,
+    }
+    Ok(CommandOutcome::Complete)
+}
+
+async fn list(settings: &Settings, group: Option<String>, output: Output) -> anyhow::Result<()> {
+    let group = group.map(GroupId::parse).transpose().context("--group")?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let now = Clock::System.now();
+    let list = async |part| store.list_devices(group.clone(), part, now).await;
+    let devices = output::whole(list).await?;
+    output.print(&devices, |devices| table(devices, store.zone()))
+}
+
+async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Result<()> {
+    let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let Some(device) = store.device_detail(parsed, Clock::System.now()).await? else {
+        bail!("no device {code} is known; `kiosque device list` prints all");
+    };
+    output.print(&device, |device| Sheet { device, zone: store.zone() })
+}
+
+fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {
+    let mut table =
+        Table::new(["CODE", "GROUP", "ENABLED", "ORDERS", "STOCK", "LAST ACTIVE", "NAME"]);
+    for device in devices {
+        table.add([
+            device.device_code.clone(),
+            device.group_id.clone(),
+            YesNo(device.enabled).to_string(),
+            device.order_count.to_string(),
+            device.total_curr_stock.to_string(),
+            time(zone, device.last_active_timestamp),
+            device.device_name.clone(),
+        ]);
+    }
+    table
+}
+
+/// A device in detail, for people.
+struct Sheet<'a> {
+    device: &'a DeviceDetail,
+    zone: &'a Zone,
+}
+
+impl Display for Sheet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (DeviceDetail { device, owners, ledgers, aisles }, zone) = (self.device, self.zone);
+        let mut fields = Table::new(["CODE", &device.device_code]);
+        for (field, value) in [
+            ("NAME", device.device_name.clone()),
+            ("MODEL", device.device_model.clone()),
+            ("ADDRESS", device.address.clone()),
+            ("ENABLED", YesNo(device.enabled).to_string()),
+            ("GROUP", device.group_id.clone()),
+            ("CREATED", time(zone, Some(device.created_timestamp))),
+            ("LAST ACTIVE", time(zone, device.last_active_timestamp)),
+        ] {
+            fields.add([field.to_owned(), value]);
+        }
+        let mut periods = Table::new(["OWNER", "FROM", "UNTIL"]);
+        for owner in owners {
+            let (since, until) = (owner.since_timestamp, owner.until_timestamp);
+            periods.add([owner.group_id.clone(), time(zone, since), time(zone, until)]);
+        }
+        let mut orders = Table::new(["ORDERS OF", "ORDERS", "ARCHIVED", "LAST ACTIVE"]);
+        for ledger in ledgers {
+            orders.add([
+                ledger.group_id.clone(),
+                ledger.order_count.to_string(),
+                ledger.archived_count.to_string(),
+                time(zone, ledger.last_active_timestamp),
+            ]);
+        }
+        write!(f, "{fields}\n{periods}\n{orders}\n{}", aisle_table(aisles))
+    }
+}
+
+fn aisle_table(aisles: &[AisleItem]) -> Table<9> {
+    let mut table = Table::new([
+        "AISLE", "CABINET", "LAYER", "PRODUCT", "PRICE", "STOCK", "CAPACITY", "ENABLED", "BROKEN",
+    ]);
+    for aisle in aisles {
+        table.add([
+            aisle.aisle_code.clone(),
+            aisle.cabinet_code.clone(),
+            aisle.layer.to_string(),
+            aisle.goods_id.clone(),
+            aisle.price.to_string(),
+            aisle.curr_stock.to_string(),
+            aisle.max_stock.to_string(),
+            YesNo(aisle.enabled).to_string(),
+            YesNo(aisle.broken).to_string(),
+        ]);
+    }
+    table
+}

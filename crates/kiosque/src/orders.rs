@@ -1,0 +1,97 @@
+//! `kiosque orders`
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context;
+use kiosque_contract::OrderLine;
+use kiosque_ingest::export::{CSV_MAPPING, CsvExport, order_line};
+use kiosque_model::{DeviceCode, GroupId, UnixMs};
+use kiosque_store::{Listed, Listing, OrdersOf, Store, WhenAbsent};
+
+use crate::args::{OrderExport, OrderFormat, OrdersWhat};
+use crate::output;
+use crate::settings::Settings;
+use crate::{CommandOutcome, open};
+
+/// Orders that one read returns.
+const PART: usize = 1_000;
+
+pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result<CommandOutcome> {
+    let OrdersWhat::Export(export) = what;
+    if export.print_mapping {
+        output::print(&CSV_MAPPING)?;
+        return Ok(CommandOutcome::Complete);
+    }
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let out = BufWriter::new(io::stdout().lock());
+    let exported = match export.output {
+        OrderFormat::Ndjson => write_ndjson(&store, &export, out).await,
+        OrderFormat::Csv => write_csv(&store, &export, out).await,
+    };
+    match exported {
+        Err(error) if is_closed(&error) => Ok(CommandOutcome::Complete),
+        other => other.map(|()| CommandOutcome::Complete),
+    }
+}
+
+/// Returns whether the reader of the output has read enough.
+fn is_closed(error: &anyhow::Error) -> bool {
+    let fault = error.downcast_ref::<io::Error>();
+    fault.is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
+}
+
+async fn write_ndjson(
+    store: &Store,
+    export: &OrderExport,
+    mut out: impl Write,
+) -> anyhow::Result<()> {
+    each_order(store, export, |_, order| {
+        serde_json::to_writer(&mut out, order).map_err(io::Error::from)?;
+        out.write_all(b"\n")
+    })
+    .await?;
+    Ok(out.flush()?)
+}
+
+async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyhow::Result<()> {
+    let mut csv = CsvExport::new(out)?;
+    each_order(store, export, |group, order| csv.write(group, order)).await?;
+    let inexact = csv.finish()?;
+    if inexact > 0 {
+        eprintln!(
+            "warning: {inexact} orders have blank texts, which CSV cannot represent; an import \
+             changes them. Use --output ndjson"
+        );
+    }
+    Ok(())
+}
+
+/// Visits the orders to export, each with its group.
+async fn each_order(
+    store: &Store,
+    export: &OrderExport,
+    mut visit: impl FnMut(&str, &OrderLine) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let group = export.group.clone().map(GroupId::parse).transpose().context("--group")?;
+    let device = export.device.clone().map(DeviceCode::parse).transpose().context("--device")?;
+    let time =
+        |text: &Option<String>| text.as_deref().map(|text| store.zone().parse_time_or_date(text));
+    let since = time(&export.since).transpose().context("--since")?.unwrap_or(UnixMs(i64::MIN));
+    let until = time(&export.until).transpose().context("--until")?.unwrap_or(UnixMs(i64::MAX));
+    let of = OrdersOf { group, device };
+    let mut after = None;
+    loop {
+        let part = Listing { after, limit: PART };
+        let Listed { entries, next } = store.list_orders(of.clone(), part).await?;
+        for order in entries {
+            if since <= order.trade_start && order.trade_start < until {
+                let group = order.item.group_id.clone();
+                visit(&group, &order_line(order, store.zone())?)?;
+            }
+        }
+        match next {
+            Some(next) => after = Some(next),
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The output of commands that read: tables for people, or JSON for programs.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum};
+use kiosque_model::{UnixMs, Zone};
+use kiosque_store::{Error, Listed, Listing};
+use serde::Serialize;
+
+use crate::table::ABSENT;
+
+/// The largest number of entries that one read returns.
+const PART: usize = 1_000;
+
+/// The flag of commands that print lists.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Print a table for people, or JSON for programs.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: Format,
+}
+
+/// The format of a command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Json,
+}
+
+impl Output {
+    /// Prints a value in the format that the caller chose.
+    pub(crate) fn print<'v, T: Serialize, D: Display>(
+        self,
+        value: &'v T,
+        table: impl FnOnce(&'v T) -> D,
+    ) -> anyhow::Result<()> {
+        match self.output {
+            Format::Table => print(&table(value)),
+            Format::Json => print(&format_args!("{}\n", serde_json::to_string(value)?)),
+        }
+    }
+}
+
+/// Prints a text on stdout. A reader that has read enough, such as `head`, is not a fault.
+pub(crate) fn print(text: &impl Display) -> anyhow::Result<()> {
+    match write!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Returns a whole list, which is read in parts.
+pub(crate) async fn whole<T, K>(
+    read: impl AsyncFn(Listing<K>) -> Result<Listed<T, K>, Error>,
+) -> Result<Vec<T>, Error> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let Listed { entries, next } = read(Listing { after, limit: PART }).await?;
+        all.extend(entries);
+        match next {
+            Some(next) => after = Some(next),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// Returns a time in the platform's zone, or the text of an absent value.
+pub(crate) fn time(zone: &Zone, ms: Option<i64>) -> String {
+    ms.map_or_else(|| ABSENT.to_owned(), |ms| zone.text(UnixMs(ms)))
+}
+
+/// Formats a flag as `yes` or `no`.
+pub(crate) struct YesNo(pub(crate) bool);
+
+impl Display for YesNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 { "yes" } else { "no" })
+    }
+}

@@ -1,0 +1,62 @@
+//! `kiosque session`
+
+use anyhow::{Context, bail};
+use kiosque_clock::Clock;
+use kiosque_contract::inventory::SessionItem;
+use kiosque_model::{ActedBy, LoginName, Zone};
+use kiosque_store::{EndedSession, WhenAbsent};
+
+use crate::args::SessionWhat;
+use crate::output::{self, Output, time};
+use crate::settings::Settings;
+use crate::table::{ABSENT, Table};
+use crate::{CommandOutcome, open};
+
+pub(crate) async fn run(settings: &Settings, what: SessionWhat) -> anyhow::Result<CommandOutcome> {
+    match what {
+        SessionWhat::List { output } => list(settings, output).await?,
+        SessionWhat::End { account } => end(settings, account).await?,
+    }
+    Ok(CommandOutcome::Complete)
+}
+
+async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let now = Clock::System.now();
+    let sessions = output::whole(async |part| store.list_sessions(part, now).await).await?;
+    output.print(&sessions, |sessions| table(sessions, store.zone()))
+}
+
+fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
+    let mut table = Table::new(["LOGIN NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"]);
+    for session in sessions {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
+        table.add([
+            session.account.clone(),
+            text(&session.group_id),
+            time(zone, session.opened_timestamp),
+            time(zone, Some(session.expires_timestamp)),
+            text(&session.source),
+        ]);
+    }
+    table
+}
+
+async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
+    let name = LoginName::parse(account.clone()).context("the login name")?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let by = ActedBy::command(Clock::System.now());
+    match store.end_session(name, by).await? {
+        EndedSession::Ended(session) => {
+            let opened = time(store.zone(), session.opened.at.map(|at| at.0));
+            let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));
+            println!("ended the session of {account}, opened at {opened}{source}");
+            println!("the account may log in again; `enabled = false` in a fleet disables it");
+        }
+        EndedSession::NoSession => println!("{account} has no session; nothing changed"),
+        EndedSession::UnknownAccount => {
+            bail!("no account {account} is known; `kiosque account list` prints all")
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! `kiosque status`
+
+mod processes;
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use kiosque_clock::Clock;
+use kiosque_contract::inventory::Status;
+use kiosque_model::{UnixMs, Zone};
+use kiosque_server::tls;
+use kiosque_store::{Store, WhenAbsent};
+use serde::Serialize;
+
+use crate::output::{Output, time};
+use crate::settings::Settings;
+use crate::table::{ABSENT, printable};
+use crate::{CommandOutcome, open};
+use processes::Process;
+
+pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let status = store.status(Clock::System.now()).await?;
+    let overview = Overview::of(settings, &store, status);
+    output.print(&overview, |overview| Sheet { overview, zone: store.zone() })?;
+    Ok(CommandOutcome::Complete)
+}
+
+/// The state of the data, of the certificate, and of the servers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Overview {
+    /// The directory of the data, absolute; null for a database server.
+    data: Option<String>,
+    /// The hosts and the name of the database; null for a directory.
+    database: Option<String>,
+    #[serde(flatten)]
+    status: Status,
+    certificate: Option<CertificateEnd>,
+    /// Processes on this machine that serve the directory; null for a database server, and where
+    /// the system does not list them.
+    servers: Option<Vec<Process>>,
+}
+
+/// A certificate's file and the end of its validity.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CertificateEnd {
+    file: String,
+    /// Null if the file cannot be read.
+    not_after_timestamp: Option<i64>,
+}
+
+impl Overview {
+    fn of(settings: &Settings, store: &Store, status: Status) -> Overview {
+        let directory = settings.common.data.as_deref();
+        let own = directory.map(|directory| directory.join("tls/cert.pem"));
+        let own = own.filter(|file| file.is_file());
+        let certificate = settings.serve.tls_cert.clone().or(own).map(|file| CertificateEnd {
+            not_after_timestamp: tls::not_after(&file).ok().map(|end| end.0),
+            file: absolute(&file),
+        });
+        let (database, data) = (store.database(), directory.filter(|_| store.is_file()));
+        let servers = data.and_then(processes::serving);
+        Overview { data: data.map(absolute), database, status, certificate, servers }
+    }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+/// The status for people: a line for each value.
+struct Sheet<'a> {
+    overview: &'a Overview,
+    zone: &'a Zone,
+}
+
+impl Display for Sheet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overview { status, .. } = self.overview;
+        let mut line = |name: &str, value: &dyn Display| {
+            writeln!(f, "{:<15}{}", format!("{name}:"), printable(&value.to_string()))
+        };
+        line("version", &status.version)?;
+        match (&self.overview.data, &self.overview.database) {
+            (Some(data), _) => line("data", data)?,
+            (None, database) => line("database", &database.as_deref().unwrap_or(ABSENT))?,
+        }
+        line("time zone", &status.time_zone)?;
+        line("layout", &status.layout)?;
+        line("size", &self.size())?;
+        line("groups", &status.group_count)?;
+        line("accounts", &status.account_count)?;
+        line("sessions", &status.session_count)?;
+        line("keys", &status.key_count)?;
+        line("products", &status.product_count)?;
+        line("devices", &status.device_count)?;
+        line("orders", &status.order_count)?;
+        line("archived", &status.archived_count)?;
+        line("last activity", &time(self.zone, status.last_active_timestamp))?;
+        line("last rate", &status.last_rate_date.as_deref().unwrap_or(ABSENT))?;
+        line("last backup", &self.last_backup())?;
+        line("certificate", &self.certificate())?;
+        line("servers", &self.servers())
+    }
+}
+
+impl Sheet<'_> {
+    fn size(&self) -> String {
+        let Status { database_bytes, log_bytes, .. } = self.overview.status;
+        let log = log_bytes.map(|bytes| format!(", write-ahead log {bytes}"));
+        format!("{database_bytes} bytes{}", log.unwrap_or_default())
+    }
+
+    fn last_backup(&self) -> String {
+        let Some(backup) = &self.overview.status.last_backup else {
+            return match self.overview.database {
+                Some(_) => "by the tools of the database server".to_owned(),
+                None => "none by kiosque backup".to_owned(),
+            };
+        };
+        let (at, orders) = (time(self.zone, Some(backup.timestamp)), backup.orders);
+        format!("{at}, {orders} orders, {}", backup.file)
+    }
+
+    fn certificate(&self) -> String {
+        let Some(certificate) = &self.overview.certificate else {
+            return "none yet; a server makes one, or takes --tls-cert".to_owned();
+        };
+        match certificate.not_after_timestamp {
+            Some(end) if UnixMs(end) <= Clock::System.now() => {
+                format!("expired at {}, {}", self.zone.text(UnixMs(end)), certificate.file)
+            }
+            Some(end) => {
+                format!("valid until {}, {}", self.zone.text(UnixMs(end)), certificate.file)
+            }
+            None => format!("cannot be read, {}", certificate.file),
+        }
+    }
+
+    fn servers(&self) -> String {
+        match (&self.overview.servers, self.overview.database.is_some()) {
+            (Some(servers), _) if servers.is_empty() => "none".to_owned(),
+            (Some(servers), _) => {
+                let names =
+                    servers.iter().map(|one| format!("{} (process {})", one.command, one.pid));
+                names.collect::<Vec<_>>().join(", ")
+            }
+            (None, true) => {
+                let nodes = &self.overview.status.node_timestamps;
+                let last = time(self.zone, nodes.first().copied());
+                format!("{} nodes with a lease in the last 30 s, the latest at {last}", nodes.len())
+            }
+            (None, false) => "cannot be listed on this system".to_owned(),
+        }
+    }
+}

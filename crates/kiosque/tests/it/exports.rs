@@ -1,0 +1,153 @@
+//! `kiosque fleet export` and `kiosque orders export`: read again, they change nothing, and on
+//! empty data they make the same.
+
+use std::process::Command;
+
+use kiosque_testkit::{Ran, Sandbox, Served};
+use serde_json::Value;
+
+use crate::KIOSQUE;
+use crate::fleet::{CARD, CARD_KEPT, fleet};
+
+/// Exports the data of a command as each format, reads all of it again, and asserts that nothing
+/// changes. Returns the fleet and the orders.
+pub(crate) fn read_again(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> [String; 2] {
+    let run = |args: &[&str]| Ran::of(&mut command(args)).success();
+    let fleet = ["toml", "json"].map(|format| {
+        let exported = run(&["fleet", "export", "--output", format]);
+        assert!(exported.stderr.starts_with("note: the fleet contains the hashes of passwords"));
+        let file = sandbox.file(&format!("exported.{format}"), &exported.stdout);
+        let applied = run(&["apply", &file]).stdout;
+        assert_eq!(applied.lines().count(), 4, "{applied}");
+        assert!(applied.lines().all(|line| line.contains(" 0 created, 0 changed, ")), "{applied}");
+        exported.stdout
+    });
+    let orders = run(&["orders", "export"]).stdout;
+    let count = orders.lines().count();
+    let file = sandbox.file("exported.ndjson", &orders);
+    let imported = run(&["import", "orders", &file]);
+    assert_eq!((imported.counts(), imported.stderr.as_str()), ([0, 0, count, 0], ""));
+    let csv = run(&["orders", "export", "--output", "csv"]);
+    assert_eq!(csv.stderr, "");
+    let csv = sandbox.file("exported.csv", csv.stdout);
+    let mapping = run(&["orders", "export", "--print-mapping"]).stdout;
+    let mapping = sandbox.file("exported-mapping.toml", mapping);
+    let imported = run(&["import", "orders", &csv, "--map", &mapping]);
+    assert_eq!((imported.counts(), imported.stderr.as_str()), ([0, 0, count, 0], ""));
+    let [fleet, _] = fleet;
+    [fleet, orders]
+}
+
+/// Makes data of exports, and asserts that its exports are the same.
+fn made_again([fleet, orders]: [String; 2], zone: &str) {
+    let other = KIOSQUE.sandbox_with(&fleet, zone);
+    let file = other.file("orders.ndjson", &orders);
+    let counts = other.run(&["import", "orders", &file]).success().counts();
+    assert_eq!(counts, [orders.lines().count(), 0, 0, 0]);
+    assert_eq!(other.run(&["fleet", "export"]).success().stdout, fleet);
+    assert_eq!(other.run(&["orders", "export"]).success().stdout, orders);
+}
+
+/// The demo's data: five groups, forty devices, orders of sixty days in three currencies.
+#[test]
+fn the_exports_of_the_demo_change_nothing() {
+    let sandbox = KIOSQUE.sandbox();
+    let args = ["demo", "--listen", "127.0.0.1:0", "--today", "2026-03-31"];
+    drop(Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem")));
+    let [_, orders] = read_again(&sandbox, |args| sandbox.command(args));
+    assert!(orders.lines().count() > 5_000);
+}
+
+/// Orders that are hard to write down: an hour that clocks repeat, milliseconds, quotes, line
+/// breaks, no lines, faults, refunds, numbers of their own, masked cards.
+const ODD: [&str; 5] = [
+    r#"{"orderId":"a","deviceCode":"D1","currency":"EUR","totalAmount":5,
+        "tradeStartTime":"2022-10-30T00:30:00.123Z","payEndTime":"2022-10-30T01:30:00.987Z",
+        "shipmentTime":"2022-10-30T01:31:00Z","detailVOList":[
+        {"goodsId":"cola","salePrice":5},{"goodsId":"","goodsName":"say \"hi\",\r\nthen\n go"}]}"#,
+    r#"{"orderId":"b, \"c\"","deviceCode":"D1","currency":"JPY","totalAmount":700,
+        "tradeStartTime":"2026-01-02 03:04:05","payEndTime":"2026-01-02 03:05:05","payStatus":2,
+        "refundAmount":7,"cardNumber":"4929000011112222","phone":"+33 6 98 76 54 32"}"#,
+    r#"{"orderId":"d","deviceCode":"D2","currency":"EUR","totalAmount":5,"tradeNo":" 7",
+        "tradeNoIn":"inner-1","tradeStartTime":"2026-01-02 03:04:05","payChannelName":"cash, coins",
+        "detailVOList":[{"goodsId":"x","count":0,"payAmount":-5,"shipmentErrCode":-3,
+        "shipmentFailDesc":"jammed; \"twice\"","shipmentStatus":3,"aisleCode":"1"}]}"#,
+    r#"{"orderId":"e","deviceCode":"D2","currency":"EUR","totalAmount":0,
+        "tradeStartTime":"2026-02-02 03:04:05","shipmentTime":"2022-10-30T00:31:00Z"}"#,
+    r#"{"orderId":"f","deviceCode":"D1","currency":"EUR","totalAmount":5,
+        "tradeStartTime":"2026-02-02 03:04:05","payEndTime":"2026-02-02 03:04:06","payStatus":4,
+        "detailVOList":[]}"#,
+];
+
+fn odd() -> Sandbox {
+    let aisle = "[[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 150\nlayer = 2\n";
+    let sandbox = KIOSQUE.sandbox_with(fleet().with(aisle), "Europe/Paris");
+    let lines: Vec<String> = ODD.iter().map(|line| line.replace('\n', " ")).collect();
+    let orders = sandbox.file("orders.ndjson", lines.join("\n"));
+    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox
+}
+
+#[test]
+fn every_order_is_exported_as_it_is_stored() {
+    let sandbox = odd();
+    let exports = read_again(&sandbox, |args| sandbox.command(args));
+    let orders: Vec<Value> =
+        exports[1].lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<&str> = orders.iter().map(|order| order["orderId"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["a", "b, \"c\"", "f", "d", "e"]);
+    assert_eq!(orders[0]["tradeStartTime"], "2022-10-30T00:30:00.123Z");
+    assert_eq!(orders[0]["payEndTime"], "2022-10-30T01:30:00.987Z");
+    assert_eq!((&orders[1]["cardNumber"], orders[1].get("tradeNoIn")), (&CARD_KEPT.into(), None));
+    assert!(!exports[1].contains(CARD), "{}", exports[1]);
+    made_again(exports, "Europe/Paris");
+}
+
+/// A move that is planned is exported with its time; one that has taken effect needs none.
+#[test]
+fn moves_are_exported() {
+    let sandbox = odd();
+    let moves = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\n\
+                 [[device]]\ncode = \"D2\"\ngroup = \"south\"\nsince = \"2999-01-01 00:00:00\"\n";
+    let moves = sandbox.file("moves.toml", moves);
+    sandbox.run(&["apply", &moves]).success();
+    let [fleet, _] = read_again(&sandbox, |args| sandbox.command(args));
+    assert_eq!(fleet.matches("since = \"2998-12-31T23:00:00.000Z\"").count(), 1, "{fleet}");
+    assert_eq!(fleet.matches("since = ").count(), 1, "{fleet}");
+}
+
+#[test]
+fn an_export_may_be_of_a_group_a_device_or_a_time() {
+    let sandbox = odd();
+    let moved = sandbox.file("moved.toml", "[[device]]\ncode = \"D1\"\ngroup = \"south\"\n");
+    sandbox.run(&["apply", &moved]).success();
+    let count = |args: &[&str]| {
+        let ran = sandbox.run(&[&["orders", "export"], args].concat()).success();
+        ran.stdout.lines().count()
+    };
+    for (args, orders) in [
+        (&["--group", "north"][..], 5),
+        (&["--group", "south"], 0),
+        (&["--group", "nowhere"], 0),
+        (&["--device", "D1"], 3),
+        (&["--device", "D1", "--group", "south"], 0),
+        (&["--since", "2026-02-02"], 2),
+        (&["--until", "2026-02-02 03:04:05", "--device", "D2"], 1),
+    ] {
+        assert_eq!(count(args), orders, "{args:?}");
+    }
+    let wrong = sandbox.run(&["orders", "export", "--since", "yesterday"]).failure();
+    assert!(wrong.stderr.starts_with("kiosque: --since: \"yesterday\" is not a time"), "{wrong:?}");
+}
+
+/// A text that CSV cannot represent is counted.
+#[test]
+fn blank_texts_are_reported_by_the_csv_export() {
+    let sandbox = odd();
+    let line = r#"{"orderId":"g","deviceCode":"D1","currency":"EUR","totalAmount":5,
+        "tradeStartTime":"2026-02-02 03:04:05","payChannelName":"  "}"#;
+    let orders = sandbox.file("blank.ndjson", line.replace('\n', " "));
+    sandbox.run(&["import", "orders", &orders]).success();
+    let ran = sandbox.run(&["orders", "export", "--output", "csv"]).success();
+    assert!(ran.stderr.starts_with("warning: 1 orders have blank texts"), "{}", ran.stderr);
+}

@@ -1,0 +1,161 @@
+//! The commands that show what is stored: a table for people, and JSON for programs.
+
+use kiosque_testkit::Sandbox;
+use serde_json::{Value, json};
+
+use crate::KIOSQUE;
+use crate::fleet::{fleet, order};
+
+fn sandbox() -> Sandbox {
+    let aisle = "[[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 150\nstock = 8\n";
+    let sandbox = KIOSQUE.sandbox_with(fleet().with(aisle), "Europe/Paris");
+    let orders = sandbox.file("orders.ndjson", order("o1"));
+    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox
+}
+
+fn table(sandbox: &Sandbox, args: &[&str]) -> String {
+    let ran = sandbox.run(args).success();
+    assert_eq!(ran.stderr, "", "{args:?}");
+    ran.stdout
+}
+
+fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let text = table(sandbox, &[args, &["--output", "json"]].concat());
+    assert_eq!(text.lines().count(), 1, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn lists_are_tables_for_people() {
+    let sandbox = sandbox();
+    assert_eq!(
+        table(&sandbox, &["group", "list"]),
+        "ID     ACTIVE  DEVICES  ACCOUNTS  ORDERS  LAST ACTIVE          NAME\n\
+         north  yes           2         2       1  2026-01-02 03:04:05  North\n\
+         south  yes           0         1       0  -                    South\n"
+    );
+    assert_eq!(
+        table(&sandbox, &["account", "list"]),
+        "LOGIN NAME  ENABLED  API  SESSION UNTIL  GROUPS       NAME\n\
+         guest       yes      yes  -              north        Guest\n\
+         walker      yes      yes  -              north,south  Walker\n"
+    );
+    assert_eq!(
+        table(&sandbox, &["product", "list"]),
+        "ID    CURRENCY  PRICE  CATEGORY  NAME\ncola  EUR           0            Cola\n"
+    );
+    let devices = "CODE  GROUP  ENABLED  ORDERS  STOCK  LAST ACTIVE          NAME\n\
+                   D1    north  yes           1      0  2026-01-02 03:04:05  First\n\
+                   D2    north  yes           0      8  -                    Second\n";
+    assert_eq!(table(&sandbox, &["device", "list"]), devices);
+    assert_eq!(table(&sandbox, &["device", "list", "--group", "north"]), devices);
+    let (header, _) = devices.split_once('\n').unwrap();
+    let header = header.split_whitespace().collect::<Vec<_>>();
+    let of_south = table(&sandbox, &["device", "list", "--group", "south"]);
+    assert_eq!(of_south.split_whitespace().collect::<Vec<_>>(), header);
+}
+
+#[test]
+fn lists_are_json_for_programs() {
+    let sandbox = sandbox();
+    let groups = json(&sandbox, &["group", "list"]);
+    assert_eq!(groups[0]["groupId"], "north");
+    assert_eq!((&groups[0]["orderCount"], groups.as_array().unwrap().len()), (&json!(1), 2));
+    let accounts = json(&sandbox, &["account", "list"]);
+    assert_eq!(accounts[1]["groupIds"], json!(["north", "south"]));
+    assert!(!accounts.to_string().contains("argon2"), "{accounts}");
+    assert_eq!(json(&sandbox, &["product", "list"])[0]["goodsId"], "cola");
+    assert_eq!(json(&sandbox, &["device", "list"])[1]["totalCurrStock"], 8);
+    sandbox.run(&["operator-key", "create", "till"]).success();
+    let keys = json(&sandbox, &["operator-key", "list"]);
+    let same: Value =
+        serde_json::from_str(&table(&sandbox, &["operator-key", "list", "--json"])).unwrap();
+    assert_eq!((&keys, &keys[0]["name"]), (&same, &json!("till")));
+}
+
+#[test]
+fn a_device_is_shown_with_its_owners_and_aisles() {
+    let sandbox = sandbox();
+    let moved = "[[device]]\ncode = \"D2\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
+    let moved = sandbox.file("moved.toml", moved);
+    sandbox.run(&["apply", &moved]).success();
+    let shown = table(&sandbox, &["device", "show", "D2"]);
+    let (_, shown) = shown.split_once("LAST ACTIVE  -\n").unwrap();
+    assert_eq!(
+        shown,
+        "\nOWNER  FROM                 UNTIL\n\
+         north  -                    2026-02-01 00:00:00\n\
+         south  2026-02-01 00:00:00  -\n\
+         \nORDERS OF  ORDERS  ARCHIVED  LAST ACTIVE\n\
+         north           0         0  -\n\
+         south           0         0  -\n\
+         \nAISLE  CABINET  LAYER  PRODUCT  PRICE  STOCK  CAPACITY  ENABLED  BROKEN\n\
+         \x20   1        1      1  cola       150      8         0  yes      no\n"
+    );
+    let device = json(&sandbox, &["device", "show", "D2"]);
+    assert_eq!((&device["deviceCode"], &device["groupId"]), (&json!("D2"), &json!("south")));
+    assert_eq!(device["owners"][0]["sinceTimestamp"], Value::Null);
+    assert_eq!(device["aisles"][0]["currStock"], 8);
+    let unknown = sandbox.run(&["device", "show", "D9"]).failure();
+    let message = "kiosque: no device D9 is known; `kiosque device list` prints all\n";
+    assert_eq!((unknown.stdout.as_str(), unknown.stderr.as_str()), ("", message));
+}
+
+/// With and without a server; counts have lines of their own.
+#[test]
+fn the_status_shows_the_data_the_certificate_and_the_servers() {
+    let sandbox = sandbox();
+    let before = table(&sandbox, &["status"]);
+    for line in [
+        "time zone:     Europe/Paris",
+        "groups:        2",
+        "accounts:      2",
+        "sessions:      0",
+        "devices:       2",
+        "orders:        1",
+        "archived:      0",
+        "last activity: 2026-01-02 03:04:05",
+        "last rate:     -",
+        "last backup:   none by kiosque backup",
+        "certificate:   none yet; a server makes one, or takes --tls-cert",
+        "servers:       none",
+    ] {
+        assert!(before.lines().any(|one| one == line), "{line}:\n{before}");
+    }
+    let served = sandbox.serve();
+    let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
+    sandbox.run(&["import", "rates", &rates]).success();
+    let copy = sandbox.path("copy.db");
+    sandbox.run(&["backup", copy.to_str().unwrap()]).success();
+    let status = json(&sandbox, &["status"]);
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&status["orderCount"], &status["lastRateDate"]), (&json!(1), &json!("2026-01-01")));
+    assert_eq!(status["lastBackup"]["file"], json!(copy));
+    assert!(status["certificate"]["notAfterTimestamp"].as_i64() > Some(2_000_000_000_000));
+    assert_eq!(status["servers"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["servers"][0]["command"], "serve");
+    let shown = table(&sandbox, &["status"]);
+    let certificate = shown.lines().find(|line| line.starts_with("certificate:")).unwrap();
+    assert!(certificate.contains("valid until 20"), "{shown}");
+    drop(served);
+    assert_eq!(json(&sandbox, &["status"])["servers"], json!([]));
+}
+
+/// The commands that read create nothing.
+#[test]
+fn without_data_there_is_nothing_to_show() {
+    for args in [
+        &["status"][..],
+        &["group", "list"],
+        &["account", "list"],
+        &["product", "list"],
+        &["device", "list"],
+        &["device", "show", "D1"],
+    ] {
+        let sandbox = KIOSQUE.sandbox();
+        let ran = sandbox.run(args).failure();
+        assert!(ran.stderr.contains("has no data"), "{args:?}: {}", ran.stderr);
+        assert!(!sandbox.data().exists(), "{args:?}");
+    }
+}

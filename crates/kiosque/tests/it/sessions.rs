@@ -1,0 +1,109 @@
+//! `kiosque session`, `kiosque audit` and `kiosque rates`.
+
+use kiosque_testkit::{DEVICES_PATH, Sandbox};
+use serde_json::{Value, json};
+
+use crate::KIOSQUE;
+use crate::fleet::fleet;
+
+fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let ran = sandbox.run(&[args, &["--output", "json"]].concat()).success();
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// A session that the operator ends is refused from the next request on, and the account may log in
+/// again (AUTH-26).
+#[test]
+fn a_session_is_listed_and_ended() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let served = sandbox.serve();
+    let mut caller = served.connect();
+    let token = caller.log_in("walker", "secret");
+    let listed = sandbox.run(&["session", "list"]).success().stdout;
+    let (header, row) = listed.split_once('\n').unwrap();
+    let header: Vec<&str> = header.split_whitespace().collect();
+    assert_eq!(header, ["LOGIN", "NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"]);
+    let row: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((row[..2].to_vec(), row[6]), (vec!["walker", "north"], "127.0.0.1"));
+    assert_eq!(json(&sandbox, &["session", "list"])[0]["account"], "walker");
+
+    let ended = sandbox.run(&["session", "end", "walker"]).success().stdout;
+    assert!(ended.starts_with("ended the session of walker, opened at 20"), "{ended}");
+    assert!(ended.contains(" from 127.0.0.1\n"), "{ended}");
+    assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
+    assert_eq!(json(&sandbox, &["session", "list"]), json!([]));
+    let again = sandbox.run(&["session", "end", "walker"]).success().stdout;
+    assert_eq!(again, "walker has no session; nothing changed\n");
+    let unknown = sandbox.run(&["session", "end", "stranger"]).failure().stderr;
+    let message = "kiosque: no account stranger is known; `kiosque account list` prints all\n";
+    assert_eq!(unknown, message);
+    caller.log_in("walker", "secret");
+
+    let trail = json(&sandbox, &["audit", "--event", "sessionEnded"]);
+    let entry = &trail[0];
+    assert_eq!(trail.as_array().unwrap().len(), 1, "{trail}");
+    assert_eq!((&entry["account"], &entry["actor"]), (&json!("walker"), &json!("command")));
+    assert_eq!((&entry["detail"], &entry["groupId"]), (&json!("endedByOperator"), &json!("north")));
+    assert_eq!(entry["replaced"]["source"], "127.0.0.1");
+}
+
+#[test]
+fn the_audit_trail_is_filtered() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.connect().log_in("guest", "secret");
+    let events = |args: &[&str]| {
+        let trail = json(&sandbox, &[&["audit"], args].concat());
+        let events = trail.as_array().unwrap().iter().map(|one| one["event"].as_str().unwrap());
+        events.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [login, applied] = ["login", "fleetApplied"];
+    for (args, expected) in [
+        (&[][..], &[login, login, applied][..]),
+        (&["--limit", "1"], &[login]),
+        (&["--limit", "0"], &[]),
+        (&["--event", "fleetApplied"], &[applied]),
+        (&["--account", "guest"], &[login]),
+        (&["--account", "stranger"], &[]),
+        (&["--source", "127.0.0.1"], &[login, login]),
+        (&["--source", "127.0.0.1", "--account", "walker", "--event", "logout"], &[]),
+        (&["--since", "2999-01-01"], &[]),
+        (&["--since", "2020-01-01 00:00:00"], &[login, login, applied]),
+    ] {
+        assert_eq!(events(args), expected, "{args:?}");
+    }
+    let table = sandbox.run(&["audit", "--event", "fleetApplied"]).success().stdout;
+    let (header, row) = table.split_once('\n').unwrap();
+    let columns: Vec<&str> = header.split_whitespace().collect();
+    assert_eq!(columns, ["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"]);
+    assert!(
+        row.contains("  fleetApplied  -        command  -           1  groups: 2 created"),
+        "{row}"
+    );
+    for (args, message) in [
+        (["--event", "logins"], "--event: \"logins\" is not an event; login, loginRefused, "),
+        (["--source", "here"], "--source: invalid IP address syntax"),
+        (["--since", "now"], "--since: \"now\" is not a time"),
+    ] {
+        let ran = sandbox.run(&[&["audit"][..], &args].concat()).failure();
+        assert!(ran.stderr.starts_with(&format!("kiosque: {message}")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn exchange_rates_are_listed() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let rates = "date,currency,usd_per_unit\n2026-02-01,EUR,1.1\n2026-01-01,EUR,1.0837\n\
+                 2026-01-01,JPY,0.0067\n";
+    let rates = sandbox.file("rates.csv", rates);
+    sandbox.run(&["import", "rates", &rates]).success();
+    assert_eq!(
+        sandbox.run(&["rates", "list"]).success().stdout,
+        "CURRENCY  FROM        DOLLARS FOR ONE\n\
+         EUR       2026-01-01  1.0837\n\
+         EUR       2026-02-01  1.1\n\
+         JPY       2026-01-01  0.0067\n"
+    );
+    assert_eq!(json(&sandbox, &["rates", "list"])[2]["usdPerUnit"], "0.0067");
+}

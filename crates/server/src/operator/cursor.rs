@@ -1,0 +1,122 @@
+//! Cursors: keys of lists, opaque to callers.
+
+use kiosque_model::{Currency, Day};
+use kiosque_store::{FleetKey, OrderKey, RateKey};
+
+/// A key that a page begins after.
+pub(super) trait Cursor: Sized {
+    /// Returns the key as a cursor.
+    fn write(&self) -> String;
+
+    /// Reads a cursor; `None` if it is not one of the list.
+    fn read(text: &str) -> Option<Self>;
+}
+
+/// The number of an entry of the audit trail.
+impl Cursor for i64 {
+    fn write(&self) -> String {
+        format!("{self:016x}")
+    }
+
+    fn read(text: &str) -> Option<i64> {
+        i64::from_str_radix(text, 16).ok().filter(|number| *number > 0)
+    }
+}
+
+impl Cursor for String {
+    fn write(&self) -> String {
+        self.bytes().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn read(text: &str) -> Option<String> {
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?;
+        let text = String::from_utf8(bytes).ok().filter(|_| rest.is_empty())?;
+        Some(text).filter(|text| !text.contains('\0'))
+    }
+}
+
+impl Cursor for RateKey {
+    fn write(&self) -> String {
+        let (currency, Day(day)) = self;
+        format!("{currency} {day}").write()
+    }
+
+    fn read(text: &str) -> Option<RateKey> {
+        let text = String::read(text)?;
+        let (currency, day) = text.split_once(' ')?;
+        Some((Currency::parse(currency).ok()?, Day(day.parse().ok()?)))
+    }
+}
+
+impl Cursor for OrderKey {
+    fn write(&self) -> String {
+        let OrderKey { group, device_code, seq } = self;
+        format!("{group} {seq} {device_code}").write()
+    }
+
+    fn read(text: &str) -> Option<OrderKey> {
+        let text = String::read(text)?;
+        let mut parts = text.splitn(3, ' ');
+        let group = parts.next()?.parse().ok()?;
+        let seq = parts.next()?.parse().ok()?;
+        Some(OrderKey { group, seq, device_code: parts.next()?.to_owned() })
+    }
+}
+
+impl Cursor for FleetKey {
+    fn write(&self) -> String {
+        let kind = match self {
+            FleetKey::Group(_) => 'g',
+            FleetKey::Account(_) => 'a',
+            FleetKey::Product(_) => 'p',
+            FleetKey::Device(_) => 'd',
+        };
+        format!("{kind}{}", self.text()).write()
+    }
+
+    fn read(text: &str) -> Option<FleetKey> {
+        let text = String::read(text)?;
+        let mut characters = text.chars();
+        let kind = characters.next()?;
+        let key = characters.as_str().to_owned();
+        match kind {
+            'g' => Some(FleetKey::Group(key)),
+            'a' => Some(FleetKey::Account(key)),
+            'p' => Some(FleetKey::Product(key)),
+            'd' => Some(FleetKey::Device(key)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check<K: Cursor + Debug + PartialEq>(key: &K) {
+        assert_eq!(K::read(&key.write()).as_ref(), Some(key));
+    }
+
+    #[test]
+    fn cursors_are_read_back() {
+        check(&"K-001 é".to_owned());
+        check(&(Currency::parse("EUR").expect("a currency"), Day(-9)));
+        check(&OrderKey { group: 3, device_code: "a b  c".to_owned(), seq: i64::MAX });
+        check(&FleetKey::Account("gd".to_owned()));
+        check(&FleetKey::Device(String::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9a-f ]{0,20}|.{0,20}") {
+            let _ = (i64::read(&text), String::read(&text), RateKey::read(&text));
+            let _ = (OrderKey::read(&text), FleetKey::read(&text));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The calls that read the stored data: `GET /operator/v1/status`, and lists in pages.
+
+use http::StatusCode;
+use kiosque_contract::inventory::ListFilter;
+use kiosque_contract::inventory::{
+    AccountItem, DeviceDetail, DeviceItem, FleetPage, GroupItem, Listed, OrderItem, ProductItem,
+    RateItem, SessionItem, Status,
+};
+use kiosque_contract::operator_call::{
+    ListAccounts, ListDevices, ListGroups, ListOrders, ListProducts, ListRates, ListSessions,
+    OperatorCall, ReadFleet, ShowDevice,
+};
+use kiosque_model::{DeviceCode, GroupId};
+use kiosque_store::{Listing, OrdersOf, Passwords};
+
+use super::call::Call;
+use super::cursor::Cursor;
+use super::problem::Problem;
+use super::query::{self, QueryFaults};
+use crate::answer::Failure;
+
+pub(super) async fn status(call: &mut Call<'_>) -> Result<Status, Problem> {
+    Ok(call.app.store.status(call.now).await.map_err(Failure::from)?)
+}
+
+pub(super) async fn groups(call: &mut Call<'_>) -> Result<Listed<GroupItem>, Problem> {
+    let listing = listing::<ListGroups, _>(call)?;
+    page(call.app.store.list_groups(listing, call.now).await)
+}
+
+pub(super) async fn accounts(call: &mut Call<'_>) -> Result<Listed<AccountItem>, Problem> {
+    let listing = listing::<ListAccounts, _>(call)?;
+    page(call.app.store.list_accounts(listing, call.now).await)
+}
+
+pub(super) async fn sessions(call: &mut Call<'_>) -> Result<Listed<SessionItem>, Problem> {
+    let listing = listing::<ListSessions, _>(call)?;
+    page(call.app.store.list_sessions(listing, call.now).await)
+}
+
+pub(super) async fn products(call: &mut Call<'_>) -> Result<Listed<ProductItem>, Problem> {
+    let listing = listing::<ListProducts, _>(call)?;
+    page(call.app.store.list_products(listing).await)
+}
+
+pub(super) async fn rates(call: &mut Call<'_>) -> Result<Listed<RateItem>, Problem> {
+    let listing = listing::<ListRates, _>(call)?;
+    page(call.app.store.list_rates(listing).await)
+}
+
+pub(super) async fn fleet(call: &mut Call<'_>) -> Result<FleetPage, Problem> {
+    let listing = listing::<ReadFleet, _>(call)?;
+    let part = call.app.store.fleet_file(listing, Passwords::Left, call.now).await;
+    let part = part.map_err(Failure::from)?;
+    Ok(FleetPage { fleet: part.fleet, next: part.next.map(|next| next.write()) })
+}
+
+pub(super) async fn devices(call: &mut Call<'_>) -> Result<Listed<DeviceItem>, Problem> {
+    let mut faults = QueryFaults::default();
+    let filter = query::read::<ListDevices>(query_of(call), &mut faults)?;
+    let group = group(&mut faults, filter.group_id.as_deref());
+    let listing = listing_of(filter.limit, filter.cursor, faults)?;
+    page(call.app.store.list_devices(group, listing, call.now).await)
+}
+
+pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Problem> {
+    let mut faults = QueryFaults::default();
+    let filter = query::read::<ListOrders>(query_of(call), &mut faults)?;
+    let group = group(&mut faults, filter.group_id.as_deref());
+    let device = device_code(&mut faults, filter.device_code.as_deref());
+    let listing = listing_of(filter.limit, filter.cursor, faults)?;
+    let orders = call.app.store.list_orders(OrdersOf { group, device }, listing).await;
+    let Listed { entries, next } = page(orders)?;
+    Ok(Listed { entries: entries.into_iter().map(|order| order.item).collect(), next })
+}
+
+pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem> {
+    let mut faults = QueryFaults::default();
+    let filter = query::read::<ShowDevice>(query_of(call), &mut faults)?;
+    let given = filter.device_code.unwrap_or_default();
+    let code = device_code(&mut faults, Some(&given));
+    if let Some(faults) = faults.finish() {
+        return Err(Problem::bad_query(faults));
+    }
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, format!("no device {given} is known"));
+    let code = code.ok_or_else(unknown)?;
+    let found = call.app.store.device_detail(code, call.now).await.map_err(Failure::from)?;
+    found.ok_or_else(unknown)
+}
+
+fn query_of<'c>(call: &'c Call<'_>) -> &'c str {
+    call.head.uri.query().unwrap_or_default()
+}
+
+/// Reads the query string of a list without filters.
+fn listing<C, K>(call: &Call<'_>) -> Result<Listing<K>, Problem>
+where
+    C: OperatorCall<Query = ListFilter>,
+    K: Cursor,
+{
+    let mut faults = QueryFaults::default();
+    let filter = query::read::<C>(query_of(call), &mut faults)?;
+    listing_of(filter.limit, filter.cursor, faults)
+}
+
+/// Returns the part that a query selects.
+///
+/// # Errors
+/// Everything that is wrong with the query.
+fn listing_of<K: Cursor>(
+    limit: Option<String>,
+    cursor: Option<String>,
+    mut faults: QueryFaults,
+) -> Result<Listing<K>, Problem> {
+    let limit = faults.limit(limit.as_deref());
+    let after = faults.cursor(cursor.as_deref());
+    match faults.finish() {
+        Some(faults) => Err(Problem::bad_query(faults)),
+        None => Ok(Listing { after, limit }),
+    }
+}
+
+fn group(faults: &mut QueryFaults, text: Option<&str>) -> Option<GroupId> {
+    let parse = |text: &str| GroupId::parse(text.to_owned()).ok();
+    faults.parse(("groupId", text), "the id of a group", parse)
+}
+
+fn device_code(faults: &mut QueryFaults, text: Option<&str>) -> Option<DeviceCode> {
+    let parse = |text: &str| DeviceCode::parse(text.to_owned()).ok();
+    faults.parse(("deviceCode", text), "the code of a device", parse)
+}
+
+fn page<T, K: Cursor>(
+    listed: Result<kiosque_store::Listed<T, K>, kiosque_store::Error>,
+) -> Result<Listed<T>, Problem> {
+    let kiosque_store::Listed { entries, next } = listed.map_err(Failure::from)?;
+    Ok(Listed { entries, next: next.map(|key| key.write()) })
+}

@@ -1,0 +1,155 @@
+//! `GET /operator/v1/…`: the stored data in pages, for keys with the right `read`.
+
+use http_body_util::Full;
+use kiosque_testkit::{Reply, TestServer};
+use serde_json::{Value, json};
+
+use super::{FLEET_CALL, ORDERS, fleet, line};
+
+/// The calls that read.
+const READS: [&str; 10] = [
+    "accounts",
+    "device?deviceCode=D1",
+    "devices",
+    "fleet",
+    "groups",
+    "orders",
+    "products",
+    "rates",
+    "sessions",
+    "status",
+];
+
+async fn get(server: &TestServer, key: &str, call: &str) -> Reply {
+    let request = http::Request::get(format!("/operator/v1/{call}")).header("host", "localhost");
+    let request = request.header("authorization", format!("Bearer {key}"));
+    let mut caller = server.connect_operator().await;
+    caller.send(request.body(Full::default()).unwrap()).await
+}
+
+/// Returns the entries of all pages of a list.
+async fn pages(server: &TestServer, key: &str, call: &str) -> Vec<Value> {
+    let (mut all, mut path) = (Vec::new(), call.to_owned());
+    loop {
+        let reply = get(server, key, &path).await;
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        all.extend(reply.json["entries"].as_array().unwrap().iter().cloned());
+        let Some(next) = reply.json["next"].as_str() else { return all };
+        let join = if call.contains('?') { '&' } else { '?' };
+        path = format!("{call}{join}cursor={next}");
+    }
+}
+
+#[tokio::test]
+async fn the_right_read_opens_the_reads_and_no_other_call() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    let other = server.create_key("orders,activity,fleet,audit").await;
+    for call in READS {
+        assert_eq!(get(&server, &key, call).await.status, 200, "{call}");
+        assert_eq!(get(&server, &other, call).await.status, 403, "{call}");
+        assert_eq!(get(&server, "kqo_none", call).await.status, 401, "{call}");
+    }
+    assert_eq!(get(&server, &key, "audit").await.status, 403);
+    assert_eq!(server.call_operator(ORDERS, Some(&key), line("o", 1)).await.status, 403);
+    assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "{}").await.status, 403);
+}
+
+#[tokio::test]
+async fn lists_are_read_in_pages() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read,orders").await;
+    let orders: String = (0..3).map(|at| line(&format!("o{at}"), 100 + at)).collect();
+    assert_eq!(server.call_operator(ORDERS, Some(&key), orders).await.status, 200);
+    server.log_in("ops").await;
+    for (call, field, keys) in [
+        ("accounts?limit=1", "account", &["ops"][..]),
+        ("sessions?limit=1", "account", &["ops"]),
+        ("groups?limit=1", "groupId", &["g1", "g2"]),
+        ("devices?limit=1", "deviceCode", &["D1", "D2"]),
+        ("devices?limit=1&groupId=g2", "deviceCode", &["D2"]),
+        ("products?limit=1", "goodsId", &["cola"]),
+        ("orders?limit=1", "orderId", &["o0", "o1", "o2"]),
+        ("orders?limit=2&deviceCode=D1&groupId=g1", "orderId", &["o0", "o1", "o2"]),
+        ("orders?deviceCode=D2", "orderId", &[]),
+        ("rates", "currency", &[]),
+    ] {
+        let entries = pages(&server, &key, call).await;
+        let found: Vec<&str> = entries.iter().map(|one| one[field].as_str().unwrap()).collect();
+        assert_eq!(found, keys, "{call}");
+    }
+    let status = get(&server, &key, "status").await.json;
+    assert_eq!((&status["orderCount"], &status["sessionCount"]), (&json!(3), &json!(1)));
+    let device = get(&server, &key, "device?deviceCode=D1").await.json;
+    assert_eq!((&device["groupId"], &device["orderCount"]), (&json!("g1"), &json!(3)));
+}
+
+/// Orders are those that integrators see, masked, with their owner; no answer has a hash.
+#[tokio::test]
+async fn orders_are_masked_and_accounts_have_no_hash() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read,orders").await;
+    let order = line("o", 100).replacen('{', r#"{"cardNumber":"4929000011112222","#, 1);
+    assert_eq!(server.call_operator(ORDERS, Some(&key), order).await.status, 200);
+    let token = server.log_in("ops").await.token;
+    let shown = super::shown(&server, &token).await;
+    let mut listed = pages(&server, &key, "orders").await;
+    let fields = listed[0].as_object_mut().unwrap();
+    assert_eq!(fields.remove("groupId"), Some(json!("g1")));
+    assert_eq!(fields.remove("archived"), Some(json!(false)));
+    assert_eq!(listed, shown);
+    assert_eq!(listed[0]["cardNumber"], "************2222");
+    for call in READS {
+        let text = get(&server, &key, call).await.json.to_string();
+        for secret in ["argon2", "password", "4929000011112222"] {
+            assert!(!text.contains(secret), "{call}: {text}");
+        }
+    }
+}
+
+/// The pages of the fleet, sent back, change nothing.
+#[tokio::test]
+async fn the_fleet_is_read_in_pages_that_change_nothing() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read,fleet").await;
+    for limit in [1, 3, 1_000] {
+        let (mut cursor, mut unchanged) = (String::new(), 0);
+        loop {
+            let page = get(&server, &key, &format!("fleet?limit={limit}&cursor={cursor}")).await;
+            let body = page.json["fleet"].to_string();
+            let applied = server.call_operator(FLEET_CALL, Some(&key), body).await;
+            assert_eq!(applied.status, 200, "{applied:?}");
+            for kind in ["groups", "accounts", "products", "devices"] {
+                let counts = &applied.json[kind];
+                assert_eq!((&counts["created"], &counts["changed"]), (&json!(0), &json!(0)));
+                unchanged += counts["unchanged"].as_u64().unwrap();
+            }
+            let Some(next) = page.json["next"].as_str() else { break };
+            cursor = next.to_owned();
+        }
+        assert_eq!(unchanged, 6, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn everything_wrong_with_a_query_is_named() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    let cursor = "cursor must be the value of next in an answer";
+    let limit = "limit must be from 1 to 1000";
+    for (call, faults) in [
+        ("groups?limit=0&cursor=x", &[limit, cursor][..]),
+        ("accounts?cursor=6", &[cursor]),
+        ("products?cursor=6100", &[cursor]),
+        ("rates?cursor=61", &[cursor]),
+        ("orders?cursor=61&limit=1001", &[limit, cursor]),
+        ("fleet?cursor=7a", &[cursor]),
+        ("devices?groupId=%20", &["groupId must be the id of a group"]),
+        ("device", &["deviceCode must be the code of a device"]),
+    ] {
+        let reply = get(&server, &key, call).await;
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &json!(faults)), "{call}");
+    }
+    let unknown = get(&server, &key, "device?deviceCode=D9").await;
+    assert_eq!((unknown.status, &unknown.json["detail"]), (404, &json!("no device D9 is known")));
+}

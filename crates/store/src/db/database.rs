@@ -1,0 +1,30 @@
+//! Where the data is, and its size.
+
+use super::{Db, FileSizes};
+use crate::Error;
+
+impl Db {
+    /// Returns the hosts and the name of the database; `None` for SQLite.
+    pub(crate) fn database(&self) -> Option<String> {
+        match self {
+            Db::Sqlite(_) => None,
+            Db::Postgres(postgres) => Some(postgres.database()),
+        }
+    }
+
+    /// Returns the size of the database.
+    pub(crate) async fn database_bytes(&self) -> Result<u64, Error> {
+        match self {
+            Db::Sqlite(sqlite) => Ok(sqlite.file_sizes().database),
+            Db::Postgres(postgres) => postgres.database_bytes().await,
+        }
+    }
+
+    /// Returns the sizes of the files of SQLite.
+    pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
+        match self {
+            Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),
+            Db::Postgres(_) => None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads for the operator, who has no session: lists of the stored data in parts, and its totals.
+//!
+//! No read here grows with the number of orders: counts of orders come from the ledgers.
+
+mod accounts;
+mod devices;
+mod fleet_file;
+mod groups;
+mod orders;
+mod overview;
+mod products;
+mod rates;
+
+use crate::Error;
+use crate::db::Read;
+use crate::sql::{Row, Sql, Value, has_no_nul};
+pub use accounts::Passwords;
+pub use fleet_file::{FleetKey, FleetPart};
+pub use orders::{ExportedOrder, OrderKey, OrdersOf};
+pub use rates::RateKey;
+
+/// Every statement of the modules below this one.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    let parts = [accounts::ALL, groups::ALL, orders::ALL, overview::ALL, products::ALL, rates::ALL];
+    parts.into_iter().flatten().copied().chain(devices::all())
+}
+
+/// Selects a part of a list, which is sorted by its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listing<K = String> {
+    /// Only entries with a larger key; `None` starts at the first.
+    pub after: Option<K>,
+    /// The largest number of entries.
+    pub limit: usize,
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed<T, K = String> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// `after` of the next part; `None` in the last one.
+    pub next: Option<K>,
+}
+
+impl<K> Listing<K> {
+    /// Returns the number of rows to read: one more than the part has, to know whether it is the
+    /// last one.
+    fn count(&self) -> i64 {
+        i64::try_from(self.limit).unwrap_or(i64::MAX - 1) + 1
+    }
+
+    /// Cuts the rows to the part.
+    fn cut<T>(&self, mut entries: Vec<T>, key: impl Fn(&T) -> K) -> Listed<T, K> {
+        let is_last = entries.len() <= self.limit;
+        entries.truncate(self.limit);
+        let next = entries.last().filter(|_| !is_last).map(key);
+        Listed { entries, next }
+    }
+}
+
+impl Listing {
+    /// Reads the part by a statement with the parameters `after` and `count`.
+    async fn read<T>(
+        &self,
+        read: &Read<'_>,
+        sql: &'static Sql,
+        row_of: impl FnMut(&Row<'_>) -> Result<T, Error>,
+        key: impl Fn(&T) -> &str,
+    ) -> Result<Listed<T>, Error> {
+        let after = self.after.as_deref().unwrap_or_default();
+        let rows = match has_no_nul(after) {
+            true => read.all(sql, &[after.into(), self.count().into()], row_of).await?,
+            false => Vec::new(),
+        };
+        Ok(self.cut(rows, |row| key(row).to_owned()))
+    }
+}
+
+impl<T, K> Listed<T, K> {
+    /// Returns the part with each entry converted.
+    fn map<U>(self, convert: impl FnMut(T) -> U) -> Listed<U, K> {
+        Listed { entries: self.entries.into_iter().map(convert).collect(), next: self.next }
+    }
+}
+
+/// Returns the rows of a bulk statement with one column, a number.
+fn numbers<'v, T: Copy + Into<Value<'v>>>(numbers: impl Iterator<Item = T>) -> Vec<[Value<'v>; 1]> {
+    numbers.map(|number| [number.into()]).collect()
+}

@@ -1,0 +1,188 @@
+//! The lists of accounts and of sessions.
+
+use std::collections::HashMap;
+
+use kiosque_contract::FleetAccount;
+use kiosque_contract::inventory::{AccountItem, SessionItem};
+use kiosque_model::{AccountNo, UnixMs};
+
+use super::{Listed, Listing, numbers};
+use crate::db::{Deadline, Read};
+use crate::sql::{row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct AccountRow {
+        account_no: AccountNo,
+        login_name: String,
+        display_name: String,
+        third_party_api: bool,
+        enabled: bool,
+    }
+    struct HashOfAccount { account_no: AccountNo, password_hash: String }
+    struct GroupOfAccount { account_no: AccountNo, group_id: String }
+    struct SessionRow {
+        account_no: AccountNo,
+        group_id: Option<String>,
+        opened_at_ms: Option<UnixMs>,
+        expires_at_ms: UnixMs,
+        source: Option<String>,
+        request_id: Option<String>,
+    }
+}
+
+statements! {
+    ACCOUNTS(after, count) -> AccountRow = "select account_no, login_name, display_name,
+            third_party_api, enabled
+        from accounts where login_name > $after order by login_name limit $count";
+    HASHES_OF_ACCOUNTS() -> HashOfAccount = "select a.account_no, a.password_hash
+        from {rows r: account bigint} cross join accounts a where a.account_no = r.account";
+    GROUPS_OF_ACCOUNTS() -> GroupOfAccount = "select a.account_no, g.group_id
+        from {rows r: account bigint} cross join account_groups a
+        join groups g on g.group_no = a.group_no
+        where a.account_no = r.account order by a.account_no, a.position";
+    SESSIONS_OF_ACCOUNTS(now_ms) -> SessionRow = "select s.account_no, g.group_id, s.opened_at_ms,
+            s.expires_at_ms, s.source, s.request_id
+        from {rows r: account bigint} cross join sessions s
+        left join groups g on g.group_no = s.group_no
+        where s.account_no = r.account and s.expires_at_ms > $now_ms";
+}
+
+/// Whether accounts have the hashes of their passwords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passwords {
+    /// They have no password.
+    Left,
+    /// They have the stored hash.
+    Hashed,
+}
+
+impl Store {
+    /// Returns a part of the list of accounts, by login name, without their passwords.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_accounts(
+        &self,
+        listing: Listing,
+        now: UnixMs,
+    ) -> Result<Listed<AccountItem>, Error> {
+        let list = async move |read: &Read<'_>| list(read, &listing, now).await;
+        self.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns the live sessions of a part of the accounts, by login name. A part may have fewer
+    /// sessions than accounts, and none at all.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_sessions(
+        &self,
+        listing: Listing,
+        now: UnixMs,
+    ) -> Result<Listed<SessionItem>, Error> {
+        let list = async move |read: &Read<'_>| {
+            let rows = account_rows(read, &listing).await?;
+            let mut sessions = sessions(read, &rows.entries, now).await?;
+            let entries = rows.entries.into_iter().filter_map(|row| {
+                let session = sessions.remove(&row.account_no)?;
+                Some(SessionItem {
+                    account: row.login_name,
+                    group_id: session.group_id,
+                    opened_timestamp: session.opened_at_ms.map(|at| at.0),
+                    expires_timestamp: session.expires_at_ms.0,
+                    source: session.source,
+                    request_id: session.request_id,
+                })
+            });
+            Ok(Listed { entries: entries.collect(), next: rows.next })
+        };
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+async fn account_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<AccountRow>, Error> {
+    listing.read(read, &ACCOUNTS, |row| row.read(), |row: &AccountRow| &row.login_name).await
+}
+
+async fn list(
+    read: &Read<'_>,
+    listing: &Listing,
+    now: UnixMs,
+) -> Result<Listed<AccountItem>, Error> {
+    let rows = account_rows(read, listing).await?;
+    let mut groups = groups(read, &rows.entries).await?;
+    let sessions = sessions(read, &rows.entries, now).await?;
+    Ok(rows.map(|row| AccountItem {
+        account: row.login_name,
+        display_name: row.display_name,
+        third_party_api: row.third_party_api,
+        enabled: row.enabled,
+        group_ids: groups.remove(&row.account_no).unwrap_or_default(),
+        session_expires_timestamp: sessions
+            .get(&row.account_no)
+            .map(|session| session.expires_at_ms.0),
+    }))
+}
+
+/// Returns a part of the accounts as entries of a fleet file.
+pub(super) async fn fleet_accounts(
+    read: &Read<'_>,
+    listing: &Listing,
+    passwords: Passwords,
+) -> Result<Listed<FleetAccount>, Error> {
+    let rows = account_rows(read, listing).await?;
+    let mut groups = groups(read, &rows.entries).await?;
+    let mut hashes = HashMap::new();
+    if passwords == Passwords::Hashed {
+        let keys = numbers(rows.entries.iter().map(|row| row.account_no));
+        read.each_of(&HASHES_OF_ACCOUNTS, &keys, &[], |row| {
+            let HashOfAccount { account_no, password_hash } = row.read()?;
+            hashes.insert(account_no, password_hash);
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(rows.map(|row| FleetAccount {
+        login_name: row.login_name,
+        display_name: Some(row.display_name),
+        password: None,
+        password_hash: hashes.remove(&row.account_no),
+        third_party_api: Some(row.third_party_api),
+        enabled: Some(row.enabled),
+        groups: Some(groups.remove(&row.account_no).unwrap_or_default()),
+    }))
+}
+
+/// Returns the groups of accounts, in the order of each.
+async fn groups(
+    read: &Read<'_>,
+    accounts: &[AccountRow],
+) -> Result<HashMap<AccountNo, Vec<String>>, Error> {
+    let keys = numbers(accounts.iter().map(|row| row.account_no));
+    let mut groups: HashMap<AccountNo, Vec<String>> = HashMap::new();
+    read.each_of(&GROUPS_OF_ACCOUNTS, &keys, &[], |row| {
+        let GroupOfAccount { account_no, group_id } = row.read()?;
+        groups.entry(account_no).or_default().push(group_id);
+        Ok(())
+    })
+    .await?;
+    Ok(groups)
+}
+
+/// Returns the live sessions of accounts.
+async fn sessions(
+    read: &Read<'_>,
+    accounts: &[AccountRow],
+    now: UnixMs,
+) -> Result<HashMap<AccountNo, SessionRow>, Error> {
+    let keys = numbers(accounts.iter().map(|row| row.account_no));
+    let mut sessions = HashMap::new();
+    read.each_of(&SESSIONS_OF_ACCOUNTS, &keys, &[now.into()], |row| {
+        let row: SessionRow = row.read()?;
+        sessions.insert(row.account_no, row);
+        Ok(())
+    })
+    .await?;
+    Ok(sessions)
+}

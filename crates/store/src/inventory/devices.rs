@@ -1,0 +1,222 @@
+//! The list of devices, and one device in detail.
+
+mod periods;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kiosque_contract::inventory::{
+    AisleItem, DeviceDetail, DeviceItem, DeviceLedger, DeviceOwner, PlannedMove,
+};
+use kiosque_contract::{FleetAisle, FleetDevice};
+use kiosque_model::fleet::Aisle;
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, UnixMs};
+
+use super::{Listed, Listing, numbers};
+use crate::activity::Activity;
+use crate::db::{Deadline, Read};
+use crate::sql::{Sql, has_no_nul, row, statements};
+use crate::{Error, Store, fleet};
+use periods::{DevicePeriods, Periods};
+
+row! {
+    struct DeviceRow {
+        device_no: DeviceNo,
+        device_code: String,
+        device_name: String,
+        device_model: String,
+        address: String,
+        enabled: bool,
+        created_at_ms: UnixMs,
+        total_curr_stock: i64,
+    }
+}
+
+statements! {
+    DEVICES(after, count) -> DeviceRow = "select device_no, device_code, device_name, device_model,
+            address, enabled, created_at_ms, total_curr_stock
+        from devices where device_code > $after order by device_code limit $count";
+    DEVICES_OF_GROUP(group_id, now_ms, after, count) -> DeviceRow = "select d.device_no,
+            d.device_code, d.device_name, d.device_model, d.address, d.enabled, d.created_at_ms,
+            d.total_curr_stock
+        from groups g cross join device_owners o cross join devices d
+        where g.group_id = $group_id and o.group_no = g.group_no and o.device_code > $after
+            and o.since_ms <= $now_ms and o.until_ms > $now_ms and d.device_no = o.device_no
+        order by d.device_code limit $count";
+    DEVICE(device_code) -> DeviceRow = "select device_no, device_code, device_name, device_model,
+            address, enabled, created_at_ms, total_curr_stock
+        from devices where device_code = $device_code";
+}
+
+/// Every statement of this module and of that below it.
+pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, periods::ALL].into_iter().flatten().copied()
+}
+
+impl Store {
+    /// Returns a part of the list of devices, by `deviceCode`: of those that a group owns now, or
+    /// of all.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_devices(
+        &self,
+        group: Option<GroupId>,
+        listing: Listing,
+        now: UnixMs,
+    ) -> Result<Listed<DeviceItem>, Error> {
+        let activity = Arc::clone(&self.activity);
+        let list = async move |read: &Read<'_>| {
+            let rows = rows(read, group.as_ref(), &listing, now).await?;
+            let keys = numbers(rows.entries.iter().map(|row| row.device_no));
+            let mut periods = Periods::read(read, &keys, &activity).await?;
+            Ok(rows.map(|row| {
+                let periods = periods.take(row.device_no);
+                item(row, &periods, now)
+            }))
+        };
+        self.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns a device in detail, if there is one with this code.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn device_detail(
+        &self,
+        code: DeviceCode,
+        now: UnixMs,
+    ) -> Result<Option<DeviceDetail>, Error> {
+        let activity = Arc::clone(&self.activity);
+        let find = async move |read: &Read<'_>| {
+            let code = [code.as_str().into()];
+            let Some(row) = read.one(&DEVICE, &code, |row| row.read::<DeviceRow>()).await? else {
+                return Ok(None);
+            };
+            let key = numbers([row.device_no].into_iter());
+            let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
+            let mut aisles = Vec::new();
+            fleet::each_aisle(read, &key, |_, aisle| aisles.push(aisle_item(aisle))).await?;
+            let owners = periods.all.iter().map(|period| DeviceOwner {
+                group_id: period.group_id.clone(),
+                since_timestamp: Some(period.since.0).filter(|since| *since != 0),
+                until_timestamp: Some(period.until.0).filter(|until| *until != i64::MAX),
+            });
+            let owners = owners.collect();
+            let ledgers = periods.ledgers().map(|period| DeviceLedger {
+                group_id: period.group_id.clone(),
+                order_count: period.orders,
+                archived_count: period.archived,
+                last_active_timestamp: period.last_active.map(|at| at.0),
+            });
+            let ledgers = ledgers.collect();
+            Ok(Some(DeviceDetail { device: item(row, &periods, now), owners, ledgers, aisles }))
+        };
+        self.db.read(Deadline::OfRequest, find).await
+    }
+}
+
+/// Returns a part of the devices as entries of a fleet file: each with its last owner, which may
+/// be that of a planned move, and its aisles.
+pub(super) async fn fleet_devices(
+    read: &Read<'_>,
+    listing: &Listing,
+    now: UnixMs,
+) -> Result<Listed<FleetDevice>, Error> {
+    let rows = rows(read, None, listing, now).await?;
+    let keys = numbers(rows.entries.iter().map(|row| row.device_no));
+    let mut periods = Periods::read(read, &keys, &Activity::default()).await?;
+    let mut aisles: HashMap<DeviceNo, Vec<FleetAisle>> = HashMap::new();
+    let add = |device, aisle| aisles.entry(device).or_default().push(fleet_aisle(aisle));
+    fleet::each_aisle(read, &keys, add).await?;
+    Ok(rows.map(|row| {
+        let last = periods.take(row.device_no).all.pop();
+        let planned = last.as_ref().map(|period| period.since).filter(|since| *since > now);
+        FleetDevice {
+            code: row.device_code,
+            name: Some(row.device_name),
+            group: last.map(|period| period.group_id),
+            since: planned.map(UnixMs::rfc3339),
+            model: Some(row.device_model),
+            address: Some(row.address),
+            enabled: Some(row.enabled),
+            aisle: Some(aisles.remove(&row.device_no).unwrap_or_default()),
+        }
+    }))
+}
+
+fn fleet_aisle(aisle: Aisle) -> FleetAisle {
+    FleetAisle {
+        code: aisle.code,
+        product: aisle.goods_id,
+        price: aisle.price.0,
+        show_price: Some(aisle.show_price.0),
+        stock: aisle.stock,
+        capacity: aisle.capacity,
+        cabinet: Some(aisle.cabinet),
+        layer: Some(aisle.layer),
+        enabled: Some(aisle.enabled),
+        broken: aisle.broken,
+    }
+}
+
+async fn rows(
+    read: &Read<'_>,
+    group: Option<&GroupId>,
+    listing: &Listing,
+    now: UnixMs,
+) -> Result<Listed<DeviceRow>, Error> {
+    let Some(group) = group else {
+        return listing
+            .read(read, &DEVICES, |row| row.read(), |row: &DeviceRow| &row.device_code)
+            .await;
+    };
+    let after = listing.after.as_deref().unwrap_or_default();
+    let mut rows = Vec::new();
+    if has_no_nul(after) {
+        let group = group.as_str().into();
+        let params = [group, now.into(), after.into(), listing.count().into()];
+        rows = read.all(&DEVICES_OF_GROUP, &params, |row| row.read::<DeviceRow>()).await?;
+    }
+    Ok(listing.cut(rows, |row| row.device_code.clone()))
+}
+
+fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {
+    let next = periods.all.iter().find(|period| period.since > now);
+    DeviceItem {
+        group_id: periods.owner_at(now).unwrap_or_default().to_owned(),
+        next_move: next.map(|period| PlannedMove {
+            group_id: period.group_id.clone(),
+            since_timestamp: period.since.0,
+        }),
+        last_active_timestamp: periods
+            .ledgers()
+            .filter_map(|period| period.last_active)
+            .max()
+            .map(|at| at.0),
+        order_count: periods.ledgers().map(|period| period.orders).sum(),
+        archived_count: periods.ledgers().map(|period| period.archived).sum(),
+        device_code: row.device_code,
+        device_name: row.device_name,
+        device_model: row.device_model,
+        address: row.address,
+        enabled: row.enabled,
+        created_timestamp: row.created_at_ms.0,
+        total_curr_stock: row.total_curr_stock,
+    }
+}
+
+fn aisle_item(aisle: Aisle) -> AisleItem {
+    AisleItem {
+        aisle_code: aisle.code,
+        cabinet_code: aisle.cabinet,
+        layer: aisle.layer,
+        goods_id: aisle.goods_id,
+        price: aisle.price.0,
+        show_price: aisle.show_price.0,
+        curr_stock: aisle.stock,
+        max_stock: aisle.capacity,
+        enabled: aisle.enabled,
+        broken: aisle.broken,
+    }
+}

@@ -1,0 +1,110 @@
+//! The list of groups.
+
+use std::collections::HashMap;
+
+use kiosque_contract::FleetGroup;
+use kiosque_contract::inventory::GroupItem;
+use kiosque_model::{GroupNo, UnixMs};
+
+use super::{Listed, Listing, numbers};
+use crate::db::{Deadline, Read};
+use crate::sql::{row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }
+    struct Counted { group_no: GroupNo, number: i64 }
+    struct Orders {
+        group_no: GroupNo,
+        orders: i64,
+        archived: i64,
+        last_active_ms: Option<UnixMs>,
+    }
+}
+
+statements! {
+    GROUPS(after, count) -> GroupRow = "select group_no, group_id, group_name, active from groups
+        where group_id > $after order by group_id limit $count";
+    DEVICES_OF_GROUPS(now_ms) -> Counted = "select o.group_no, count(*) as number
+        from {rows r: group_no bigint} cross join device_owners o
+        where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
+        group by o.group_no";
+    ACCOUNTS_OF_GROUPS() -> Counted = "select a.group_no, count(*) as number
+        from {rows r: group_no bigint} cross join account_groups a
+        where a.group_no = r.group_no group by a.group_no";
+    ORDERS_OF_GROUPS() -> Orders = "select l.group_no,
+            cast(sum(l.last_seq - l.first_seq + 1) as bigint) as orders,
+            cast(sum(l.archived_seq - l.first_seq + 1) as bigint) as archived,
+            max(l.last_active_ms) as last_active_ms
+        from {rows r: group_no bigint} cross join ledger l
+        where l.group_no = r.group_no group by l.group_no";
+}
+
+impl Store {
+    /// Returns a part of the list of groups, by `groupId`.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_groups(
+        &self,
+        listing: Listing,
+        now: UnixMs,
+    ) -> Result<Listed<GroupItem>, Error> {
+        let list = async move |read: &Read<'_>| list(read, &listing, now).await;
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRow>, Error> {
+    listing.read(read, &GROUPS, |row| row.read(), |row: &GroupRow| &row.group_id).await
+}
+
+/// Returns a part of the groups as entries of a fleet file.
+pub(super) async fn fleet_groups(
+    read: &Read<'_>,
+    listing: &Listing,
+) -> Result<Listed<FleetGroup>, Error> {
+    Ok(group_rows(read, listing).await?.map(|row| FleetGroup {
+        id: row.group_id,
+        name: Some(row.group_name),
+        active: Some(row.active),
+    }))
+}
+
+async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
+    let rows = group_rows(read, listing).await?;
+    let groups = numbers(rows.entries.iter().map(|row| row.group_no));
+    let (mut devices, mut accounts, mut orders) = (HashMap::new(), HashMap::new(), HashMap::new());
+    read.each_of(&DEVICES_OF_GROUPS, &groups, &[now.into()], |row| {
+        let Counted { group_no, number } = row.read()?;
+        devices.insert(group_no, number);
+        Ok(())
+    })
+    .await?;
+    read.each_of(&ACCOUNTS_OF_GROUPS, &groups, &[], |row| {
+        let Counted { group_no, number } = row.read()?;
+        accounts.insert(group_no, number);
+        Ok(())
+    })
+    .await?;
+    read.each_of(&ORDERS_OF_GROUPS, &groups, &[], |row| {
+        let row: Orders = row.read()?;
+        orders.insert(row.group_no, row);
+        Ok(())
+    })
+    .await?;
+    Ok(rows.map(|row| {
+        let GroupRow { group_no, group_id, group_name, active } = row;
+        let of_orders = orders.get(&group_no);
+        GroupItem {
+            group_id,
+            group_name,
+            active,
+            device_count: devices.get(&group_no).copied().unwrap_or(0),
+            account_count: accounts.get(&group_no).copied().unwrap_or(0),
+            order_count: of_orders.map_or(0, |row| row.orders),
+            archived_count: of_orders.map_or(0, |row| row.archived),
+            last_active_timestamp: of_orders.and_then(|row| row.last_active_ms).map(|at| at.0),
+        }
+    }))
+}

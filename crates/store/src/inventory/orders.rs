@@ -1,0 +1,162 @@
+//! Stored orders for the operator, ledger by ledger, in the order of their arrival.
+
+use kiosque_contract::OrderRecord;
+use kiosque_contract::inventory::OrderItem;
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
+
+use super::{Listed, Listing};
+use crate::db::{Deadline, Read};
+use crate::orders::record::render::StoredOrder;
+use crate::sql::{Row, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct LedgerRow {
+        group_no: GroupNo,
+        group_id: String,
+        device_code: String,
+        device_no: DeviceNo,
+        archived_seq: i64,
+    }
+    struct OrderRow<'r> {
+        seq: i64,
+        trade_start_ms: UnixMs,
+        sale_at_ms: Option<UnixMs>,
+        order: StoredOrder<'r>,
+    }
+}
+
+statements! {
+    /// Ledgers with orders, from a key on. An empty text selects all groups, or all devices.
+    LEDGERS(group_no, device_code, only_group, only_device, count) -> LedgerRow = "select
+            l.group_no, g.group_id, l.device_code, l.device_no, l.archived_seq
+        from ledger l join groups g on g.group_no = l.group_no
+        where (l.group_no, l.device_code) >= ($group_no, $device_code)
+            and l.last_seq >= l.first_seq
+            and ($only_group = '' or g.group_id = $only_group)
+            and ($only_device = '' or l.device_code = $only_device)
+        order by l.group_no, l.device_code limit $count";
+    ORDERS(group_no, device_no, seq, count) -> OrderRow<'_> = "select seq, trade_start_ms,
+            sale_at_ms, shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders where group_no = $group_no and device_no = $device_no and seq > $seq
+        order by seq limit $count";
+}
+
+/// Ledgers that one statement reads.
+const LEDGERS_PER_STATEMENT: i64 = 100;
+
+/// Selects orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrdersOf {
+    /// Only those of this group.
+    pub group: Option<GroupId>,
+    /// Only those of this device.
+    pub device: Option<DeviceCode>,
+}
+
+/// The key of an order: its ledger, and its number in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderKey {
+    /// The group.
+    pub group: i64,
+    /// The code of the device.
+    pub device_code: String,
+    /// The sequence number.
+    pub seq: i64,
+}
+
+/// A stored order, with its times to the millisecond.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportedOrder {
+    /// The order as integrators see it.
+    pub item: OrderItem,
+    /// The start of the trade.
+    pub trade_start: UnixMs,
+    /// The end of the payment, of an order that is a sale.
+    pub paid_at: Option<UnixMs>,
+    key: OrderKey,
+}
+
+impl Store {
+    /// Returns a part of the orders, by group and device in the order of their arrival. An order
+    /// that arrives meanwhile may be missing.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_orders(
+        &self,
+        of: OrdersOf,
+        listing: Listing<OrderKey>,
+    ) -> Result<Listed<ExportedOrder, OrderKey>, Error> {
+        let list = async move |read: &Read<'_>| list(read, &of, &listing).await;
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+async fn list(
+    read: &Read<'_>,
+    of: &OrdersOf,
+    listing: &Listing<OrderKey>,
+) -> Result<Listed<ExportedOrder, OrderKey>, Error> {
+    let (mut orders, mut after) = (Vec::new(), listing.after.clone());
+    loop {
+        let ledgers = ledgers(read, of, after.as_ref()).await?;
+        for ledger in &ledgers {
+            let seq = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
+            let left = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
+            let left = i64::try_from(left).unwrap_or(i64::MAX);
+            let params = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), left.into()];
+            orders.extend(read.all(&ORDERS, &params, |row| ledger.order(row)).await?);
+            if orders.len() > listing.limit {
+                return Ok(listing.cut(orders, |order| order.key.clone()));
+            }
+        }
+        match ledgers.last() {
+            // The last ledger is read again, after its last order.
+            Some(last) if ledgers.len() > 1 => after = Some(last.key(i64::MAX)),
+            _ => return Ok(listing.cut(orders, |order| order.key.clone())),
+        }
+    }
+}
+
+async fn ledgers(
+    read: &Read<'_>,
+    of: &OrdersOf,
+    from: Option<&OrderKey>,
+) -> Result<Vec<LedgerRow>, Error> {
+    let (group, device) = from.map_or((0, ""), |key| (key.group, key.device_code.as_str()));
+    let params = [
+        group.into(),
+        device.into(),
+        of.group.as_ref().map_or("", GroupId::as_str).into(),
+        of.device.as_ref().map_or("", DeviceCode::as_str).into(),
+        LEDGERS_PER_STATEMENT.into(),
+    ];
+    read.all(&LEDGERS, &params, |row| row.read()).await
+}
+
+impl LedgerRow {
+    fn key(&self, seq: i64) -> OrderKey {
+        OrderKey { group: self.group_no.0, device_code: self.device_code.clone(), seq }
+    }
+
+    fn is_of(&self, key: &OrderKey) -> bool {
+        self.group_no.0 == key.group && self.device_code == key.device_code
+    }
+
+    fn order(&self, row: &Row<'_>) -> Result<ExportedOrder, Error> {
+        let OrderRow { seq, trade_start_ms, sale_at_ms, order } = row.read()?;
+        let mut json = Vec::new();
+        order.put_list_record(&mut json)?;
+        let record: OrderRecord = serde_json::from_slice(&json).map_err(|error| {
+            Error::Data(format!("the stored text of an order of {}: {error}", self.device_code))
+        })?;
+        let archived = seq <= self.archived_seq;
+        Ok(ExportedOrder {
+            item: OrderItem { group_id: self.group_id.clone(), archived, record },
+            trade_start: trade_start_ms,
+            paid_at: sale_at_ms,
+            key: self.key(seq),
+        })
+    }
+}

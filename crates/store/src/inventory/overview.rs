@@ -1,0 +1,100 @@
+//! The totals of the data, and the state of the store.
+
+use kiosque_contract::inventory::{LastBackup, Status};
+use kiosque_model::{Day, UnixMs};
+
+use crate::db::{Deadline, Read};
+use crate::sql::{row, statements};
+use crate::{Error, Store, metadata};
+
+row! {
+    struct Entries { groups: i64, accounts: i64, products: i64, devices: i64, keys: i64 }
+    struct Orders { orders: i64, archived: i64, last_active_ms: Option<UnixMs> }
+}
+
+statements! {
+    ENTRIES() -> Entries = "select (select count(*) from groups) as groups,
+        (select count(*) from accounts) as accounts,
+        (select count(*) from products) as products,
+        (select count(*) from devices) as devices,
+        (select count(*) from operator_keys where revoked_at_ms is null) as keys";
+    ORDERS() -> Orders = "select
+            cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) as orders,
+            cast(coalesce(sum(archived_seq - first_seq + 1), 0) as bigint) as archived,
+            max(last_active_ms) as last_active_ms
+        from ledger";
+    LIVE_SESSIONS(now_ms) -> i64 = "select count(*) from sessions where expires_at_ms > $now_ms";
+    LAYOUT() -> i64 = "select max(number) from migrations";
+    LAST_RATE() -> Option<Day> = "select max(day) from rates";
+    LIVE_NODES(since_ms) -> UnixMs = "select beat_at_ms from nodes where beat_at_ms >= $since_ms
+        order by beat_at_ms desc";
+}
+
+/// The age at which the lease of a node counts as given up.
+const NODE_AGE_MAX_MS: i64 = 30_000;
+/// The name of the entry about the last backup: a [`LastBackup`] in JSON.
+const LAST_BACKUP: &str = "last_backup";
+
+impl Store {
+    /// Returns the totals of the data and the state of the store. It reads no row of an order.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn status(&self, now: UnixMs) -> Result<Status, Error> {
+        let (files, zone) = (self.db.file_sizes(), self.zone.name().to_owned());
+        let database_bytes = self.db.database_bytes().await?;
+        let latest = self.activity.latest_of_all();
+        let overview = async move |read: &Read<'_>| {
+            let status = Status {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                time_zone: zone,
+                database_bytes,
+                log_bytes: files.map(|files| files.log),
+                ..status(read, now).await?
+            };
+            let stored = status.last_active_timestamp;
+            Ok(Status { last_active_timestamp: stored.max(latest.map(|at| at.0)), ..status })
+        };
+        self.db.read(Deadline::OfRequest, overview).await
+    }
+
+    /// Records that a backup was made.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn record_backup(&self, backup: &LastBackup) -> Result<(), Error> {
+        let text = serde_json::to_string(backup);
+        let text = text.map_err(|error| Error::Data(format!("rendering: {error}")))?;
+        self.set_marker(LAST_BACKUP, &text).await
+    }
+}
+
+async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
+    let entries: Option<Entries> = read.one(&ENTRIES, &[], |row| row.read()).await?;
+    let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;
+    let (Some(entries), Some(orders)) = (entries, orders) else {
+        return Err(Error::Data("the counts of the data cannot be read".to_owned()));
+    };
+    let sessions = read.one(&LIVE_SESSIONS, &[now.into()], |row| row.read()).await?;
+    let rates: Option<Option<Day>> = read.one(&LAST_RATE, &[], |row| row.read()).await?;
+    let since = now.plus_ms(-NODE_AGE_MAX_MS);
+    let nodes: Vec<UnixMs> = read.all(&LIVE_NODES, &[since.into()], |row| row.read()).await?;
+    let backup = metadata::marker(read, LAST_BACKUP).await?;
+    Ok(Status {
+        layout: read.one(&LAYOUT, &[], |row| row.read()).await?.unwrap_or_default(),
+        group_count: entries.groups,
+        account_count: entries.accounts,
+        session_count: sessions.unwrap_or_default(),
+        key_count: entries.keys,
+        product_count: entries.products,
+        device_count: entries.devices,
+        order_count: orders.orders,
+        archived_count: orders.archived,
+        last_active_timestamp: orders.last_active_ms.map(|at| at.0),
+        last_rate_date: rates.flatten().map(|day| day.to_string()),
+        // A text that a later version wrote in another form is left out.
+        last_backup: backup.and_then(|text| serde_json::from_str(&text).ok()),
+        node_timestamps: nodes.into_iter().map(|at| at.0).collect(),
+        ..Status::default()
+    })
+}

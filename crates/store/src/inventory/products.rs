@@ -1,0 +1,61 @@
+//! The list of products.
+
+use kiosque_contract::FleetProduct;
+use kiosque_contract::inventory::ProductItem;
+use kiosque_model::Minor;
+
+use super::{Listed, Listing};
+use crate::db::{Deadline, Read};
+use crate::sql::{Row, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct ProductRow {
+        goods_id: String,
+        goods_name: String,
+        category: String,
+        currency: String,
+        default_price: Option<Minor>,
+    }
+}
+
+statements! {
+    PRODUCTS(after, count) -> ProductRow = "select goods_id, goods_name, category, currency,
+            default_price
+        from products where goods_id > $after order by goods_id limit $count";
+}
+
+impl Store {
+    /// Returns a part of the list of products, by `goodsId`.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_products(&self, listing: Listing) -> Result<Listed<ProductItem>, Error> {
+        let list = async move |read: &Read<'_>| list(read, &listing).await;
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+async fn list(read: &Read<'_>, listing: &Listing) -> Result<Listed<ProductItem>, Error> {
+    listing.read(read, &PRODUCTS, item, |product: &ProductItem| &product.goods_id).await
+}
+
+/// Returns a part of the products as entries of a fleet file.
+pub(super) async fn fleet_products(
+    read: &Read<'_>,
+    listing: &Listing,
+) -> Result<Listed<FleetProduct>, Error> {
+    Ok(list(read, listing).await?.map(|product| FleetProduct {
+        id: product.goods_id,
+        name: Some(product.goods_name),
+        category: Some(product.category),
+        currency: Some(product.currency),
+        default_price: product.default_price,
+    }))
+}
+
+fn item(row: &Row<'_>) -> Result<ProductItem, Error> {
+    let ProductRow { goods_id, goods_name, category, currency, default_price } = row.read()?;
+    let default_price = default_price.map(|price| price.0);
+    Ok(ProductItem { goods_id, goods_name, category, currency, default_price })
+}

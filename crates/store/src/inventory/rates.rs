@@ -1,0 +1,54 @@
+//! The list of exchange rates.
+
+use kiosque_contract::inventory::RateItem;
+use kiosque_model::sales::Rate;
+use kiosque_model::{Currency, Day};
+
+use super::{Listed, Listing};
+use crate::db::{Deadline, Read};
+use crate::sql::{Row, row, statements};
+use crate::{DatedRate, Error, Store};
+
+row! {
+    struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
+}
+
+statements! {
+    RATES(currency, day, count) -> RateRow<'_> = "select currency, day, usd_per_unit_e12 from rates
+        where (currency, day) > ($currency, $day) order by currency, day limit $count";
+}
+
+/// The key of a rate.
+pub type RateKey = (Currency, Day);
+
+impl Store {
+    /// Returns a part of the list of rates, by currency and date.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_rates(
+        &self,
+        listing: Listing<RateKey>,
+    ) -> Result<Listed<RateItem, RateKey>, Error> {
+        let list = async move |read: &Read<'_>| {
+            let after = listing.after.map(|(currency, day)| (currency.code(), day));
+            let (currency, day) = after.unwrap_or(("", Day(i64::MIN)));
+            let params = [currency.into(), day.into(), listing.count().into()];
+            let rows = read.all(&RATES, &params, stored).await?;
+            Ok(listing.cut(rows, |rate| (rate.currency, rate.day)).map(|rate| RateItem {
+                currency: rate.currency.code().to_owned(),
+                date: rate.day.to_string(),
+                usd_per_unit: rate.rate.to_string(),
+            }))
+        };
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+fn stored(row: &Row<'_>) -> Result<DatedRate, Error> {
+    let RateRow { currency, day, usd_per_unit_e12 } = row.read()?;
+    let known = Currency::parse(currency).ok().zip(Rate::from_parts(usd_per_unit_e12));
+    let (currency, rate) =
+        known.ok_or_else(|| Error::Data(format!("the rate of {currency} is not valid")))?;
+    Ok(DatedRate { day, currency, rate })
+}

@@ -1,0 +1,63 @@
+//! Sessions that the operator ends (AUTH-24, AUTH-26).
+
+use kiosque_model::audit::AccountChange;
+use kiosque_model::{AccountNo, ActedBy, LoginName, UnixMs};
+
+use crate::audit::{self, LiveSession};
+use crate::db::{Deadline, Write};
+use crate::sql::statements;
+use crate::{Error, Store};
+
+statements! {
+    ACCOUNT_NAMED(login_name) -> AccountNo = "select account_no from accounts
+        where login_name = $login_name";
+    DELETE(account_no) = "delete from sessions where account_no = $account_no";
+}
+
+/// The outcome of ending the session of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndedSession {
+    /// The session ended.
+    Ended(LiveSession),
+    /// The account had no live session.
+    NoSession,
+    /// There is no such account.
+    UnknownAccount,
+}
+
+impl Store {
+    /// Ends the session of an account, which may log in again, and records it in the audit trail.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn end_session(
+        &self,
+        account: LoginName,
+        by: ActedBy,
+    ) -> Result<EndedSession, Error> {
+        let end_it = async move |write: &Write<'_>| {
+            let name = account.as_str();
+            let number = write.one(&ACCOUNT_NAMED, &[name.into()], |row| row.read()).await?;
+            let Some(number) = number else { return Ok(EndedSession::UnknownAccount) };
+            let Some(live) = end(write, number, by.at).await? else {
+                return Ok(EndedSession::NoSession);
+            };
+            let subject = (name, AccountChange::Session);
+            audit::session_ended(write, subject, live.clone(), &by).await?;
+            Ok(EndedSession::Ended(live))
+        };
+        self.db.write(Deadline::OfRequest, end_it).await
+    }
+}
+
+/// Deletes the session of an account. Returns it if it was live.
+pub(crate) async fn end(
+    write: &Write<'_>,
+    account: AccountNo,
+    now: UnixMs,
+) -> Result<Option<LiveSession>, Error> {
+    super::lock(write, account).await?;
+    let live = audit::live_session(write, account, now).await?;
+    write.execute(&DELETE, &[account.into()]).await?;
+    Ok(live)
+}
