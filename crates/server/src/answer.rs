@@ -209,6 +209,10 @@ impl From<&Error> for Failure {
                 "it is not known whether this was done; look before you try again",
             ),
             Error::Sqlite(_)
+            | Error::File(_)
+            | Error::FileChanged(_)
+            | Error::InUse(_)
+            | Error::NoData
             | Error::Postgres(_)
             | Error::Unreachable(_)
             | Error::Data(_)

@@ -8,17 +8,8 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Deadline, Read};
-use crate::sql::statements;
-use crate::{Error, Store};
-
-statements! {
-    ORDERS() -> i64 = "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint)
-        from ledger";
-}
-
-/// The data holds digests of tokens and hashes of passwords: only its owner may read it.
-const MODE: u32 = 0o600;
+use crate::db::{Copied, Deadline, PRIVATE_FILE, Read};
+use crate::{Error, Store, inventory};
 
 /// The end of the name of a backup that is being written.
 pub const UNFINISHED_SUFFIX: &str = ".partial";
@@ -77,7 +68,7 @@ async fn backup(
 ) -> Result<BackedUp, BackupError> {
     ensure_absent(file)?;
     let partial = PartialFile::create(file)?;
-    let orders = read.one(&ORDERS, &[], |row| row.read()).await?.unwrap_or(0);
+    let orders = inventory::order_count(read).await?;
     if read.copy_to(&partial.path, progress)?.is_break() {
         return Err(BackupError::Stopped);
     }
@@ -125,7 +116,7 @@ impl PartialFile {
         let path = partial_path(file);
         let failed = |error| BackupError::File(path.clone(), error);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(MODE);
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
         let opened = options.open(&path).map_err(failed)?;
         match opened.try_lock() {
             Ok(()) => {}
@@ -139,7 +130,7 @@ impl PartialFile {
         }
         let partial = PartialFile { path: path.clone(), file: opened, is_finished: false };
         // The remains of a crash are overwritten.
-        partial.file.set_permissions(fs::Permissions::from_mode(MODE)).map_err(failed)?;
+        partial.file.set_permissions(fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
         partial.file.set_len(0).map_err(failed)?;
         Ok(partial)
     }

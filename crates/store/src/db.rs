@@ -4,6 +4,7 @@
 mod batch;
 mod database;
 mod faults;
+mod files;
 mod open;
 mod postgres;
 mod read_permits;
@@ -23,10 +24,12 @@ use faults::Faults;
 pub(crate) use open::ClosedData;
 pub use open::{OpenOptions, StoreLocation, WhenAbsent};
 pub(crate) use postgres::PLANNER_OFF;
+pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::FileSizes;
-use sqlite::Sqlite;
+pub(crate) use sqlite::{DATABASE, PRIVATE_FILE, database_exists, database_files};
+use sqlite::{Snapshot, Sqlite};
 
 /// The engine that stores the data. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -45,10 +48,11 @@ pub(crate) enum Deadline {
 }
 
 impl Db {
-    pub(crate) fn open(options: &OpenOptions<'_>) -> Result<Db, Error> {
+    /// Opens the engine. `register` is the table that every database of this program has.
+    pub(crate) fn open(options: &OpenOptions<'_>, register: &str) -> Result<Db, Error> {
         Ok(match options.place {
             StoreLocation::Directory(directory) => {
-                let sqlite = Sqlite::open(directory, options.when_absent, options.wait)?;
+                let sqlite = Sqlite::open(directory, options.when_absent, options.wait, register)?;
                 Db::Sqlite(Arc::new(sqlite))
             }
             StoreLocation::Postgres(address) => {
@@ -180,11 +184,6 @@ impl Db {
         matches!(self, Db::Postgres(_))
     }
 
-    /// Returns whether the data is in SQLite, which this process writes itself.
-    pub(crate) fn is_file(&self) -> bool {
-        matches!(self, Db::Sqlite(_))
-    }
-
     /// Returns whether tables may be distributed, so that a statement reads one shard.
     pub(crate) fn is_sharded(&self) -> bool {
         matches!(self, Db::Postgres(postgres) if postgres.is_sharded())
@@ -202,7 +201,7 @@ pub struct Copied {
 
 /// A snapshot to read from.
 pub(crate) enum Read<'a> {
-    Sqlite(&'a rusqlite::Connection),
+    Sqlite(Snapshot<'a>),
     Postgres(Transaction<'a>),
 }
 

@@ -17,7 +17,22 @@ pub enum Error {
     TooMuchWork(&'static str),
     /// SQLite failed.
     #[error("the store failed: {0}")]
-    Sqlite(#[source] rusqlite::Error),
+    Sqlite(rusqlite::Error),
+    /// A file cannot be opened, read or written: no space, no permission, or a device that fails.
+    #[error("{0}")]
+    File(String),
+    /// A file of the data was replaced, moved or removed while this program had it open.
+    #[error("{0}")]
+    FileChanged(String),
+    /// Another server uses the directory.
+    #[error("{0}")]
+    InUse(String),
+    /// There is no data where some was expected.
+    #[error(
+        "has no data; check the name, or create data with `kiosque init --timezone ZONE` or \
+         `kiosque apply`"
+    )]
+    NoData,
     /// PostgreSQL reported an error.
     #[error("the database failed: {}", describe(.0))]
     Postgres(tokio_postgres::Error),

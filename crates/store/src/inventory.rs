@@ -17,6 +17,7 @@ use crate::sql::{Row, Sql, Value, has_no_nul};
 pub use accounts::Passwords;
 pub use fleet_file::{FleetKey, FleetPart};
 pub use orders::{ExportedOrder, OrderKey, OrdersOf};
+pub(crate) use overview::order_count;
 pub use rates::RateKey;
 
 /// Every statement of the modules below this one.

@@ -15,7 +15,9 @@ mod cooperative;
 mod dashboard;
 mod db;
 mod devices;
+mod directory;
 mod error;
+mod file_system;
 mod fleet;
 mod group_devices;
 mod inventory;
@@ -28,6 +30,7 @@ mod months;
 mod orders;
 mod owners;
 mod rates;
+mod readiness;
 mod receive;
 mod scoped_query;
 mod session_clock;
@@ -40,7 +43,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use kiosque_model::{Claim, PresentedToken, UnixMs, Zone};
+use kiosque_model::{UnixMs, Zone};
 
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
@@ -52,8 +55,12 @@ pub use cooperative::yield_if_due;
 pub use dashboard::{
     Aisle, DashboardQuery, DeviceLine, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
 };
-pub use db::{ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent};
+pub use db::{
+    ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
+    shown_address,
+};
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
+pub use directory::{ServerLock, create_directory, data_files, has_data, mode_for_others};
 pub use error::{Error, Refused};
 pub use fleet::{Applied, ApplyError, ChangeCounts, DatedMove, FleetSnapshot, NewHash, NewHashes};
 pub use inventory::{
@@ -112,7 +119,7 @@ impl Store {
     /// # Errors
     /// As above.
     pub async fn open_unsettled(options: &OpenOptions<'_>) -> Result<Store, Error> {
-        let db = Db::open(options)?;
+        let db = Db::open(options, migrate::REGISTER)?;
         let (when_absent, now) = (options.when_absent, options.now);
         let wanted = options.zone.cloned();
         let (zone, clock_ms) = db
@@ -144,19 +151,6 @@ impl Store {
     #[must_use]
     pub fn zone(&self) -> &Zone {
         &self.zone
-    }
-
-    /// Checks that a request with a session would be answered: the data has not been moved away,
-    /// the session check can be read, and this node may answer for sessions.
-    ///
-    /// # Errors
-    /// The failure of such a request.
-    pub async fn answers(&self, now: UnixMs) -> Result<(), Error> {
-        transfer::check_complete(&self.db).await?;
-        match self.session(Claim { token: PresentedToken::unissued(), now }).await {
-            Ok(()) | Err(Refused::Refusal(_)) => Ok(()),
-            Err(Refused::Store(error)) => Err(error),
-        }
     }
 
     /// Returns whether the data is in SQLite, which this process writes itself.
@@ -204,7 +198,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         accounts::ALL,
         activity::ALL,
         archive::ALL,
-        backup::ALL,
+        inventory::ALL,
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,

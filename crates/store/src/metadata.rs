@@ -16,6 +16,7 @@ statements! {
     LOCK_COUNTER(name) = "update counters set last = last where name = $name";
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
         on conflict (name) do update set last = excluded.last";
+    ADD(name, count) = "update counters set last = last + $count where name = $name";
     INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
         returning last";
 }
@@ -36,7 +37,9 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
             Ok(zone)
         }
         (Some(recorded), Some(wanted)) if recorded != wanted.name() => Err(Error::Data(format!(
-            "the time zone of this data is {recorded}, not {wanted}: date strings are stored in it"
+            "the time zone of this data is {recorded}, not {wanted}, and cannot be changed: date \
+             strings are stored in it; omit --timezone, or create other data with `kiosque init \
+             --timezone {wanted}` in another place"
         ))),
         (Some(recorded), _) => Zone::named(&recorded).map_err(Error::Data),
     }
@@ -93,6 +96,15 @@ pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Erro
 /// Returns the number of the last audit entry.
 pub(crate) async fn last_audit_entry(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[AUDIT.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
+/// Writes a row and restores it. The engine does not see that nothing has changed, so that the commit
+/// succeeds only if the data can be written.
+pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
+    for count in [1_i64, -1] {
+        write.execute(&ADD, &[AUDIT.into(), count.into()]).await?;
+    }
+    Ok(())
 }
 
 async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {

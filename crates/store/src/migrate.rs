@@ -53,12 +53,15 @@ statements! {
     APPLIED() -> Applied = "select number, checksum from migrations order by number";
 }
 
-const REGISTER: &str = "create table if not exists migrations (
+const CREATE_REGISTER: &str = "create table if not exists migrations (
     number bigint primary key,
     name text not null,
     checksum text not null,
     applied_at_ms bigint not null
 )";
+
+/// The table of migrations, which every database of this program has.
+pub(crate) const REGISTER: &str = "migrations";
 
 /// The migration after which the sums of the stored orders must be computed.
 pub(crate) const SUMS: i64 = 2;
@@ -78,10 +81,10 @@ pub(crate) async fn up(
     now: UnixMs,
 ) -> Result<Vec<i64>, Error> {
     write.take_layout_lock().await?;
-    write.script(REGISTER).await?;
+    write.script(CREATE_REGISTER).await?;
     let done: Vec<Applied> = write.all(&APPLIED, &[], |row| row.read()).await?;
     if done.is_empty() && when_absent == WhenAbsent::Refuse {
-        return Err(Error::Data("has no data; `kiosque apply` creates it".to_owned()));
+        return Err(Error::NoData);
     }
     for Applied { number, checksum } in &done {
         let known = MIGRATIONS.iter().find(|migration| migration.number == *number);

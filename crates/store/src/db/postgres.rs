@@ -1,7 +1,7 @@
 //! PostgreSQL: shared connections, over which requests send their batches, and a pool of
 //! connections that run one transaction at a time.
 
-mod address;
+pub(super) mod address;
 mod batch;
 mod boot_time;
 mod connection;

@@ -4,8 +4,10 @@
 mod budget;
 mod closed;
 mod copy;
+mod files;
 mod write;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -25,13 +27,11 @@ use crate::{Error, Refused};
 use budget::Budget;
 pub(super) use closed::close;
 pub(super) use copy::copy_to;
+pub use files::FileSizes;
+use files::Files;
+pub(crate) use files::{DATABASE, PRIVATE_FILE, database_exists, database_files};
 pub(super) use write::{execute, execute_each, script};
 
-const FILE: &str = "kiosque.db";
-/// The size to which the write-ahead log is truncated when its content has been copied to the
-/// database file. Twice what it holds between two checkpoints, so that it is not truncated and
-/// extended again without need.
-const LOG_MAX_BYTES: i64 = 64 << 20;
 /// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
 /// The page cache of a reader on a request's thread, in KiB. There are as many such readers as
@@ -42,7 +42,7 @@ const LONG_READER_CACHE_KIB: i64 = 4_000;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    path: std::path::PathBuf,
+    pub(super) files: Files,
     wait: Duration,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
@@ -57,15 +57,6 @@ pub(crate) struct Sqlite {
     pub(super) faults: Faults,
 }
 
-/// The sizes of the store's files, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileSizes {
-    /// The database file.
-    pub database: u64,
-    /// The write-ahead log.
-    pub log: u64,
-}
-
 /// A pool of connections that read.
 #[derive(Debug)]
 struct Readers {
@@ -74,28 +65,21 @@ struct Readers {
 }
 
 impl Sqlite {
+    /// Opens the database of a directory. One that has tables, but not the table `register`, belongs
+    /// to another program and is left as it is.
     pub(super) fn open(
         directory: &Path,
         when_absent: WhenAbsent,
         wait: Duration,
+        register: &str,
     ) -> Result<Sqlite, Error> {
-        let path = directory.join(FILE);
-        if when_absent == WhenAbsent::Refuse && !path.is_file() {
-            return Err(Error::Data("has no data; `kiosque apply` creates it".to_owned()));
-        }
-        let writer = connect(&path, OpenFlags::default(), wait)?;
-        writer.pragma_update(None, "journal_mode", "wal")?;
-        writer.pragma_update(None, "synchronous", "full")?;
-        // Checkpoints in larger steps: each one syncs the whole file.
-        writer.pragma_update(None, "wal_autocheckpoint", 8_000)?;
-        // A log that grew behind a long read is truncated once the read has ended.
-        writer.pragma_update(None, "journal_size_limit", LOG_MAX_BYTES)?;
-        writer.pragma_update(None, "cache_size", -32_000)?;
-        // Writes retry by themselves, more often than SQLite does.
-        writer.busy_timeout(Duration::ZERO)?;
+        let mut files = Files::find(directory, when_absent)?;
+        let writer = write::connect(files.database(), wait, register);
+        let writer = writer.map_err(|error| files.explain(error))?;
+        files.identify();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Sqlite {
-            path,
+            files,
             wait,
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
@@ -156,7 +140,9 @@ impl Sqlite {
         readers: &Readers,
         ask: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let connection = self.reader(readers).map_err(E::from)?;
+        self.files.check().map_err(E::from)?;
+        let connection =
+            self.reader(readers).map_err(|error| E::from(self.files.explain(error)))?;
         let answer = ask(&connection);
         // A reader whose snapshot is still open is closed, which ends the snapshot.
         if connection.is_autocommit() {
@@ -192,7 +178,7 @@ impl Sqlite {
                 run_alone(connection, &BEGIN_READ).map_err(E::from)?;
                 let ask = || {
                     closed::check(connection).map_err(E::from)?;
-                    here.block_on(ask(&Read::Sqlite(connection)))
+                    here.block_on(ask(&Read::Sqlite(Snapshot { connection, files: &sqlite.files })))
                 };
                 let answer = budget.limit(ask);
                 let _ = run_alone(connection, &END_READ);
@@ -212,12 +198,15 @@ impl Sqlite {
         }
     }
 
-    /// Returns the sizes of the database file and of the write-ahead log.
-    pub(super) fn file_sizes(&self) -> FileSizes {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
-        FileSizes { database: size(&self.path), log: size(Path::new(&log)) }
+    /// Compares the files with those that were opened. While one is another file or is gone, every
+    /// batch, read and write fails: acknowledged writes would be lost.
+    pub(super) fn compare_files(&self) {
+        if self.files.compare() {
+            // They may have been opened after the change.
+            for readers in [&self.readers, &self.long_readers] {
+                lock_ignoring_poison(&readers.idle).clear();
+            }
+        }
     }
 
     fn reader(&self, readers: &Readers) -> Result<Connection, Error> {
@@ -225,11 +214,25 @@ impl Sqlite {
             return Ok(reader);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut reader = connect(&self.path, flags, self.wait)?;
+        let mut reader = connect(self.files.database(), flags, self.wait)?;
         budget::install(&mut reader)?;
         reader.pragma_update(None, "query_only", true)?;
         reader.pragma_update(None, "cache_size", -readers.cache_kib)?;
         Ok(reader)
+    }
+}
+
+/// A connection in a transaction, and the files that it is on.
+pub(crate) struct Snapshot<'a> {
+    connection: &'a Connection,
+    files: &'a Files,
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
     }
 }
 

@@ -69,6 +69,12 @@ impl Store {
     }
 }
 
+/// Returns the number of orders, archived ones included. It reads the ledgers alone.
+pub(crate) async fn order_count(read: &Read<'_>) -> Result<i64, Error> {
+    let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;
+    Ok(orders.map_or(0, |orders| orders.orders))
+}
+
 async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
     let entries: Option<Entries> = read.one(&ENTRIES, &[], |row| row.read()).await?;
     let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;

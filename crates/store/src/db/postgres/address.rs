@@ -91,6 +91,17 @@ impl Address {
     }
 }
 
+/// Returns the name of a database and its hosts for messages, without the user and the password.
+#[must_use]
+pub fn shown_address(text: &str) -> String {
+    let Ok(Address { hosts, .. }) = Address::parse(text) else { return "the database".to_owned() };
+    let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+    let of = |config: &Config| config.get_dbname().or(config.get_user()).map(str::to_owned);
+    let database = hosts.first().and_then(|host| of(&host.config));
+    let database = database.map(|name| format!(" {name}")).unwrap_or_default();
+    format!("the database{database} on {}", names.join(", "))
+}
+
 /// An error without the address, which may contain a password; the caller adds the place where it
 /// was given.
 fn fault(why: &str) -> Error {
@@ -160,6 +171,16 @@ mod tests {
             address.hosts.iter().flat_map(|host| host.config.get_ports().to_vec()).collect();
         assert_eq!(ports, [5433, 5434, 5432]);
         assert!(address.hosts.iter().all(|host| host.config.get_password() == Some(b"p@ss")));
+    }
+
+    #[test]
+    fn a_database_is_shown_without_its_password() {
+        let text = "postgres://ops:p%40ss@one:5433,two/kiosque?connect_timeout=2";
+        assert_eq!(shown_address(text), "the database kiosque on one:5433, two");
+        assert_eq!(shown_address("postgres://ops@one"), "the database ops on one");
+        for text in ["postgres://ops:se/cret@one/db", "postgres://ops:se?cret@one/db", "secret"] {
+            assert!(!shown_address(text).contains("cret"), "{}", shown_address(text));
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@ static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
 /// A file with an empty table `notes`.
 async fn noted(directory: &TempDir, wait: Duration) -> Arc<Sqlite> {
-    let sqlite = Sqlite::open(directory.path(), WhenAbsent::Create, wait).expect("a new file");
+    let sqlite = Sqlite::open(directory.path(), WhenAbsent::Create, wait, "notes");
+    let sqlite = sqlite.expect("a new file");
     let sqlite = Arc::new(sqlite);
     note(&sqlite, "create table notes (note text)").await.expect("a table");
     sqlite
@@ -154,7 +155,7 @@ async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
     let sqlite = noted(&directory, Duration::from_secs(60)).await;
     note(&sqlite, "insert into notes values ('first')").await.expect("a note");
     for (cost, want) in [(Cost::Inline, 1), (Cost::Unknown, 4), (Cost::Blocking, 7)] {
-        let batch = Interrupted(directory.path().join(FILE));
+        let batch = Interrupted(directory.path().join(DATABASE));
         let (_, (), counts) = sqlite.batch(batch, cost).await.expect("an answer");
         assert_eq!(counts, [want, want], "{cost:?}");
     }
@@ -246,6 +247,26 @@ fn rows_are_inserted_by_their_values() {
     assert!(inserts > 20, "{inserts}");
 }
 
+/// The database of another program is refused by its tables, and stays as it is.
+#[test]
+fn another_programs_database_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join(DATABASE);
+    let other = Connection::open(&path).expect("a database");
+    other.execute_batch("create table photos (name text)").expect("a table");
+    drop(other);
+    let before = std::fs::read(&path).expect("a file");
+    for when_absent in [WhenAbsent::Create, WhenAbsent::Refuse] {
+        let wait = Duration::from_secs(5);
+        let refused = Sqlite::open(directory.path(), when_absent, wait, "notes");
+        let Err(Error::Data(reason)) = refused else { panic!("it was opened") };
+        assert!(reason.ends_with("is the database of another program; choose another directory"));
+        assert!(std::fs::read(&path).expect("a file") == before);
+    }
+    let entries = std::fs::read_dir(directory.path()).expect("a directory");
+    assert_eq!(entries.count(), 1);
+}
+
 /// The log grows while a reader needs an old snapshot, and is truncated once it does not.
 #[tokio::test]
 async fn the_log_is_truncated_after_a_long_read() {
@@ -253,9 +274,9 @@ async fn the_log_is_truncated_after_a_long_read() {
     let sqlite = noted(&directory, Duration::from_secs(300)).await;
     let reader = sqlite.reader(&sqlite.readers).expect("a reader");
     reader.execute_batch("begin; select count(*) from notes").expect("a snapshot");
-    let limit = u64::try_from(LOG_MAX_BYTES).expect("a size");
+    let limit = u64::try_from(write::LOG_MAX_BYTES).expect("a size");
     let add = "insert into notes values (hex(zeroblob(4000000)))";
-    while sqlite.file_sizes().log <= limit {
+    while sqlite.files.sizes().log <= limit {
         note(&sqlite, add).await.expect("a note");
     }
     drop(reader);
@@ -263,5 +284,5 @@ async fn the_log_is_truncated_after_a_long_read() {
     for _ in 0..2 {
         note(&sqlite, "insert into notes values ('short')").await.expect("a note");
     }
-    assert!(sqlite.file_sizes().log <= limit, "{:?}", sqlite.file_sizes());
+    assert!(sqlite.files.sizes().log <= limit, "{:?}", sqlite.files.sizes());
 }

@@ -1,18 +1,23 @@
 //! Write transactions, and the statements that they run.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
 
-use super::{Sqlite, closed, run_alone};
+use super::{Snapshot, Sqlite, closed, run_alone};
 use crate::Error;
 use crate::cooperative::yield_if_due;
 use crate::db::{ClosedData, Read, Write};
 use crate::sql::{Sql, Value};
 
+/// The size to which the write-ahead log is truncated when its content has been copied to the
+/// database file. Twice what it holds between two checkpoints, so that it is not truncated and
+/// extended again without need.
+pub(super) const LOG_MAX_BYTES: i64 = 64 << 20;
 /// The time between two attempts of a write to begin. Imports pause for longer than this between
 /// transactions.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -20,6 +25,34 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 static BEGIN_WRITE: Sql = Sql::new("BEGIN_WRITE", "begin immediate");
 static COMMIT: Sql = Sql::new("COMMIT", "commit");
 static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
+
+/// Opens the connection that writes. A database that has tables, but not the table `register`,
+/// belongs to another program and is left as it is.
+pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let writer = super::connect(path, flags, wait)?;
+    let tables = "select count(*), coalesce(sum(name = ?1), 0) from sqlite_master";
+    let counts: (i64, i64) =
+        writer.query_row(tables, [register], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if let (1.., 0) = counts {
+        return Err(Error::Data(format!(
+            "{} is the database of another program; choose another directory",
+            path.display()
+        )));
+    }
+    writer.pragma_update(None, "journal_mode", "wal")?;
+    writer.pragma_update(None, "synchronous", "full")?;
+    // Checkpoints in larger steps: each one syncs the whole file.
+    writer.pragma_update(None, "wal_autocheckpoint", 8_000)?;
+    // A log that grew behind a long read is truncated once the read has ended.
+    writer.pragma_update(None, "journal_size_limit", LOG_MAX_BYTES)?;
+    writer.pragma_update(None, "cache_size", -32_000)?;
+    // Creates the log and its index, whose identities are noted.
+    writer.query_row(tables, [register], |_| Ok(()))?;
+    // Writes retry by themselves, more often than SQLite does.
+    writer.busy_timeout(Duration::ZERO)?;
+    Ok(writer)
+}
 
 impl Sqlite {
     /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls it
@@ -53,6 +86,7 @@ impl Sqlite {
         closed_data: ClosedData,
         change: impl FnOnce(&Write<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.files.check().map_err(E::from)?;
         let connection = lock_ignoring_poison(&self.writer);
         if !connection.is_autocommit() {
             // An earlier change panicked, and left its transaction open.
@@ -63,9 +97,12 @@ impl Sqlite {
             ClosedData::Refused => closed::check(&connection).map_err(E::from),
             ClosedData::Accepted => Ok(()),
         };
-        let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(&connection))));
+        let snapshot = Snapshot { connection: &connection, files: &self.files };
+        let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(snapshot))));
         let done = done.and_then(|done| {
-            run_alone(&connection, &COMMIT).map_err(E::from)?;
+            let committed = run_alone(&connection, &COMMIT);
+            committed.map_err(|error| E::from(self.files.write_failed(error)))?;
+            self.files.write_succeeded();
             Ok(done)
         });
         if !connection.is_autocommit() {
@@ -78,7 +115,7 @@ impl Sqlite {
         loop {
             match run_alone(connection, &BEGIN_WRITE) {
                 Err(Error::Sqlite(error)) if is_busy(&error) => {}
-                other => return other,
+                other => return other.map_err(|error| self.files.write_failed(error)),
             }
             if Instant::now() >= deadline {
                 return Err(Error::Busy(self.wait));
@@ -93,25 +130,27 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 pub(in crate::db) fn execute(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     sql: &'static Sql,
     params: &[Value<'_>],
 ) -> Result<u64, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
-    Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
+    let mut statement = snapshot.prepare_cached(sql.for_sqlite()?)?;
+    let done = statement.execute(rusqlite::params_from_iter(params));
+    Ok(done.map_err(|error| snapshot.files.write_failed(error.into()))? as u64)
 }
 
 /// Runs a bulk statement for each row. The prepared statement is looked up once.
 pub(in crate::db) fn execute_each<'v>(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     sql: &'static Sql,
     rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
     params: &[Value<'_>],
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    let mut statement = snapshot.prepare_cached(sql.for_sqlite()?)?;
     for row in rows {
         yield_if_due();
-        statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)))?;
+        let done = statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)));
+        done.map_err(|error| snapshot.files.write_failed(error.into()))?;
     }
     Ok(())
 }
@@ -119,8 +158,9 @@ pub(in crate::db) fn execute_each<'v>(
 /// Runs the statements of a migration. `integer primary key` is the row id of a SQLite table, with
 /// the same 64 bits; a key of any other type needs two look-ups. Small rows that are read by key
 /// ranges are stored in key order.
-pub(in crate::db) fn script(connection: &Connection, text: &str) -> Result<(), Error> {
+pub(in crate::db) fn script(snapshot: &Snapshot<'_>, text: &str) -> Result<(), Error> {
     let text = text.replace("bigint primary key", "integer primary key");
     let text = text.replace("/* kept in the order of its key */", "without rowid");
-    Ok(connection.execute_batch(&text)?)
+    let done = snapshot.execute_batch(&text);
+    done.map_err(|error| snapshot.files.write_failed(error.into()))
 }

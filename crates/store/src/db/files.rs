@@ -1,0 +1,41 @@
+//! The files of data in SQLite: their sizes, and whether they can be used.
+
+use super::{Db, FileSizes};
+use crate::Error;
+
+impl Db {
+    /// Returns whether the data is in SQLite, which this process writes itself.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self, Db::Sqlite(_))
+    }
+
+    /// Returns the sizes of the files of SQLite.
+    pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
+        match self {
+            Db::Sqlite(sqlite) => Some(sqlite.files.sizes()),
+            Db::Postgres(_) => None,
+        }
+    }
+
+    /// Looks whether the files of SQLite are those that were opened. While they are not, everything
+    /// fails.
+    pub(crate) fn compare_files(&self) {
+        if let Db::Sqlite(sqlite) = self {
+            sqlite.compare_files();
+        }
+    }
+
+    /// Fails if a write would, as far as that is known without one.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        match self {
+            Db::Sqlite(sqlite) => sqlite.files.check_writable(),
+            // The lease is renewed by writes.
+            Db::Postgres(_) => self.check_session_lease(),
+        }
+    }
+
+    /// Returns whether a file system prevented the last write.
+    pub(crate) fn last_write_failed(&self) -> bool {
+        matches!(self, Db::Sqlite(sqlite) if sqlite.files.last_write_failed())
+    }
+}

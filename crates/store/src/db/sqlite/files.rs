@@ -1,0 +1,231 @@
+//! The files of the database: the file itself, the write-ahead log and the index of the log. They
+//! are private to their owner, must stay the files that were opened, and can become unwritable.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kiosque_locks::lock_ignoring_poison;
+use rusqlite::ErrorCode;
+
+use crate::Error;
+use crate::db::WhenAbsent;
+use crate::file_system::{self, FileSystem, io_error};
+
+/// The name of the database file.
+pub(crate) const DATABASE: &str = "kiosque.db";
+/// The mode of files that other users may not read.
+pub(crate) const PRIVATE_FILE: u32 = 0o600;
+/// Free bytes below which the store is not ready for orders: about one write batch.
+const LEAST_FREE_BYTES: u64 = 1 << 20;
+
+/// The sizes of the store's files and the room for them, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSizes {
+    /// The database file.
+    pub database: u64,
+    /// The write-ahead log.
+    pub log: u64,
+    /// Bytes of the file system that this process may still use.
+    pub free: u64,
+}
+
+/// Returns whether a directory has a database. An empty file is none: its creation was interrupted.
+pub(crate) fn database_exists(directory: &Path) -> Result<bool, Error> {
+    let path = directory.join(DATABASE);
+    match fs::metadata(&path) {
+        Ok(found) => Ok(found.is_file() && found.len() > 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io_error(&path, &error)),
+    }
+}
+
+/// Returns the paths of a database: its file, the write-ahead log and the index of the log.
+pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|end| {
+        let mut path = database.as_os_str().to_owned();
+        path.push(end);
+        path.into()
+    })
+}
+
+/// The files of an open database.
+#[derive(Debug)]
+pub(crate) struct Files {
+    database: PathBuf,
+    /// The paths of all files, with the identities that they had when the database was opened.
+    opened: [(PathBuf, Option<Identity>); 3],
+    /// Set while a file is not the one that was opened.
+    changed: Condition,
+    /// Set from a write that the file system prevented until the next one that succeeds.
+    write_fault: Condition,
+}
+
+/// The device and the number of a file, which a file of the same name does not share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    number: u64,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Identity> {
+        let found = fs::metadata(path).ok()?;
+        Some(Identity { device: found.dev(), number: found.ino() })
+    }
+}
+
+impl Files {
+    /// Finds the database of a directory, or creates its file if `when_absent` says so.
+    pub(super) fn find(directory: &Path, when_absent: WhenAbsent) -> Result<Files, Error> {
+        let database = directory.join(DATABASE);
+        match (database_exists(directory)?, when_absent) {
+            (true, _) => {}
+            (false, WhenAbsent::Refuse) => return Err(Error::NoData),
+            (false, WhenAbsent::Create) => {
+                create_private(&database).map_err(|error| io_error(&database, &error))?;
+            }
+        }
+        // SQLite puts the log next to the file that a link leads to.
+        let linked = fs::canonicalize(&database).map_err(|error| io_error(&database, &error))?;
+        let [_, log, index] = database_files(&linked);
+        let opened = [database.clone(), log, index].map(|path| (path, None));
+        Ok(Files {
+            database,
+            opened,
+            changed: Condition::default(),
+            write_fault: Condition::default(),
+        })
+    }
+
+    /// Notes the identities of the files, which exist from the first read of a connection on.
+    pub(super) fn identify(&mut self) {
+        for (path, identity) in &mut self.opened {
+            *identity = Identity::of(path);
+        }
+    }
+
+    pub(super) fn database(&self) -> &Path {
+        &self.database
+    }
+
+    pub(in crate::db) fn sizes(&self) -> FileSizes {
+        let [_, (log, _), _] = &self.opened;
+        let size = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+        let free = FileSystem::of(file_system::directory_of(log)).map_or(0, |at| at.free_bytes);
+        FileSizes { database: size(&self.database), log: size(log), free }
+    }
+
+    /// Compares the files with those that were opened. Returns whether one is another file, or is
+    /// gone.
+    pub(super) fn compare(&self) -> bool {
+        let changed = self.opened.iter().find_map(|(path, opened)| {
+            let opened = (*opened)?;
+            match Identity::of(path) {
+                Some(found) if found == opened => None,
+                Some(_) => Some(format!("{} was replaced by another file", path.display())),
+                None => Some(format!("{} was moved or removed", path.display())),
+            }
+        });
+        match changed {
+            None => self.changed.clear(),
+            Some(change) => self.changed.set(format!(
+                "{change} while this program had it open; every request fails until the files are \
+                 back, or the program is started again"
+            )),
+        }
+        self.changed.is_set()
+    }
+
+    /// Fails while a file is not the one that was opened.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.changed.check(Error::FileChanged)
+    }
+
+    /// Fails if a write would, as far as that is known without one.
+    pub(in crate::db) fn check_writable(&self) -> Result<(), Error> {
+        self.check()?;
+        let [_, (log, _), _] = &self.opened;
+        match file_system::without_room(log, LEAST_FREE_BYTES) {
+            Some(reason) => Err(Error::File(reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether the file system prevented the last write.
+    pub(in crate::db) fn last_write_failed(&self) -> bool {
+        self.write_fault.is_set()
+    }
+
+    /// Returns an error that says which file it is about and why, if the file system is the cause.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        let Error::Sqlite(cause) = &error else { return error };
+        let path = &self.database;
+        match cause.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Error::File(file_system::no_space(path)),
+            Some(
+                ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure,
+            ) => {
+                let reason = file_system::not_writable(path);
+                Error::File(reason.unwrap_or_else(|| file_system::failing(path, cause)))
+            }
+            _ => error,
+        }
+    }
+
+    /// The same for a write, which is noted.
+    pub(super) fn write_failed(&self, error: Error) -> Error {
+        let error = self.explain(error);
+        if let Error::File(reason) = &error {
+            self.write_fault.set(reason.clone());
+        }
+        error
+    }
+
+    /// Notes that a write succeeded.
+    pub(super) fn write_succeeded(&self) {
+        self.write_fault.clear();
+    }
+}
+
+/// Creates an empty file that only its owner may read, whatever the umask. SQLite gives the same
+/// mode to the files that it creates next to it.
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
+    options.open(path)?.set_permissions(Permissions::from_mode(PRIVATE_FILE))
+}
+
+/// A fault with its reason. To look for it costs an atomic load while there is none.
+#[derive(Debug, Default)]
+struct Condition {
+    is_set: AtomicBool,
+    reason: Mutex<String>,
+}
+
+impl Condition {
+    fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    fn set(&self, reason: String) {
+        *lock_ignoring_poison(&self.reason) = reason;
+        self.is_set.store(true, Ordering::Release);
+    }
+
+    fn clear(&self) {
+        if self.is_set() {
+            self.is_set.store(false, Ordering::Release);
+        }
+    }
+
+    fn check(&self, error: impl FnOnce(String) -> Error) -> Result<(), Error> {
+        if self.is_set() { Err(error(lock_ignoring_poison(&self.reason).clone())) } else { Ok(()) }
+    }
+}

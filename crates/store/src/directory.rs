@@ -1,0 +1,148 @@
+//! The directory of the data: private to its owner, and used by at most one server.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::db::{PRIVATE_FILE, database_exists, database_files};
+use crate::file_system::io_error;
+
+/// The file that a server locks. Its text is the number of the process and its command.
+const LOCK: &str = "kiosque.lock";
+/// Only the owner may enter the directory: it holds password hashes, digests of tokens and a key.
+const PRIVATE_DIRECTORY: u32 = 0o700;
+/// Access of other users to a file.
+const OTHERS: u32 = 0o077;
+
+/// Creates a directory that only its owner may enter, whatever the umask. One that exists stays as
+/// it is. Directories above it are created with the usual access.
+///
+/// # Errors
+/// It cannot be created.
+pub fn create_directory(directory: &Path) -> Result<(), Error> {
+    let create = || {
+        if directory.is_dir() {
+            return Ok(());
+        }
+        if let Some(above) = directory.parent() {
+            fs::create_dir_all(above)?;
+        }
+        match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(directory) {
+            // Another command was faster.
+            Err(_) if directory.is_dir() => Ok(()),
+            Err(error) => Err(error),
+            // The umask may have removed access of the owner.
+            Ok(()) => fs::set_permissions(directory, Permissions::from_mode(PRIVATE_DIRECTORY)),
+        }
+    };
+    create().map_err(|error| io_error(directory, &error))
+}
+
+/// Returns whether a directory has a database.
+///
+/// # Errors
+/// This user may not look.
+pub fn has_data(directory: &Path) -> Result<bool, Error> {
+    database_exists(directory)
+}
+
+/// Returns the paths of the database in a directory: its file, the write-ahead log and the index of
+/// the log. The last two exist while the database is open.
+#[must_use]
+pub fn data_files(directory: &Path) -> [PathBuf; 3] {
+    database_files(&directory.join(crate::db::DATABASE))
+}
+
+/// Returns the mode of a file or directory if other users have any access to it.
+#[must_use]
+pub fn mode_for_others(path: &Path) -> Option<u32> {
+    let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & OTHERS != 0).then_some(mode)
+}
+
+/// The lock of the server that uses a directory. The operating system releases it when the process
+/// ends, however it ends.
+#[derive(Debug)]
+pub struct ServerLock {
+    _file: File,
+}
+
+impl ServerLock {
+    /// Takes the lock of a directory that exists, for a command such as `serve`.
+    ///
+    /// # Errors
+    /// Another server has it, or the file cannot be opened.
+    pub fn take(directory: &Path, command: &str) -> Result<ServerLock, Error> {
+        let path = directory.join(LOCK);
+        let failed = |error| io_error(&path, &error);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
+        let mut file = options.open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::InUse(in_use(directory, &mut file)));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        // The text is for a message only, and a full disk is no reason not to serve.
+        let _ = write_holder(&mut file, command);
+        Ok(ServerLock { _file: file })
+    }
+}
+
+fn write_holder(file: &mut File, command: &str) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(PRIVATE_FILE))?;
+    file.set_len(0)?;
+    writeln!(file, "{} {command}", std::process::id())
+}
+
+fn in_use(directory: &Path, file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.take(200).read_to_string(&mut text);
+    let holder = match (read, text.trim_end().split_once(' ')) {
+        (Ok(_), Some((process, command))) => format!("`kiosque {command}`, process {process}"),
+        _ => "another server".to_owned(),
+    };
+    format!(
+        "{} is used by {holder}; stop it first, or choose another directory with --data",
+        directory.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_has_one_holder_which_is_named() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let lock = ServerLock::take(directory.path(), "serve").expect("a lock");
+        let Err(Error::InUse(reason)) = ServerLock::take(directory.path(), "demo") else {
+            panic!("the lock has two holders");
+        };
+        let (shown, process) = (directory.path().display(), std::process::id());
+        let expected = format!("{shown} is used by `kiosque serve`, process {process}; stop it");
+        assert!(reason.starts_with(&expected), "{reason}");
+        drop(lock);
+        ServerLock::take(directory.path(), "demo").expect("the lock is free");
+    }
+
+    #[test]
+    fn a_directory_is_created_for_its_owner_alone() {
+        let above = tempfile::tempdir().expect("a directory");
+        let directory = above.path().join("a/b");
+        for _ in 0..2 {
+            create_directory(&directory).expect("a directory");
+            assert_eq!(mode_for_others(&directory), None);
+        }
+        fs::set_permissions(&directory, Permissions::from_mode(0o750)).expect("a mode");
+        create_directory(&directory).expect("it exists");
+        assert_eq!(mode_for_others(&directory), Some(0o750));
+        fs::write(above.path().join("file"), "").expect("a file");
+        let failed = create_directory(&above.path().join("file/c")).expect_err("no directory");
+        assert!(failed.to_string().contains("file/c: "), "{failed}");
+    }
+}
