@@ -303,4 +303,14 @@ operator_calls! {
         response: Text("text/plain; charset=utf-8"),
         statuses: [200, 503],
     }
+    /// Answers with 200 while orders are stored and the server is not stopping; else the detail of
+    /// the problem is the reason.
+    ReadyzOrders {
+        Get "/readyz/orders",
+        right: None,
+        query: none,
+        body: Empty,
+        response: Text("text/plain; charset=utf-8"),
+        statuses: [200, 503],
+    }
 }

@@ -93,7 +93,8 @@ fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
                 reload.notify_one();
             }
         };
-        tokio::join!(certificate.follow(CERTIFICATE_CHECK_INTERVAL, &reload), on_hangup)
+        let follow = certificate.follow(CERTIFICATE_CHECK_INTERVAL, &reload, &Clock::System);
+        tokio::join!(follow, on_hangup)
     });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The state that all requests share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kiosque_ingest::stream::StreamIntake;
@@ -16,6 +16,7 @@ use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
+use crate::tls::Certificate;
 use crate::unread_answers::UnreadAnswers;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use tokio::sync::Semaphore;
@@ -63,6 +64,8 @@ pub struct App {
     pub(crate) metrics: Metrics,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) unread_answers: Arc<UnreadAnswers>,
+    /// The certificate of the first listener that serves.
+    pub(crate) certificate: OnceLock<Arc<Certificate>>,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     stopping: AtomicBool,
@@ -93,6 +96,7 @@ impl App {
             metrics,
             large_answers: LargeAnswers::new(&settings.limits),
             unread_answers: UnreadAnswers::new(&settings.limits),
+            certificate: OnceLock::new(),
             overload_logged: Default::default(),
             stopping: AtomicBool::new(false),
             store,

@@ -29,6 +29,7 @@ mod operator;
 mod orders;
 mod panics;
 mod password;
+mod readiness;
 mod refused_logins;
 mod request;
 mod router;

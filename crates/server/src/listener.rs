@@ -58,6 +58,7 @@ impl Listener {
 
     /// Serves until `stop`, then waits for open connections to end, up to the shutdown deadline.
     pub async fn serve(self, app: Arc<App>, stop: Stop) {
+        app.certificate.get_or_init(|| Arc::clone(&self.certificate));
         let limits = &app.settings.limits;
         let most = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
         let permits = Arc::new(Semaphore::new(limits.connections_max));

@@ -7,11 +7,12 @@ mod registry;
 
 use std::time::Duration;
 
-use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS};
+use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
+use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
 use kiosque_ingest::stream::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
-use prometheus::{IntCounter, IntGauge, Registry, TextEncoder};
+use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
 use crate::answer::{DataJson, Failure, FaultKind};
 use crate::audience::Audience;
@@ -31,6 +32,7 @@ pub(crate) struct Metrics {
     heartbeats_accepted: IntCounter,
     heartbeats_rejected: IntCounter,
     gauges: Gauges,
+    ready: Vec<(&'static str, IntGauge)>,
 }
 
 /// Orders received by the operator's listener, by outcome.
@@ -56,6 +58,10 @@ impl OrderCounters {
 struct Gauges {
     database_bytes: IntGauge,
     log_bytes: IntGauge,
+    /// Without labels; absent until it is set.
+    free_bytes: IntGaugeVec,
+    /// The same.
+    certificate_not_after_s: IntGaugeVec,
     heartbeats_waiting: IntGauge,
     streams_open: IntGauge,
     queue_bytes: IntGauge,
@@ -69,6 +75,7 @@ pub(crate) struct Sampled {
     pub(crate) heartbeats_waiting: usize,
     pub(crate) streams_open: usize,
     pub(crate) queue_bytes: usize,
+    pub(crate) certificate_not_after: Option<UnixMs>,
 }
 
 /// The outcome of a login.
@@ -159,6 +166,7 @@ impl Metrics {
             heartbeats_accepted,
             heartbeats_rejected,
             gauges: Gauges::new(&registry),
+            ready: ready(&registry),
             registry: registry.0,
         }
     }
@@ -213,6 +221,16 @@ impl Metrics {
         self.of(audience).handshake_failed();
     }
 
+    /// Sets whether a check of readiness succeeds, by its path. Returns the value before.
+    pub(crate) fn set_ready(&self, path: &str, is_ready: bool) -> bool {
+        let known = self.ready.iter().find(|(known, _)| *known == path);
+        known.is_none_or(|(_, gauge)| {
+            let before = gauge.get();
+            gauge.set(i64::from(is_ready));
+            before == 1
+        })
+    }
+
     /// Counts heartbeats.
     pub(crate) fn heard(&self, received: &ActivityReceived) {
         self.heartbeats_accepted.inc_by(received.accepted);
@@ -235,6 +253,21 @@ impl Metrics {
             Audience::Operator => &self.operator,
         }
     }
+}
+
+/// Returns a gauge for each check of readiness, which is expected to succeed at first.
+fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
+    let ready = registry.gauges(
+        "kiosque_ready",
+        "Whether a check of readiness succeeded in the last second, by its path: 1 or 0.",
+        &["path"],
+    );
+    let of = |path| {
+        let gauge = ready.with_label_values(&[path]);
+        gauge.set(1);
+        (path, gauge)
+    };
+    [Readyz::PATH, ReadyzOrders::PATH].map(of).into()
 }
 
 fn heartbeats(registry: &MetricRegistry) -> (IntCounter, IntCounter) {
@@ -276,6 +309,17 @@ impl Gauges {
         Gauges {
             database_bytes: store.with_label_values(&["database"]),
             log_bytes: store.with_label_values(&["log"]),
+            free_bytes: registry.gauges(
+                "kiosque_store_free_bytes",
+                "Bytes that the file system of the data has left for this program; absent with a \
+                 database.",
+                &[],
+            ),
+            certificate_not_after_s: registry.gauges(
+                "kiosque_certificate_not_after_seconds",
+                "End of the certificate in use, in seconds since 1970.",
+                &[],
+            ),
             heartbeats_waiting: registry.gauge(
                 "kiosque_heartbeats_unwritten",
                 "Devices whose latest heartbeat is not written yet; a crash loses these \
@@ -295,6 +339,11 @@ impl Gauges {
         if let Some(sizes) = sampled.store {
             self.database_bytes.set(bytes(sizes.database));
             self.log_bytes.set(bytes(sizes.log));
+            self.free_bytes.with_label_values::<&str>(&[]).set(bytes(sizes.free));
+        }
+        if let Some(end) = sampled.certificate_not_after {
+            let gauge = self.certificate_not_after_s.with_label_values::<&str>(&[]);
+            gauge.set(end.0.div_euclid(1_000));
         }
         self.heartbeats_waiting.set(count(sampled.heartbeats_waiting));
         self.streams_open.set(count(sampled.streams_open));

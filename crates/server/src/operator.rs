@@ -23,7 +23,7 @@ use hyper::body::Incoming;
 use kiosque_contract::operator_call::{
     ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListOrders, ListProducts,
     ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus, Readyz,
-    ReceiveActivity, ReceiveOrders, ShowDevice,
+    ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
 };
 
 use crate::answer::Failure;
@@ -82,6 +82,7 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
         ReadStatus::PATH => call.answer_reader(ReadStatus, inventory::status).await,
         ShowDevice::PATH => call.answer_reader(ShowDevice, inventory::device).await,
         Readyz::PATH => call.answer(Readyz, watch::readyz).await,
+        ReadyzOrders::PATH => call.answer(ReadyzOrders, watch::readyz_orders).await,
         _ => Err(Problem::not_found()),
     }
 }

@@ -4,11 +4,13 @@
 mod certificate;
 mod validity;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use kiosque_model::{UnixMs, Zone};
+use kiosque_store::create_directory;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 
 pub use certificate::Certificate;
@@ -32,34 +34,59 @@ pub enum TlsError {
     /// A file has no certificate or key in PEM.
     #[error("{0}: {1}")]
     Pem(PathBuf, String),
-    /// The certificate and the key do not match, or are not supported.
+    /// The private key, the first path, is not that of the certificate.
+    #[error("the private key {0} does not belong to the certificate {1}")]
+    KeyMismatch(PathBuf, PathBuf),
+    /// The certificate or its key is not supported.
     #[error("the certificate {0} cannot be used: {1}")]
-    Config(PathBuf, rustls::Error),
+    Config(PathBuf, String),
+    /// The directory cannot be created.
+    #[error("{0}")]
+    Directory(kiosque_store::Error),
     /// A self-signed certificate could not be generated.
     #[error("a self-signed certificate could not be generated: {0}")]
     Generate(#[from] rcgen::Error),
 }
 
+/// The mode of files that only their owner may read.
+const PRIVATE_FILE: u32 = 0o600;
 /// The validity of a self-signed certificate, in years.
 const VALIDITY_YEARS: i16 = 10;
+
+/// The directory of the self-signed identity, in that of the data.
+const TLS: &str = "tls";
+
+/// Returns the paths of the self-signed identity of a data directory, whether they exist or not.
+#[must_use]
+pub fn self_signed_identity(directory: &Path) -> Identity {
+    let tls = directory.join(TLS);
+    Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") }
+}
 
 /// Returns the self-signed identity of a data directory, and generates it if there is none.
 ///
 /// # Errors
 /// The directory cannot be written, or no certificate could be generated.
 pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, TlsError> {
-    let tls = directory.join("tls");
-    let identity = Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") };
-    if identity.cert.is_file() && identity.key.is_file() {
+    let (tls, identity) = (directory.join(TLS), self_signed_identity(directory));
+    let is_complete = || identity.cert.is_file() && identity.key.is_file();
+    if is_complete() {
         return Ok(identity);
     }
-    fs::create_dir_all(&tls).map_err(|error| TlsError::File(tls.clone(), error))?;
+    for directory in [directory, &tls] {
+        create_directory(directory).map_err(TlsError::Directory)?;
+    }
+    // Several servers may share the directory. The lock is released when the file is closed.
+    let lock = File::open(&tls).map_err(|error| TlsError::File(tls.clone(), error))?;
+    lock.lock().map_err(|error| TlsError::File(tls.clone(), error))?;
+    if is_complete() {
+        return Ok(identity);
+    }
     let key = KeyPair::generate()?;
     let cert = certificate(now)?.self_signed(&key)?;
     // The key is written first, so that a certificate always has its key.
     write_private(&identity.key, &key.serialize_pem())?;
-    fs::write(&identity.cert, cert.pem())
-        .map_err(|error| TlsError::File(identity.cert.clone(), error))?;
+    write_private(&identity.cert, &cert.pem())?;
     Ok(identity)
 }
 
@@ -80,11 +107,16 @@ fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
+/// Writes a file that only its owner may read. It gets its name when it is complete.
 fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
+    let partial = path.with_extension("partial");
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| TlsError::File(path.to_owned(), error))
+    options.write(true).create(true).truncate(true).mode(PRIVATE_FILE);
+    let write = || {
+        let mut file = options.open(&partial)?;
+        file.set_permissions(fs::Permissions::from_mode(PRIVATE_FILE))?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|error| TlsError::File(path.to_owned(), error))
 }

@@ -198,7 +198,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         accounts::ALL,
         activity::ALL,
         archive::ALL,
-        inventory::ALL,
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,

@@ -15,11 +15,28 @@ pub(super) async fn livez(_: &App) -> Result<Text, Problem> {
 
 /// `GET /readyz`
 pub(super) async fn readyz(app: &App) -> Result<Text, Problem> {
-    if app.is_stopping() {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"));
-    }
+    refuse_if_stopping(app)?;
     app.store.answers(app.clock.now()).await.map_err(Failure::from)?;
     Ok("ready\n".into())
+}
+
+/// `GET /readyz/orders`
+pub(super) async fn readyz_orders(app: &App) -> Result<Text, Problem> {
+    refuse_if_stopping(app)?;
+    // The change from one state to the other is logged, not each of these answers.
+    let unavailable = |error| {
+        let detail = format!("orders cannot be stored: {error}");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    };
+    app.store.takes_orders().await.map_err(unavailable)?;
+    Ok("ready\n".into())
+}
+
+fn refuse_if_stopping(app: &App) -> Result<(), Problem> {
+    match app.is_stopping() {
+        true => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")),
+        false => Ok(()),
+    }
 }
 
 /// `GET /metrics`
@@ -29,6 +46,7 @@ pub(super) async fn metrics(app: &App) -> Result<Text, Problem> {
         heartbeats_waiting: app.store.unwritten_activity(),
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),
+        certificate_not_after: app.certificate.get().and_then(|of| of.not_after()),
     };
     Ok(app.metrics.text(sampled)?.into())
 }

@@ -6,13 +6,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
+use kiosque_clock::Clock;
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
-use rustls::ServerConfig;
+use kiosque_model::UnixMs;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{InconsistentKeys, ServerConfig};
 use tokio::sync::Notify;
 
+use super::validity::{Validity, Warning};
 use super::{Identity, TlsError};
+
+/// The time from one warning of the same certificate to the next.
+const WARNING_INTERVAL_MS: i64 = 86_400_000;
 
 /// A certificate in use.
 ///
@@ -21,8 +27,16 @@ use super::{Identity, TlsError};
 #[derive(Debug)]
 pub struct Certificate {
     identity: Identity,
-    config: RwLock<Arc<ServerConfig>>,
+    current: RwLock<Current>,
     files: Mutex<Files>,
+}
+
+/// The content of the files when they were last read.
+#[derive(Debug)]
+struct Current {
+    config: Arc<ServerConfig>,
+    /// `None` if the certificate is not X.509 as in RFC 5280.
+    validity: Option<Validity>,
 }
 
 /// The stamps of both files, taken just before they were last read.
@@ -55,40 +69,82 @@ impl Certificate {
     pub fn open(identity: Identity) -> Result<Arc<Certificate>, TlsError> {
         // The stamps come first: a file that changes while it is read is read again.
         let files = Mutex::new(stamps(&identity));
-        let config = RwLock::new(server_config(&identity)?);
-        Ok(Arc::new(Certificate { identity, config, files }))
+        let current = RwLock::new(read(&identity)?);
+        Ok(Arc::new(Certificate { identity, current, files }))
     }
 
     /// Returns the TLS configuration of the next connection.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&read_ignoring_poison(&self.config))
+        Arc::clone(&read_ignoring_poison(&self.current).config)
+    }
+
+    /// Returns the end of the validity period; `None` if the certificate is not X.509 as in
+    /// RFC 5280.
+    #[must_use]
+    pub fn not_after(&self) -> Option<UnixMs> {
+        let current = read_ignoring_poison(&self.current);
+        current.validity.as_ref().map(|validity| validity.not_after)
     }
 
     /// Reloads the certificate when its files have changed, which is checked at each `interval`,
     /// and at each `reload`. If the new files cannot be used, such as half written ones, the
     /// current certificate stays in use until they change again.
-    pub async fn follow(&self, interval: Duration, reload: &Notify) {
+    ///
+    /// Warns of a certificate that is not valid, or not for long: at first, after each change, and
+    /// daily.
+    pub async fn follow(&self, interval: Duration, reload: &Notify, clock: &Clock) {
         loop {
-            tokio::select! {
-                () = tokio::time::sleep(interval) => {
-                    if stamps(&self.identity) == *self.files() {
-                        continue;
-                    }
+            let next_warning = self.warn(clock.now());
+            loop {
+                let is_reload = tokio::select! {
+                    () = tokio::time::sleep(interval) => false,
+                    () = reload.notified() => true,
+                };
+                if is_reload || stamps(&self.identity) != *self.files() {
+                    self.reload();
+                    break;
                 }
-                () = reload.notified() => {}
+                if clock.now() >= next_warning {
+                    break;
+                }
             }
-            self.reload();
         }
+    }
+
+    /// Warns if the certificate is not valid at `now`, or ends soon. Returns the time of the next
+    /// warning.
+    fn warn(&self, now: UnixMs) -> UnixMs {
+        let current = read_ignoring_poison(&self.current);
+        if let Some(validity) = &current.validity
+            && let Some(warning) = validity.warning(now)
+        {
+            let path = self.identity.cert.display();
+            let (names, days_left) = (validity.names.join(", "), validity.days_left(now));
+            match warning {
+                Warning::Expired => {
+                    tracing::warn!(%path, names, ended = %validity, "the certificate has expired");
+                }
+                Warning::NotYetValid => {
+                    tracing::warn!(%path, names, "the certificate is not valid yet");
+                }
+                Warning::EndsSoon => tracing::warn!(
+                    %path, names, valid_until = %validity, days_left, "the certificate ends soon"
+                ),
+            }
+        }
+        now.plus_ms(WARNING_INTERVAL_MS)
     }
 
     fn reload(&self) {
         let stamps = stamps(&self.identity);
         *self.files() = stamps;
-        match server_config(&self.identity) {
-            Ok(config) => {
-                *write_ignoring_poison(&self.config) = config;
+        match read(&self.identity) {
+            Ok(current) => {
                 let path = self.identity.cert.display();
-                tracing::info!(%path, "the certificate was reloaded");
+                let names = current.validity.as_ref().map(|validity| validity.names.join(", "));
+                let valid_until = current.validity.as_ref().map(ToString::to_string);
+                tracing::info!(%path, names, valid_until, "the certificate was reloaded");
+                *write_ignoring_poison(&self.current) = current;
             }
             Err(error) => {
                 let message = "the new certificate cannot be used; the current one stays in use";
@@ -106,7 +162,7 @@ fn stamps(identity: &Identity) -> Files {
     [Stamp::of(&identity.cert), Stamp::of(&identity.key)]
 }
 
-fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
+fn read(identity: &Identity) -> Result<Current, TlsError> {
     let chain: Result<Vec<CertificateDer<'static>>, PemError> =
         CertificateDer::pem_file_iter(&identity.cert).and_then(Iterator::collect);
     let chain = match chain {
@@ -116,7 +172,8 @@ fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = chain.map_err(|error| unreadable(&identity.cert, "certificate", &error))?;
     let key = PrivateKeyDer::from_pem_file(&identity.key);
     let key = key.map_err(|error| unreadable(&identity.key, "private key", &error))?;
-    let unusable = |error| TlsError::Config(identity.cert.clone(), error);
+    let validity = chain.first().and_then(Validity::of);
+    let unusable = |error| unusable(identity, &error);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
@@ -127,12 +184,35 @@ fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // Tickets shorten the handshake of a returning caller.
     config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
-    Ok(Arc::new(config))
+    Ok(Current { config: Arc::new(config), validity })
+}
+
+fn unusable(identity: &Identity, error: &rustls::Error) -> TlsError {
+    let Identity { cert, key } = identity;
+    match error {
+        rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            TlsError::KeyMismatch(key.clone(), cert.clone())
+        }
+        rustls::Error::InvalidCertificate(_) => {
+            TlsError::Config(cert.clone(), "its first certificate is not valid X.509".to_owned())
+        }
+        other => TlsError::Config(cert.clone(), other.to_string()),
+    }
 }
 
 fn unreadable(path: &Path, what: &str, error: &PemError) -> TlsError {
     let message = match error {
         PemError::NoItemsFound => format!("expected a {what} in PEM, found none"),
+        PemError::MissingSectionEnd { end_marker } => {
+            let marker = String::from_utf8_lossy(end_marker);
+            format!("the file is incomplete: it has no line -----END {}-----", marker.trim())
+        }
+        PemError::IllegalSectionStart { line } => {
+            let line = String::from_utf8_lossy(line);
+            format!("the line {:?} does not begin a section of PEM", line.trim_end())
+        }
+        PemError::Base64Decode(reason) => format!("a section of PEM is not base64: {reason}"),
+        PemError::Io(error) => error.to_string(),
         other => other.to_string(),
     };
     TlsError::Pem(path.to_owned(), message)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
+use kiosque_clock::Clock;
 use kiosque_model::UnixMs;
 use kiosque_server::tls;
 use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TestServer, WAIT_MAX, post};
@@ -66,7 +67,7 @@ fn put(server: &TestServer, name: &str, bytes: &[u8]) {
 fn follow(server: &TestServer, every: Duration) -> Arc<Notify> {
     let (certificate, asked) = (Arc::clone(&server.certificate), Arc::new(Notify::new()));
     let asks = Arc::clone(&asked);
-    tokio::spawn(async move { certificate.follow(every, &asks).await });
+    tokio::spawn(async move { certificate.follow(every, &asks, &Clock::System).await });
     asked
 }
 

@@ -127,7 +127,7 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         let ours = [
             r#"kiosque_connections_total{listener="operator"}"#,
             r#"kiosque_requests_total{code="200",listener="operator",path="/metrics"}"#,
-            r#"kiosque_store_bytes"#,
+            r#"kiosque_store_"#,
         ];
         let rest = |line: &String| !ours.iter().any(|name| line.starts_with(name));
         assert_eq!(after[ours[1]] - before[ours[1]], looks);
@@ -180,6 +180,9 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
     assert_eq!(get(&server, "/readyz").await.status, 200);
     server.data.execute(sql::MOVED_AWAY);
     assert_eq!(get(&server, "/readyz").await.status, 503);
+    let reply = get(&server, "/readyz/orders").await;
+    assert_eq!(reply.status, 503);
+    assert!(reply.text.contains("orders cannot be stored: "), "{}", reply.text);
 }
 
 /// `/readyz` answers 200 when the store answers a session check, else 503.
@@ -187,6 +190,8 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
 async fn a_server_is_ready_while_its_store_answers() {
     let server = TestServer::start("").await;
     insta::assert_snapshot!("ready", whole(&get(&server, "/readyz").await));
+    let reply = get(&server, "/readyz/orders").await;
+    assert_eq!((reply.status, reply.text.as_str()), (200, "ready\n"));
 
     // Nothing of this stream has been read yet.
     let server = TestServer::start("").await;
