@@ -261,6 +261,17 @@ impl Served {
         Client::connect(self.address(), certificate)
     }
 
+    /// Trusts the certificate in another file from now on.
+    pub fn trust(&mut self, certificate: &Path) {
+        certificate.clone_into(&mut self.certificate);
+    }
+
+    /// Returns the number of the process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns its output on stdout so far.
     #[must_use]
     pub fn stdout(&self) -> String {

@@ -18,10 +18,18 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
         _ => bail!("{}: a fleet is a .toml or a .json file", file.display()),
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let store = open::store(settings, WhenAbsent::Create).await?;
-    let fleet = match fleet::parse(&text, format, store.zone()) {
+    let existing = open::existing(settings).await?;
+    let zone = match &existing {
+        Some(store) => store.zone().clone(),
+        None => open::wanted_zone(settings)?.unwrap_or_else(Zone::utc),
+    };
+    let fleet = match fleet::parse(&text, format, &zone) {
         Ok(fleet) => fleet,
         Err(faults) => return Ok(print_faults(file, &faults)),
+    };
+    let store = match existing {
+        Some(store) => store,
+        None => open::store(settings, WhenAbsent::Create).await?,
     };
     let by = ActedBy::command(Clock::System.now());
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {

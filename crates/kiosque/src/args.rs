@@ -67,9 +67,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         serve: ServeFlags,
     },
+    /// Create data without entries, in the platform's time zone.
+    #[command(after_help = "Examples:\n  \
+        kiosque init --timezone Europe/Paris --data /srv/kiosque\n  \
+        kiosque init --timezone Europe/Paris --store postgres://kiosque@db1,db2/kiosque\n\n\
+        `apply` creates data as well; all other commands refuse a place without data. The \
+        directory and its files are private to the user who runs the command. Data in the same \
+        time zone is left as it is.")]
+    Init,
     /// Create or change groups, accounts, products and devices.
     #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
-        Creates or changes the entries of the file, and leaves all others as they are. \
+        Creates or changes the entries of the file, and leaves all others as they are. If there \
+        is no data yet, it is created, in the time zone of --timezone. \
         If the file has errors, they are printed and nothing is applied.")]
     Apply {
         /// Fleet file, .toml or .json.
@@ -177,8 +186,8 @@ pub(crate) enum Command {
     Move,
     /// Print SQL statements to run on a database.
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
-        For a Citus cluster: create the tables with `kiosque apply --store URL`, then distribute \
-        them with these statements while they are small.")]
+        For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, then \
+        distribute them with these statements while they are small.")]
     Schema(Schema),
     /// Create, list and revoke keys for the operator's calls.
     OperatorKey {

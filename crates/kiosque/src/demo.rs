@@ -22,7 +22,7 @@ use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_server::tls::Identity;
-use kiosque_store::{Store, WhenAbsent};
+use kiosque_store::{ServerLock, Store, WhenAbsent, create_directory, data_files, has_data};
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
@@ -34,22 +34,22 @@ const MARKER: &str = "demo";
 const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 2;
-const DATA_FILES: [&str; 3] = ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm"];
 
 pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
     }
     let directory = settings.common.data.clone().map_or_else(default_directory, Ok)?;
-    std::fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
+    create_directory(&directory)?;
     let server = settings.server()?;
     refuse_others(&directory, &settings).await?;
-    // Binding comes first: it fails if a demo is being served there, and the data stays intact.
+    let _lock = ServerLock::take(&directory, "demo")?;
     let gateway = serve::listen(&directory, &settings.serve).await?;
     if settings.gives("operator_listen") {
         eprintln!("warning: a demo has no operator listener; operator_listen is ignored");
     }
     let store = filled(&directory, &settings, today).await?;
+    serve::warn_of_access(&directory);
     print_calls(&format!("https://{}/v8", gateway.listener.address()?), &gateway.identity)?;
     serve::serve(vec![gateway.listener], store, server).await?;
     Ok(CommandOutcome::Complete)
@@ -66,8 +66,10 @@ fn default_directory() -> anyhow::Result<PathBuf> {
 
 /// Fails if the directory holds data that is not a demo's.
 async fn refuse_others(directory: &Path, settings: &Settings) -> anyhow::Result<()> {
-    let there = directory.join(DATA_FILES[0]).is_file();
-    if there && opened(directory, settings).await?.marker(MARKER).await?.is_none() {
+    let there = has_data(directory)?;
+    if there
+        && opened(directory, settings, WhenAbsent::Refuse).await?.marker(MARKER).await?.is_none()
+    {
         bail!(
             "{} holds data that is not a demo's; choose another directory with --data DIR",
             directory.display()
@@ -76,9 +78,13 @@ async fn refuse_others(directory: &Path, settings: &Settings) -> anyhow::Result<
     Ok(())
 }
 
-async fn opened(directory: &Path, settings: &Settings) -> anyhow::Result<Store> {
+async fn opened(
+    directory: &Path,
+    settings: &Settings,
+    when_absent: WhenAbsent,
+) -> anyhow::Result<Store> {
     let server = settings.server()?;
-    open::store_in(directory, settings, WhenAbsent::Create, server.limits.store_wait).await
+    open::store_in(directory, settings, when_absent, server.limits.store_wait).await
 }
 
 /// Opens the demo's data; generates it first, unless it is there and ends on the right day.
@@ -87,7 +93,7 @@ async fn filled(
     settings: &Settings,
     today: Option<Date>,
 ) -> anyhow::Result<Store> {
-    let store = opened(directory, settings).await?;
+    let store = opened(directory, settings, WhenAbsent::Create).await?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
@@ -96,13 +102,12 @@ async fn filled(
         return Ok(store);
     }
     drop(store);
-    for file in DATA_FILES {
-        let path = directory.join(file);
+    for path in data_files(directory) {
         if path.exists() {
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
-    let store = opened(directory, settings).await?;
+    let store = opened(directory, settings, WhenAbsent::Create).await?;
     store.set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == real_today { now } else { UnixMs::MAX };

@@ -26,7 +26,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<CommandOutcome> {
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
-    let store = open::store(settings, WhenAbsent::Create).await?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     let lead_max = settings.limits()?.order_lead_max;
     let mut reporter = Reporter::new(rejected_path(file))?;
     let imported = match &mapping {
@@ -38,6 +38,13 @@ pub(crate) async fn run(
             import_report(&store, &Clock::System, lead_max, input, mapping, &mut reporter).await
         }
     };
+    if imported.is_err() {
+        eprintln!(
+            "{} orders of {} are stored; repeat the command to store the others",
+            reporter.stored(),
+            file.display()
+        );
+    }
     let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
@@ -86,6 +93,8 @@ struct Reporter {
     path: PathBuf,
     file: Option<BufWriter<File>>,
     count: u64,
+    /// Orders stored of earlier parts of the file, and of this one.
+    stored: [u64; 2],
 }
 
 impl Reporter {
@@ -97,7 +106,12 @@ impl Reporter {
             }
             _ => {}
         }
-        Ok(Reporter { bar: ImportBar::new(), path, file: None, count: 0 })
+        Ok(Reporter { bar: ImportBar::new(), path, file: None, count: 0, stored: [0; 2] })
+    }
+
+    /// Returns the number of orders that are stored, new or not.
+    fn stored(&self) -> u64 {
+        self.stored.iter().sum()
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
@@ -128,6 +142,10 @@ impl ImportObserver for Reporter {
     }
 
     fn progress(&mut self, progress: Progress) {
+        match progress {
+            Progress::Read(_) => self.stored = [self.stored(), 0],
+            Progress::Stored(stored, _) => self.stored[1] = stored,
+        }
         self.bar.show(progress);
     }
 }

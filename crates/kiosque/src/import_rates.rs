@@ -26,7 +26,7 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
-    let store = open::store(settings, WhenAbsent::Create).await?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     let act = Act::RatesImported { rates: rates.len() };
     let changes = store.set_rates(rates).await?;
     println!("rates: {changes}");

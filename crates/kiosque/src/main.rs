@@ -20,6 +20,7 @@ mod fleet;
 mod group;
 mod import;
 mod import_rates;
+mod init;
 mod man;
 mod move_data;
 mod open;
@@ -93,6 +94,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
     match command {
         Command::Demo { today, .. } => demo::run(settings, today).await,
         Command::Serve { .. } => serve::run(settings).await,
+        Command::Init => init::run(&settings).await,
         Command::Apply { fleet } => apply::run(&settings, &fleet).await,
         Command::Import { what: ImportWhat::Orders { file, map, .. } } => {
             import::run(&settings, &file, map.as_deref()).await

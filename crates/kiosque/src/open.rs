@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_model::Zone;
-use kiosque_store::{Error, OpenOptions, Store, StoreLocation, WhenAbsent};
+use kiosque_store::{
+    Error, OpenOptions, ServerLock, Store, StoreLocation, WhenAbsent, create_directory, has_data,
+};
 
 use crate::settings::Settings;
 
@@ -36,6 +38,39 @@ pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyho
     store_in(&directory(settings)?, settings, when_absent, COMMAND_WAIT).await
 }
 
+/// Opens the data for a command other than a server; `None` if there is none.
+pub(crate) async fn existing(settings: &Settings) -> anyhow::Result<Option<Store>> {
+    match store(settings, WhenAbsent::Refuse).await {
+        Ok(store) => Ok(Some(store)),
+        Err(error) if matches!(error.downcast_ref(), Some(Error::NoData)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the directory or the database, for messages.
+pub(crate) fn place(settings: &Settings) -> anyhow::Result<String> {
+    match &settings.common.store {
+        Some(address) => Ok(address.shown()),
+        None => Ok(directory(settings)?.display().to_string()),
+    }
+}
+
+/// Takes the lock of a directory with data for `serve`. With `--store` any number of servers may
+/// run, and the directory holds nothing but a certificate.
+pub(crate) fn lock_to_serve(
+    directory: &Path,
+    settings: &Settings,
+) -> anyhow::Result<Option<ServerLock>> {
+    if settings.common.store.is_some() {
+        return Ok(None);
+    }
+    // The lock would be created in a wrong directory, too.
+    if !has_data(directory)? {
+        return Err(Error::NoData).with_context(|| directory.display().to_string());
+    }
+    Ok(Some(ServerLock::take(directory, "serve")?))
+}
+
 /// Opens the data for a server, and waits for a database that cannot be reached yet.
 pub(crate) async fn store_to_serve(
     directory: &Path,
@@ -43,8 +78,8 @@ pub(crate) async fn store_to_serve(
     wait: Duration,
 ) -> anyhow::Result<Store> {
     match settings.common.store {
-        Some(_) => database(settings, WhenAbsent::Create, wait, Retry::Forever).await,
-        None => store_in(directory, settings, WhenAbsent::Create, wait).await,
+        Some(_) => database(settings, WhenAbsent::Refuse, wait, Retry::Forever).await,
+        None => store_in(directory, settings, WhenAbsent::Refuse, wait).await,
     }
 }
 
@@ -69,10 +104,13 @@ pub(crate) async fn store_in(
     wait: Duration,
 ) -> anyhow::Result<Store> {
     if when_absent == WhenAbsent::Create {
-        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        create_directory(directory)?;
     }
-    let opened = open(StoreLocation::Directory(directory), settings, when_absent, wait).await?;
-    opened.with_context(|| directory.display().to_string())
+    match open(StoreLocation::Directory(directory), settings, when_absent, wait).await? {
+        // Its message begins with the path of the file.
+        Err(error @ Error::File(_)) => Err(error.into()),
+        opened => opened.with_context(|| directory.display().to_string()),
+    }
 }
 
 /// How long to retry a database that cannot be reached.
@@ -93,6 +131,7 @@ async fn database(
     loop {
         let error = match open(place, settings, when_absent, wait).await? {
             Ok(store) => return Ok(store),
+            Err(Error::NoData) => return Err(Error::NoData).context(address.shown()),
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
             Err(error) => return Err(error).context("--store"),
         };
@@ -117,9 +156,14 @@ async fn open(
     when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Result<Store, Error>> {
-    let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
-    let zone = zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))?;
+    let zone = wanted_zone(settings)?;
     let (now, lease) = (Clock::System.now(), settings.lease());
     let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), wait, lease, now };
     Ok(Store::open(&opening).await)
+}
+
+/// Returns the time zone of `--timezone`.
+pub(crate) fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
+    let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
+    zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))
 }

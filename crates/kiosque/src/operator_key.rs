@@ -16,7 +16,7 @@ use crate::{CommandOutcome, open};
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
     match what {
         KeyWhat::Create { name, may } => {
-            let store = open::store(settings, WhenAbsent::Create).await?;
+            let store = open::store(settings, WhenAbsent::Refuse).await?;
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
         KeyWhat::List { json, output } => {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
 use kiosque_model::audit::Act;
-use kiosque_model::{ActedBy, UnixMs};
+use kiosque_model::{ActedBy, UnixMs, Zone};
 use kiosque_server::tls::{self, Certificate, Identity};
 use kiosque_server::{App, Audience, Listener, Stop};
-use kiosque_store::{Archived, Error, Store};
+use kiosque_store::{Archived, Error, Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -25,6 +25,8 @@ use crate::{CommandOutcome, open, service_manager};
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
+/// Interval at which readiness is checked, and whether the files of the data are in their place.
+const READINESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which months that are marked are rolled up.
@@ -38,14 +40,52 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
+    let _lock = open::lock_to_serve(&directory, &settings)?;
     let store = open::store_to_serve(&directory, &settings, server.limits.store_wait).await?;
     let gateway = listen(&directory, &settings.serve).await?;
     let operator = listen_to_operator(&gateway, &settings.serve).await?;
+    print_summary(&settings, &store, &gateway.certificate).await?;
+    warn_of_access(&directory);
     eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
     serve(vec![gateway.listener, operator], store, server).await?;
     Ok(CommandOutcome::Complete)
+}
+
+/// Prints the version, the place and size of the data, and the end of the certificate.
+async fn print_summary(
+    settings: &Settings,
+    store: &Store,
+    certificate: &Certificate,
+) -> anyhow::Result<()> {
+    let (place, zone) = (open::place(settings)?, store.zone().name());
+    let Status { group_count: groups, device_count: devices, order_count: orders, .. } =
+        store.status(SystemClock.now()).await?;
+    let end = certificate.not_after().map(|end| format!("{} UTC", Zone::utc().text(end)));
+    let end = end.as_deref().unwrap_or("an unknown time");
+    eprintln!(
+        "kiosque {}: data in {place}, time zone {zone}; groups: {groups}, devices: {devices}, \
+         orders: {orders}; certificate valid until {end}",
+        env!("CARGO_PKG_VERSION")
+    );
+    Ok(())
+}
+
+/// Warns if other users of the machine can read the data.
+pub(crate) fn warn_of_access(directory: &Path) {
+    let key = tls::self_signed_identity(directory).key;
+    let paths = [directory.to_owned()].into_iter().chain(data_files(directory)).chain([key]);
+    let open = paths.filter_map(|path| Some((mode_for_others(&path)?, path)));
+    let open: Vec<String> =
+        open.map(|(mode, path)| format!("{} (mode {mode:o})", path.display())).collect();
+    if !open.is_empty() {
+        tracing::warn!(
+            paths = open.join(", "),
+            "other users of this machine have access to the data; run chmod -R go= {}",
+            directory.display()
+        );
+    }
 }
 
 /// The integrators' listener and its certificate.
@@ -131,6 +171,7 @@ pub(crate) async fn serve(
     tokio::spawn(purge_regularly(store.clone(), retention));
     tokio::spawn(roll_up_regularly(store.clone()));
     tokio::spawn(watch_clock(store.clone()));
+    tokio::spawn(watch_readiness(Arc::clone(&app)));
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
@@ -188,6 +229,14 @@ async fn observe_time(store: &Store) {
         Err(error) => {
             tracing::error!(cause = %error, "the time of the clock could not be stored");
         }
+    }
+}
+
+/// Checks at intervals whether the data is in its place and requests can be answered.
+async fn watch_readiness(app: Arc<App>) {
+    loop {
+        app.check_readiness().await;
+        tokio::time::sleep(READINESS_INTERVAL).await;
     }
 }
 

@@ -146,6 +146,11 @@ impl StoreAddress {
     pub(crate) fn location(&self) -> StoreLocation<'_> {
         StoreLocation::Postgres(&self.0)
     }
+
+    /// Returns the database and its hosts, for messages.
+    pub(crate) fn shown(&self) -> String {
+        kiosque_store::shown_address(&self.0)
+    }
 }
 
 impl fmt::Debug for StoreAddress {

@@ -8,6 +8,7 @@ mod moving;
 mod old_primary;
 mod outage;
 mod same_answers;
+mod shared_directory;
 mod warning;
 
 use std::time::{Duration, Instant};

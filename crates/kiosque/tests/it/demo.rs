@@ -134,6 +134,10 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     drop(demo(&sandbox, TODAY));
     let served = demo(&sandbox, "2026-04-02");
     served.stderr_until("the last on 2026-04-02");
+    // A second demo there is refused, and the first one is served on.
+    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
+    let holder = format!("is used by `kiosque demo`, process {}; stop it", served.process());
+    assert!(ran.stderr.contains(&holder), "{}", ran.stderr);
     let answers = paste(&served);
     let newest = &answers[1]["data"]["records"][0]["tradeStartTime"];
     assert!(newest.as_str().unwrap().starts_with("2026-04-02"), "{newest}");

@@ -4,10 +4,11 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 41] = [
+const COMMANDS: [&[&str]; 42] = [
     &[],
     &["demo"],
     &["serve"],
+    &["init"],
     &["apply"],
     &["import"],
     &["import", "orders"],

@@ -3,6 +3,7 @@
 use kiosque_testkit::wait_until;
 
 use crate::KIOSQUE;
+use crate::fleet::fleet;
 
 const ORDERS: &str = "/operator/v1/orders";
 const LINE: &str = "requests failed because the server is overloaded";
@@ -11,7 +12,7 @@ const LINE: &str = "requests failed because the server is overloaded";
 /// log.
 #[test]
 fn overload_is_logged_by_its_number() {
-    let sandbox = KIOSQUE.sandbox();
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.run(&["operator-key", "create", "feed"]).success().stdout;
     let served = sandbox.serve_with(&["--ingest-streams-max", "1"]);
     let refused = || {

@@ -4,7 +4,9 @@
 mod activity;
 mod backup;
 mod bad_lines;
+mod certificate_end;
 mod commands;
+mod data_directory;
 mod database;
 mod demo;
 mod deploy;
@@ -24,8 +26,10 @@ mod readme;
 mod sales_report;
 mod sessions;
 mod settings;
+mod shell;
 mod tls;
 mod trail;
+mod unwritable;
 
 use kiosque_testkit::Program;
 

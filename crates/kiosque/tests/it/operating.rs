@@ -10,6 +10,7 @@ use kiosque_model::setting::Configurable;
 use kiosque_testkit::{Ran, Sandbox, Served};
 
 use crate::KIOSQUE;
+use crate::fleet::fleet;
 use crate::readme::is_shown;
 
 const PAGE: &str = include_str!("../../../../docs/operating.md");
@@ -143,7 +144,7 @@ pub(crate) fn metrics(sandbox: &Sandbox, served: &Served) -> String {
 /// Every name in backticks that may be a metric is one, labels included.
 #[test]
 fn what_the_page_watches_is_counted() {
-    let sandbox = KIOSQUE.sandbox();
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let counted = metrics(&sandbox, &served);
     let quoted = PAGE.split('`').skip(1).step_by(2);
@@ -157,7 +158,7 @@ fn what_the_page_watches_is_counted() {
 /// The larger example file is a valid file of rates.
 #[test]
 fn the_rates_of_the_example_are_rates() {
-    let sandbox = KIOSQUE.sandbox();
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let rates = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rates.csv");
     let ran = sandbox.run(&["import", "rates", rates]).success();
     assert_eq!(ran.stdout, "rates: 6 created, 0 changed, 0 unchanged\n");

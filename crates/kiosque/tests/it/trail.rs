@@ -140,8 +140,9 @@ fn trusted_proxies_can_be_named_everywhere() {
 #[test]
 fn what_is_older_than_its_retention_is_purged() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let _kept = sandbox.serve();
+    let kept = sandbox.serve();
     assert_eq!(trail(&sandbox).len(), 1);
+    drop(kept);
     let _served = sandbox.serve_with(&["--audit-retention", "1ms"]);
     trail_until(&sandbox, <[AuditRecord]>::is_empty);
 }

@@ -1,0 +1,23 @@
+//! `kiosque init`
+
+use anyhow::Context;
+use kiosque_store::WhenAbsent;
+
+use crate::settings::Settings;
+use crate::{CommandOutcome, open};
+
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
+    settings.common.timezone.as_ref().context(
+        "--timezone ZONE is required: the platform's time zone, such as Europe/Paris, which \
+         cannot be changed later",
+    )?;
+    let place = open::place(settings)?;
+    match open::existing(settings).await? {
+        Some(store) => println!("{place} has data already, time zone {}", store.zone().name()),
+        None => {
+            let store = open::store(settings, WhenAbsent::Create).await?;
+            println!("created data in {place}, time zone {}", store.zone().name());
+        }
+    }
+    Ok(CommandOutcome::Complete)
+}

@@ -1,0 +1,136 @@
+//! Files that cannot be written: a limit of the operating system takes the place of a full disk, and
+//! another user that of a wrong owner.
+
+use std::fmt::Write as _;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use kiosque_testkit::{Ran, Served, wait_until};
+
+use crate::KIOSQUE;
+use crate::fleet::{fields, fleet, order};
+use crate::shell;
+
+const ORDERS: &str = "/operator/v1/orders";
+/// Without this, the signal of the limit ends the process.
+const IGNORE_SIGNAL: &str = "trap '' XFSZ";
+
+/// Sets the largest file that a server may write.
+fn limit_files(served: &Served, limit: &str) {
+    let process = served.process().to_string();
+    let mut prlimit = Command::new("prlimit");
+    prlimit.args(["--pid", &process, &format!("--fsize={limit}:unlimited")]);
+    Ran::of(&mut prlimit).success();
+}
+
+/// `/readyz` is for integrators, who are answered all the while, and `/readyz/orders` for tills.
+#[test]
+fn a_server_that_cannot_write_says_so_until_it_can() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
+    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+    let mut command = shell::after(IGNORE_SIGNAL, &sandbox.command(&args));
+    let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
+    let store = |id| {
+        let mut caller = served.connect_operator();
+        caller.call_operator(ORDERS, key.trim(), &order(id)).unwrap().status
+    };
+    let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
+    let [all, orders] = ["/readyz", "/readyz/orders"];
+    assert_eq!((store("o1"), shell::get(&served, orders).0), (200, 200));
+    assert!(has(r#"kiosque_ready{path="/readyz/orders"} 1"#));
+
+    limit_files(&served, "4096");
+    assert_eq!(store("o2"), 503);
+    let (status, body) = shell::get(&served, orders);
+    assert_eq!(status, 503, "{body}");
+    let file = sandbox.data().join("kiosque.db");
+    let reason = format!("\"orders cannot be stored: {}: disk I/O error (", file.display());
+    assert!(body.contains(&reason) && body.contains(" bytes free on its file system)"), "{body}");
+    assert_eq!(shell::get(&served, all).0, 200);
+    wait_until("the gauge shows it", || has(r#"kiosque_ready{path="/readyz/orders"} 0"#));
+    assert!(has(r#"kiosque_ready{path="/readyz"} 1"#));
+    let free = shell::get(&served, "/metrics").1;
+    let free = free.lines().find_map(|line| line.strip_prefix("kiosque_store_free_bytes "));
+    assert!(free.unwrap().parse::<u64>().unwrap() > 0);
+
+    limit_files(&served, "unlimited");
+    wait_until("it can write again", || shell::get(&served, orders).0 == 200);
+    assert_eq!(store("o2"), 200);
+    let said = served.stderr_until("orders are stored again");
+    assert_eq!(said.matches("orders cannot be stored").count(), 1, "{said}");
+    let verified = sandbox.run(&["verify"]).success().stdout;
+    assert!(verified.starts_with("verified: 2 orders "), "{verified}");
+}
+
+#[test]
+fn an_import_that_cannot_write_says_how_much_is_stored() {
+    const COUNT: usize = 6_000;
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let mut orders = String::new();
+    for at in 0..COUNT {
+        writeln!(orders, "{{{}}}", fields(&format!("o{at}"))).unwrap();
+    }
+    let orders = sandbox.file("orders.ndjson", orders);
+    let import = sandbox.command(&["import", "orders", &orders]);
+    // In blocks of 512 bytes.
+    let limited = format!("{IGNORE_SIGNAL}; ulimit -f 1600");
+    let ran = Ran::of(&mut shell::after(&limited, &import)).failure();
+    assert_eq!(ran.stdout, "");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let [stored, error] = lines[..] else { panic!("{ran:?}") };
+    let (stored, rest) = stored.split_once(' ').unwrap();
+    let stored: usize = stored.parse().unwrap();
+    let wanted = format!("orders of {orders} are stored; repeat the command to store the others");
+    assert_eq!(rest, wanted);
+    assert!(stored > 0 && stored < COUNT, "{stored}");
+    let file = sandbox.data().join("kiosque.db");
+    let wanted = format!("kiosque: {orders}: {}: disk I/O error (", file.display());
+    assert!(error.starts_with(&wanted) && error.matches("disk I/O").count() == 1, "{error}");
+    let ran = sandbox.run(&["import", "orders", &orders]).success();
+    assert_eq!(ran.counts(), [COUNT - stored, 0, stored, 0]);
+    sandbox.run(&["verify"]).success();
+}
+
+/// The message names the file, its owner, the mode and the user.
+#[test]
+fn data_of_another_user_is_refused_with_both_named() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let data = sandbox.data();
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let program = sandbox.path("kiosque");
+    fs::hard_link(KIOSQUE.0, &program)
+        .or_else(|_| fs::copy(KIOSQUE.0, &program).map(drop))
+        .unwrap();
+    fs::set_permissions(sandbox.directory.path(), Permissions::from_mode(0o755)).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(args).arg("--data").arg(&data).env_clear();
+        if is_root {
+            // As any user but root, who may do everything.
+            command.uid(65_534).gid(65_534);
+        }
+        Ran::of(&mut command).failure().stderr
+    };
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+    for (place, mode) in [("", 0o500), ("kiosque.db", 0o400)] {
+        if place.is_empty() && is_root {
+            // The owner may do everything; others may look.
+            fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+        } else {
+            fs::set_permissions(data.join(place), Permissions::from_mode(mode)).unwrap();
+        }
+        for args in [&["verify"][..], &serve] {
+            let said = run(args);
+            let start = format!("kiosque: {}", data.display());
+            assert!(said.starts_with(&start), "{args:?}: {said}");
+            let [owner, user] = [" belongs to ", " may not read and write it; run the program as"];
+            assert!(said.contains(owner) && said.contains(user), "{args:?}: {said}");
+            assert_eq!((said.matches("(uid ").count(), said.lines().count()), (2, 1), "{said}");
+        }
+        fs::set_permissions(&data, Permissions::from_mode(if is_root { 0o777 } else { 0o700 }))
+            .unwrap();
+    }
+}
