@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
+use kiosque_contract::inventory::Status;
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs, Zone};
 use kiosque_server::tls::{self, Certificate, Identity};
@@ -61,7 +62,7 @@ async fn print_summary(
 ) -> anyhow::Result<()> {
     let (place, zone) = (open::place(settings)?, store.zone().name());
     let Status { group_count: groups, device_count: devices, order_count: orders, .. } =
-        store.status(SystemClock.now()).await?;
+        store.status(Clock::System.now()).await?;
     let end = certificate.not_after().map(|end| format!("{} UTC", Zone::utc().text(end)));
     let end = end.as_deref().unwrap_or("an unknown time");
     eprintln!(

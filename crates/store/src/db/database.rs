@@ -1,6 +1,6 @@
 //! Where the data is, and its size.
 
-use super::{Db, FileSizes};
+use super::Db;
 use crate::Error;
 
 impl Db {
@@ -15,16 +15,8 @@ impl Db {
     /// Returns the size of the database.
     pub(crate) async fn database_bytes(&self) -> Result<u64, Error> {
         match self {
-            Db::Sqlite(sqlite) => Ok(sqlite.file_sizes().database),
+            Db::Sqlite(sqlite) => Ok(sqlite.files.sizes().database),
             Db::Postgres(postgres) => postgres.database_bytes().await,
-        }
-    }
-
-    /// Returns the sizes of the files of SQLite.
-    pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
-        match self {
-            Db::Sqlite(sqlite) => Some(sqlite.file_sizes()),
-            Db::Postgres(_) => None,
         }
     }
 }
