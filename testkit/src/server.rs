@@ -294,7 +294,8 @@ impl TestServer {
         let key = OperatorKey::mint(Entropy::system().bytes().unwrap());
         let name = KeyName::parse(name).unwrap();
         let holder = KeyHolder { name, rights: rights.parse().unwrap() };
-        let created = self.store.create_key(holder, key.digest(), self.now()).await.unwrap();
+        let by = ActedBy::command(self.now());
+        let created = self.store.create_key(holder, key.digest(), by).await.unwrap();
         assert_eq!(created, CreatedKey::Created);
         key.reveal().to_owned()
     }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Applied;
+
 /// The query string: which entries to return. An empty value counts as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -59,8 +61,10 @@ pub struct AuditEntry {
     pub group_id: Option<String>,
     /// The number of events; more than 1 only for refused logins.
     pub count: i64,
-    /// The reason of a refusal or of the end of a session, or the changes that were made.
+    /// The reason of a refusal or of the end of a session, or the changes that were made, as text.
     pub detail: Option<String>,
+    /// The same as fields; null if an earlier version wrote the entry, and without any.
+    pub details: Option<AuditDetails>,
     /// The session that the event ended.
     pub replaced: Option<ReplacedSession>,
 }
@@ -75,4 +79,121 @@ pub struct ReplacedSession {
     pub request_id: Option<String>,
     /// When it was opened.
     pub timestamp: Option<i64>,
+}
+
+/// The details of an entry. A field that its event does not have is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AuditDetails {
+    /// The user of the machine who ran the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The number of that user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
+    /// The command, such as `import orders`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The file that the command read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The mapping of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<String>,
+    /// The id of the import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import_id: Option<String>,
+    /// Why a login was refused, or a session ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The name of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_name: Option<String>,
+    /// Its rights.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rights: Vec<String>,
+    /// Archived orders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<i64>,
+    /// Their devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<usize>,
+    /// Imported exchange rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rates: Option<usize>,
+    /// New orders of an import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<u64>,
+    /// Changed orders of an import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated: Option<u64>,
+    /// Orders of an import that were stored already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<u64>,
+    /// Rejected lines of an import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<u64>,
+    /// The orders of an import by their owners.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ImportedGroup>,
+    /// The numbers of changes that a fleet made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetCounts>,
+    /// The entries of the fleet that changed, moves of devices first; 100 at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<ChangedEntry>,
+    /// The number of further ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_entries: Option<usize>,
+}
+
+/// The orders of a group in an import.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedGroup {
+    /// The group.
+    pub group_id: String,
+    /// New orders.
+    pub accepted: u64,
+    /// Changed orders.
+    pub updated: u64,
+    /// Orders that were stored already.
+    pub unchanged: u64,
+}
+
+/// The numbers of changes that a fleet made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetCounts {
+    /// Groups.
+    pub groups: Applied,
+    /// Accounts.
+    pub accounts: Applied,
+    /// Products.
+    pub products: Applied,
+    /// Devices.
+    pub devices: Applied,
+    /// Sessions that ended.
+    pub sessions_ended: usize,
+}
+
+/// An entry of a fleet that was created or changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedEntry {
+    /// `group`, `account`, `product` or `device`.
+    pub kind: Cow<'static, str>,
+    /// Its id, login name or code.
+    pub id: String,
+    /// `created`, `changed`, or `moved` for a device with another owner.
+    pub change: Cow<'static, str>,
+    /// The owner before, of a device that moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_group_id: Option<String>,
+    /// The new owner, of a device that is created or moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// When the move takes effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_timestamp: Option<i64>,
 }

@@ -24,7 +24,10 @@ mod request;
 mod session;
 mod stream;
 
-pub use audit::{AuditEntry, AuditFilter, AuditPage, ReplacedSession};
+pub use audit::{
+    AuditDetails, AuditEntry, AuditFilter, AuditPage, ChangedEntry, FleetCounts, ImportedGroup,
+    ReplacedSession,
+};
 pub use dashboard::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
     Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,

@@ -7,12 +7,13 @@ mod ndjson_chunk;
 mod report;
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_model::audit::Act;
+use kiosque_model::GroupNo;
+use kiosque_model::audit::{Act, CommandRun, ImportedGroup};
 use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
@@ -68,6 +69,8 @@ pub struct Imported {
     pub unknown_keys: BTreeSet<String>,
     /// Rows that the mapping skips, by the rule that skips them.
     pub left_out: Vec<(String, u64)>,
+    /// The orders that were stored, by the group that owns them; sorted by its id.
+    pub groups: Vec<ImportedGroup>,
 }
 
 impl Imported {
@@ -75,7 +78,8 @@ impl Imported {
     #[must_use]
     pub fn act(&self) -> Act {
         let Imported { accepted, updated, unchanged, rejected, .. } = *self;
-        Act::OrdersImported { accepted, updated, unchanged, rejected }
+        let groups = self.groups.clone();
+        Act::OrdersImported { accepted, updated, unchanged, rejected, groups }
     }
 }
 
@@ -114,7 +118,10 @@ pub struct Import<'a> {
     observer: &'a mut dyn ImportObserver,
     names: Arc<ProductNames>,
     missing: MissingEntries,
+    /// The origin of the devices and products that are created.
+    run: CommandRun,
     done: Imported,
+    by_group: BTreeMap<GroupNo, ImportedGroup>,
 }
 
 /// Imports NDJSON. Orders with a date further ahead than `lead_max` are rejected.
@@ -138,7 +145,7 @@ pub async fn import_ndjson(
         let Some(chunk) = chunk else { break };
         import.store_chunk(chunk).await?;
     }
-    Ok(import.done)
+    import.finish().await
 }
 
 /// Imports orders from memory. Their line numbers are their positions in the list.
@@ -158,7 +165,7 @@ pub async fn import_orders(
         chunk.orders.push(CheckedOrder { line, incoming });
     }
     import.store_chunk(chunk).await?;
-    Ok(import.done)
+    import.finish().await
 }
 
 impl<'a> Import<'a> {
@@ -169,7 +176,25 @@ impl<'a> Import<'a> {
     ) -> Result<Import<'a>, ImportError> {
         let names = Arc::new(store.product_names().await?);
         let (missing, done) = (MissingEntries::default(), Imported::default());
-        Ok(Import { store, clock, observer, names, missing, done })
+        let (run, by_group) = (CommandRun::default(), BTreeMap::new());
+        Ok(Import { store, clock, observer, names, missing, run, done, by_group })
+    }
+
+    /// Returns the result, with the ids of the groups.
+    async fn finish(mut self) -> Result<Imported, ImportError> {
+        if !self.by_group.is_empty() {
+            let mut ids = self.store.group_ids().await?;
+            self.done.groups = self
+                .by_group
+                .into_iter()
+                .map(|(group, counts)| {
+                    let group_id = ids.remove(&group).unwrap_or_default();
+                    ImportedGroup { group_id, ..counts }
+                })
+                .collect();
+            self.done.groups.sort_unstable_by(|one, other| one.group_id.cmp(&other.group_id));
+        }
+        Ok(self.done)
     }
 
     async fn store_chunk(&mut self, mut chunk: Chunk) -> Result<(), ImportError> {

@@ -5,11 +5,12 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::fleet::{self, Format};
+use kiosque_model::audit::CommandRun;
 use kiosque_model::{ActedBy, Zone};
 use kiosque_store::{Applied, ApplyError, DatedMove, WhenAbsent};
 
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<CommandOutcome> {
     let format = match file.extension().and_then(|extension| extension.to_str()) {
@@ -31,7 +32,8 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
         Some(store) => store,
         None => open::store(settings, WhenAbsent::Create).await?,
     };
-    let by = ActedBy::command(Clock::System.now());
+    let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("apply") };
+    let by = ActedBy::run(run, Clock::System.now());
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied, store.zone());

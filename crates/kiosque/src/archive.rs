@@ -5,7 +5,7 @@ use kiosque_model::ActedBy;
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
@@ -16,6 +16,6 @@ pub(crate) async fn run(settings: &Settings, before: &str) -> anyhow::Result<Com
     let now = Clock::System.now();
     let archived = store.archive(before, now).await?;
     println!("archived {} orders of {} devices", archived.orders, archived.devices);
-    store.record_act(archived.into(), ActedBy::command(now)).await?;
+    store.record_act(archived.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
     Ok(CommandOutcome::Complete)
 }

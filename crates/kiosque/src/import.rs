@@ -10,11 +10,12 @@ use kiosque_ingest::csv::Mapping;
 use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson, import_report};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::ActedBy;
+use kiosque_model::audit::CommandRun;
 use kiosque_store::WhenAbsent;
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 /// Most rejections printed on stderr; the file has all.
 const PRINTED_MAX: u64 = 50;
@@ -29,13 +30,19 @@ pub(crate) async fn run(
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let lead_max = settings.limits()?.order_lead_max;
     let mut reporter = Reporter::new(rejected_path(file))?;
+    let run = CommandRun {
+        file: Some(acting::file_name(file)),
+        mapping: map.map(acting::file_name),
+        ..acting::run_of("import orders")
+    };
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
             import_ndjson(&store, &Clock::System, lead_max, input, &mut reporter).await
         }
         Some(mapping) => {
-            import_report(&store, &Clock::System, lead_max, input, mapping, &mut reporter).await
+            import_report(&store, &Clock::System, lead_max, input, mapping, &run, &mut reporter)
+                .await
         }
     };
     if imported.is_err() {
@@ -48,7 +55,7 @@ pub(crate) async fn run(
     let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
-    store.record_act(imported.act(), ActedBy::command(Clock::System.now())).await?;
+    store.record_act(imported.act(), ActedBy::run(run, Clock::System.now())).await?;
     reported?;
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }

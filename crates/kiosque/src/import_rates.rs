@@ -7,11 +7,11 @@ use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_ingest::csv::{RatesError, read_rates};
 use kiosque_model::ActedBy;
-use kiosque_model::audit::Act;
+use kiosque_model::audit::{Act, CommandRun};
 use kiosque_store::WhenAbsent;
 
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<CommandOutcome> {
     let input = File::open(file).with_context(|| file.display().to_string())?;
@@ -30,6 +30,8 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
     let act = Act::RatesImported { rates: rates.len() };
     let changes = store.set_rates(rates).await?;
     println!("rates: {changes}");
-    store.record_act(act, ActedBy::command(Clock::System.now())).await?;
+    let file = Some(acting::file_name(file));
+    let run = CommandRun { file, ..acting::run_of("import rates") };
+    store.record_act(act, ActedBy::run(run, Clock::System.now())).await?;
     Ok(CommandOutcome::Complete)
 }

@@ -7,6 +7,7 @@
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod account;
+mod acting;
 mod apply;
 mod archive;
 mod args;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use jiff::Timestamp;
-use kiosque_clock::{Clock, Entropy};
+use kiosque_clock::Entropy;
 use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::args::KeyWhat;
 use crate::output::{Format, Output};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table};
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
     match what {
@@ -40,7 +40,7 @@ fn parsed(name: String) -> anyhow::Result<KeyName> {
 async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<()> {
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     let holder = KeyHolder { name: name.clone(), rights };
-    match store.create_key(holder, key.digest(), Clock::System.now()).await? {
+    match store.create_key(holder, key.digest(), acting::by("operator-key create")).await? {
         CreatedKey::Created => println!("{}", key.reveal()),
         CreatedKey::NameTaken(since) => {
             bail!(
@@ -53,7 +53,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
 }
 
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
-    match store.revoke_key(name.clone(), Clock::System.now()).await? {
+    match store.revoke_key(name.clone(), acting::by("operator-key revoke")).await? {
         RevokedKey::Revoked => println!("revoked {name}"),
         RevokedKey::Unknown => bail!("there is no active key named {name}"),
     }

@@ -3,14 +3,14 @@
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::SessionItem;
-use kiosque_model::{ActedBy, LoginName, Zone};
+use kiosque_model::{LoginName, Zone};
 use kiosque_store::{EndedSession, WhenAbsent};
 
 use crate::args::SessionWhat;
 use crate::output::{self, Output, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table};
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, what: SessionWhat) -> anyhow::Result<CommandOutcome> {
     match what {
@@ -45,8 +45,7 @@ fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
 async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
     let name = LoginName::parse(account.clone()).context("the login name")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let by = ActedBy::command(Clock::System.now());
-    match store.end_session(name, by).await? {
+    match store.end_session(name, acting::by("session end")).await? {
         EndedSession::Ended(session) => {
             let opened = time(store.zone(), session.opened.at.map(|at| at.0));
             let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));

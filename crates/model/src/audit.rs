@@ -181,6 +181,21 @@ impl fmt::Display for Actor {
     }
 }
 
+/// A command, and the user of the machine who ran it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandRun {
+    /// The name of the user, if it is known.
+    pub user: Option<String>,
+    /// The number of the user; `None` if the system does not say.
+    pub uid: Option<u32>,
+    /// The command, such as `import orders`.
+    pub command: String,
+    /// The file that it read.
+    pub file: Option<String>,
+    /// The mapping of the file.
+    pub mapping: Option<String>,
+}
+
 /// The actor, time and request of a change by the operator.
 #[derive(Clone, Debug)]
 pub struct ActedBy {
@@ -190,26 +205,34 @@ pub struct ActedBy {
     pub at: UnixMs,
     /// Source and request ID, if a call of the operator's made the change.
     pub request: Option<(Source, String)>,
+    /// The command, if one made the change and says so.
+    pub run: Option<CommandRun>,
 }
 
 impl ActedBy {
     /// Returns the origin of a change by a command.
     #[must_use]
     pub fn command(at: UnixMs) -> ActedBy {
-        ActedBy { actor: Actor::Command, at, request: None }
+        ActedBy { actor: Actor::Command, at, request: None, run: None }
+    }
+
+    /// Returns the origin of a change by this run of a command.
+    #[must_use]
+    pub fn run(run: CommandRun, at: UnixMs) -> ActedBy {
+        ActedBy { run: Some(run), ..ActedBy::command(at) }
     }
 
     /// Returns the origin of a change by the server.
     #[must_use]
     pub fn server(at: UnixMs) -> ActedBy {
-        ActedBy { actor: Actor::Server, at, request: None }
+        ActedBy { actor: Actor::Server, at, request: None, run: None }
     }
 
     /// Returns the origin of a change by a call with this key.
     #[must_use]
     pub fn key(name: KeyName, origin: Origin) -> ActedBy {
         let request = Some((origin.source, origin.request_id));
-        ActedBy { actor: Actor::Key(name), at: origin.at, request }
+        ActedBy { actor: Actor::Key(name), at: origin.at, request, run: None }
     }
 }
 
@@ -245,12 +268,27 @@ pub enum Act {
         unchanged: u64,
         /// Rejected lines.
         rejected: u64,
+        /// The orders that were stored, by the group that owns them.
+        groups: Vec<ImportedGroup>,
     },
     /// An import of exchange rates ended.
     RatesImported {
         /// Number of rates in the file; a file with an invalid line is not imported.
         rates: usize,
     },
+}
+
+/// The orders of a group in an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedGroup {
+    /// The `groupId`.
+    pub group_id: String,
+    /// New orders.
+    pub accepted: u64,
+    /// Changed orders.
+    pub updated: u64,
+    /// Orders that were stored already.
+    pub unchanged: u64,
 }
 
 impl Act {
@@ -273,7 +311,7 @@ impl Act {
             Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
             Act::KeyRevoked { name } => name.to_string(),
             Act::Archived { orders, devices } => format!("{orders} orders of {devices} devices"),
-            Act::OrdersImported { accepted, updated, unchanged, rejected } => format!(
+            Act::OrdersImported { accepted, updated, unchanged, rejected, .. } => format!(
                 "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
             ),
             Act::RatesImported { rates } => format!("{rates} rates"),
@@ -354,15 +392,6 @@ impl AuditRecord {
             earlier: None,
         }
     }
-}
-
-/// An entry of the trail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditEntry {
-    /// Number of the entry: unique, and increasing.
-    pub entry_no: i64,
-    /// The entry's contents.
-    pub happened: AuditRecord,
 }
 
 #[cfg(test)]

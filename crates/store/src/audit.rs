@@ -1,11 +1,12 @@
 //! The audit trail, which is append-only: an entry is written in the transaction of the change that
 //! it records, if there is one. Old entries are purged.
 
+mod details;
 mod pending;
+mod purge;
 
-use kiosque_model::audit::{
-    AccountChange, Act, Actor, AuditEntry, AuditEvent, AuditRecord, EarlierSession,
-};
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::{AccountChange, Act, Actor, AuditEvent, AuditRecord, EarlierSession};
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
@@ -25,6 +26,7 @@ row! {
         group_id: Option<String>,
         count: i64,
         detail: Option<String>,
+        details: Option<&'r str>,
         other: OtherSession<'r>,
     }
     struct OtherSession<'r> {
@@ -37,21 +39,21 @@ row! {
         expires_at_ms: UnixMs,
         group_id: Option<String>,
     }
-    struct EntryTime { entry_no: i64, at_ms: UnixMs }
 }
 
 statements! {
     INSERT_ENTRY(
         entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
-        other_source, other_request_id, other_at_ms
+        details, other_source, other_request_id, other_at_ms
     ) = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
-            group_id, count, detail, other_source, other_request_id, other_at_ms)
+            group_id, count, detail, details, other_source, other_request_id, other_at_ms)
         values ($entry_no, $at_ms, $event, $account, $actor, $source, $request_id,
-            $group_id, $count, $detail, $other_source, $other_request_id, $other_at_ms)";
+            $group_id, $count, $detail, $details, $other_source, $other_request_id,
+            $other_at_ms)";
     /// An empty text selects all events, or all sources.
     ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow<'_> = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
-            other_source, other_request_id, other_at_ms
+            details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
             and ($only_source = '' or source = $only_source)
@@ -60,7 +62,7 @@ statements! {
         before_no, after_no, since_ms, count, only_event, only_source, account
     ) -> EntryRow<'_> = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
-            other_source, other_request_id, other_at_ms
+            details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
             and ($only_source = '' or source = $only_source)
@@ -70,10 +72,6 @@ statements! {
         where entry_no > $after_no and event = 'fleetApplied'";
     LAST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
         order by entry_no desc limit 1";
-    OLDEST_ENTRIES(after_no, count) -> EntryTime = "select entry_no, at_ms
-        from audit where entry_no > $after_no order by entry_no limit $count";
-    DELETE_ENTRIES(after_no, last_no, before_ms) = "delete from audit
-        where entry_no > $after_no and entry_no <= $last_no and at_ms < $before_ms";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
     GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
@@ -86,14 +84,12 @@ statements! {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, pending::ALL].into_iter().flatten().copied()
+    [ALL, pending::ALL, purge::ALL].into_iter().flatten().copied()
 }
 
 /// How much later than entries of later events an entry may be written: refused logins are recorded
 /// once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
-/// Entries that one transaction purges; other writers wait for it.
-const PURGED_PER_TRANSACTION: usize = 500;
 
 /// Selects entries of the audit trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,8 +116,19 @@ impl AuditQuery {
     }
 }
 
+/// An entry of the trail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// Number of the entry: unique, and increasing.
+    pub entry_no: i64,
+    /// The entry's contents.
+    pub happened: AuditRecord,
+    /// Its details as fields, if it has any.
+    pub details: Option<AuditDetails>,
+}
+
 /// A page of entries, newest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AuditPage {
     /// The entries.
     pub entries: Vec<AuditEntry>,
@@ -162,33 +169,13 @@ impl Store {
             .read(Deadline::OfRequest, async move |read: &Read<'_>| page(read, &query).await)
             .await
     }
-
-    /// Deletes the entries of events before `before`, the oldest first. Returns their number.
-    ///
-    /// # Errors
-    /// The store failed; entries purged until then stay purged.
-    pub async fn purge_audit(&self, before: UnixMs) -> Result<usize, Error> {
-        let (mut purged, mut after) = (0, 0);
-        loop {
-            let step = self
-                .db
-                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                    purge(write, after, before).await
-                })
-                .await?;
-            purged += step.purged;
-            match step.continue_after {
-                Some(last) => after = last,
-                None => return Ok(purged),
-            }
-        }
-    }
 }
 
 /// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let happened = AuditRecord::by_operator(act.event(), by);
-    insert(write, &AuditRecord { detail: Some(act.detail()), ..happened }).await
+    let happened = AuditRecord { detail: Some(act.detail()), ..happened };
+    insert(write, &happened, details::of_act(act, by)).await
 }
 
 /// Returns whether a fleet was applied after an entry of the trail.
@@ -202,9 +189,11 @@ pub(crate) async fn fleet_applied(
     write: &Write<'_>,
     by: &ActedBy,
     detail: String,
+    details: AuditDetails,
 ) -> Result<(), Error> {
     let happened = AuditRecord::by_operator(AuditEvent::FleetApplied, by);
-    insert(write, &AuditRecord { detail: Some(detail), ..happened }).await
+    let happened = AuditRecord { detail: Some(detail), ..happened };
+    insert(write, &happened, details::with_run(details, by)).await
 }
 
 /// Records that an account logged in, switched its group or logged out.
@@ -216,7 +205,7 @@ pub(crate) async fn session_changed(
 ) -> Result<(), Error> {
     let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
     let group_id = write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?;
-    insert(write, &AuditRecord { group_id, ..happened }).await
+    insert(write, &AuditRecord { group_id, ..happened }, AuditDetails::default()).await
 }
 
 /// A live session that is about to end.
@@ -237,8 +226,8 @@ pub(crate) async fn session_replaced(
 ) -> Result<(), Error> {
     let event = AuditEvent::SessionReplaced;
     let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
-    insert(write, &AuditRecord { group_id: live.group_id, earlier: Some(live.opened), ..happened })
-        .await
+    let (group_id, earlier) = (live.group_id, Some(live.opened));
+    insert(write, &AuditRecord { group_id, earlier, ..happened }, AuditDetails::default()).await
 }
 
 /// Records that the operator ended a session.
@@ -253,8 +242,8 @@ pub(crate) async fn session_ended(
         detail: Some(why.name().to_owned()),
         ..AuditRecord::by_operator(AuditEvent::SessionEnded, by)
     };
-    insert(write, &AuditRecord { group_id: live.group_id, earlier: Some(live.opened), ..happened })
-        .await
+    let (group_id, earlier) = (live.group_id, Some(live.opened));
+    insert(write, &AuditRecord { group_id, earlier, ..happened }, details::of_run(by)).await
 }
 
 /// Returns the account's session, if it is live.
@@ -276,13 +265,25 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
     read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
 }
 
-async fn insert(write: &Write<'_>, happened: &AuditRecord) -> Result<(), Error> {
+async fn insert(
+    write: &Write<'_>,
+    happened: &AuditRecord,
+    details: AuditDetails,
+) -> Result<(), Error> {
     // Numbers are never reused, even after all earlier entries have been purged.
     let entry_no = metadata::next_audit_entry(write).await?;
-    insert_as(write, entry_no, happened).await
+    insert_as(write, entry_no, happened, details).await
 }
 
-async fn insert_as(write: &Write<'_>, entry_no: i64, happened: &AuditRecord) -> Result<(), Error> {
+async fn insert_as(
+    write: &Write<'_>,
+    entry_no: i64,
+    happened: &AuditRecord,
+    details: AuditDetails,
+) -> Result<(), Error> {
+    let has_details = details != AuditDetails::default();
+    let details = has_details.then(|| serde_json::to_string(&details)).transpose();
+    let details = details.map_err(|error| Error::Data(format!("rendering: {error}")))?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));
@@ -297,6 +298,7 @@ async fn insert_as(write: &Write<'_>, entry_no: i64, happened: &AuditRecord) -> 
         happened.group_id.as_deref().into(),
         happened.count.into(),
         happened.detail.as_deref().into(),
+        details.as_deref().into(),
         earlier_source.as_deref().into(),
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
         earlier.and_then(|earlier| earlier.at).into(),
@@ -354,7 +356,10 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
         detail: row.detail,
         earlier: ended.then_some(earlier),
     };
-    Ok(AuditEntry { entry_no: row.entry_no, happened })
+    // A text that a later version wrote in another form is left out.
+    let details = row.details.and_then(|text| serde_json::from_str(text).ok());
+    let details = details::with_reason(details, &happened);
+    Ok(AuditEntry { entry_no: row.entry_no, happened, details })
 }
 
 impl OtherSession<'_> {
@@ -372,26 +377,4 @@ fn source(text: Option<&str>) -> Result<Option<Source>, Error> {
 
 fn unknown(field: &str, text: &str) -> Error {
     Error::Data(format!("the audit trail has an unknown {field}: {text:?}"))
-}
-
-/// The result of one transaction of a purge.
-struct PurgeStep {
-    purged: usize,
-    /// The number after which the next transaction continues; `None` at the end of the purge.
-    continue_after: Option<i64>,
-}
-
-async fn purge(write: &Write<'_>, after: i64, before: UnixMs) -> Result<PurgeStep, Error> {
-    let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
-    let oldest = write
-        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| row.read::<EntryTime>())
-        .await?;
-    let Some(last_old) = oldest.iter().rfind(|entry| entry.at_ms < before) else {
-        return Ok(PurgeStep { purged: 0, continue_after: None });
-    };
-    let params = [after.into(), last_old.entry_no.into(), before.into()];
-    let purged = write.execute(&DELETE_ENTRIES, &params).await?;
-    let last = oldest.last().filter(|_| oldest.len() == PURGED_PER_TRANSACTION);
-    let purged = usize::try_from(purged).unwrap_or(usize::MAX);
-    Ok(PurgeStep { purged, continue_after: last.map(|entry| entry.entry_no) })
 }

@@ -7,6 +7,7 @@
 //! increments no version counter.
 
 mod accounts;
+mod audit_details;
 mod changes;
 mod chunks;
 mod creation;
@@ -23,6 +24,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
+use kiosque_contract::AuditDetails;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, UnixMs};
@@ -32,6 +34,7 @@ use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
 use crate::{Error, Store, activity, audit, metadata, owners};
 use accounts::{Accounts, EndedSession};
+use audit_details::audit_details;
 use changes::FleetChanges;
 pub(crate) use creation::NewEntries;
 use devices::DevicePlan;
@@ -239,6 +242,15 @@ impl StoredFleet {
     }
 }
 
+/// The effect of an apply.
+struct Changed {
+    applied: Applied,
+    /// Of the entry in the audit trail.
+    details: AuditDetails,
+    /// The sessions that ended.
+    ended: Vec<EndedSession>,
+}
+
 /// The transaction of an apply.
 struct Apply<'a> {
     write: &'a Write<'a>,
@@ -261,29 +273,25 @@ impl Apply<'_> {
             }
             _ => StoredFleet::read(self.write, fleet).await?,
         };
-        let (applied, ended) = self.change(fleet, stored).await?;
+        let Changed { applied, details, ended } = self.change(fleet, stored).await?;
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
         // a session that the apply needs.
         for session in ended {
             session.record(self.write, self.by).await?;
         }
-        audit::fleet_applied(self.write, self.by, applied.to_string()).await?;
+        audit::fleet_applied(self.write, self.by, applied.to_string(), details).await?;
         Ok(applied)
     }
 
-    /// Writes the changes that lead from the stored state to a fleet. Returns the sessions that end
-    /// with them.
-    async fn change(
-        &self,
-        fleet: &Fleet,
-        stored: StoredFleet,
-    ) -> Result<(Applied, Vec<EndedSession>), ApplyError> {
+    /// Writes the changes that lead from the stored state to a fleet.
+    async fn change(&self, fleet: &Fleet, stored: StoredFleet) -> Result<Changed, ApplyError> {
         let now = self.by.at;
         let (changes, mut applied) = plan(self.write, fleet, stored, self.new_hashes, now).await?;
         let ended = self.write(&changes).await?;
         applied.sessions_ended = ended.len();
         applied.dated_moves = changes.dated_moves(now);
-        Ok((applied, ended))
+        let details = audit_details(&applied, &changes);
+        Ok(Changed { applied, details, ended })
     }
 
     /// Writes the changes, and returns the sessions that end with them.

@@ -90,7 +90,7 @@ impl Store {
         &self,
         holder: KeyHolder,
         digest: KeyDigest,
-        now: UnixMs,
+        by: ActedBy,
     ) -> Result<CreatedKey, Error> {
         let create = async move |write: &Write<'_>| {
             // Serializes creations: no index makes the names of live keys unique.
@@ -101,10 +101,10 @@ impl Store {
                 return Ok(CreatedKey::NameTaken(since));
             }
             let may = holder.rights.to_string();
-            let params = [digest.as_str().into(), name.into(), may.as_str().into(), now.into()];
+            let params = [digest.as_str().into(), name.into(), may.as_str().into(), by.at.into()];
             write.execute(&INSERT_KEY, &params).await?;
             let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
-            audit::act(write, &act, &ActedBy::command(now)).await?;
+            audit::act(write, &act, &by).await?;
             Ok(CreatedKey::Created)
         };
         self.db.write(Deadline::OfRequest, create).await
@@ -114,14 +114,13 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn revoke_key(&self, name: KeyName, now: UnixMs) -> Result<RevokedKey, Error> {
+    pub async fn revoke_key(&self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
-            let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), now.into()]).await?;
+            let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), by.at.into()]).await?;
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
             }
-            audit::act(write, &Act::KeyRevoked { name: name.clone() }, &ActedBy::command(now))
-                .await?;
+            audit::act(write, &Act::KeyRevoked { name: name.clone() }, &by).await?;
             Ok(RevokedKey::Revoked)
         };
         self.db.write(Deadline::OfRequest, revoke).await

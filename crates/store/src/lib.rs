@@ -48,7 +48,7 @@ use kiosque_model::{UnixMs, Zone};
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::Archived;
-pub use audit::{AuditPage, AuditQuery, LiveSession, PendingEvents};
+pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;

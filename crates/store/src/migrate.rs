@@ -40,6 +40,11 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../migrations/0008_order_blocks.sql"),
     },
     Migration { number: 9, name: "months", text: include_str!("../migrations/0009_months.sql") },
+    Migration {
+        number: 10,
+        name: "audit_details",
+        text: include_str!("../migrations/0010_audit_details.sql"),
+    },
 ];
 
 row! {

@@ -2,15 +2,16 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use futures_util::future::try_join_all;
 
-use crate::db::{Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::orders::record::Incoming;
 use crate::sql::{Value, row, statements};
-use crate::{Error, metadata};
+use crate::{Error, Store, metadata};
 
 row! {
     struct PeriodRow<'r> {
@@ -167,6 +168,25 @@ impl Owners {
     /// Removes one device from the cache.
     pub(crate) fn forget(&mut self, code: &str) {
         self.by_code.remove(code);
+    }
+}
+
+impl Store {
+    /// Adds the owners of the devices of a batch to a cache.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn cache_owners(
+        &self,
+        owners: Arc<tokio::sync::Mutex<Owners>>,
+        batch: Arc<Vec<Incoming>>,
+    ) -> Result<(), Error> {
+        let mut owners = owners.lock_owned().await;
+        let load = async move |read: &Read<'_>| {
+            owners.refresh(read).await?;
+            owners.load(read, batch.iter().map(|order| order.device_code.as_str())).await
+        };
+        self.db.read(Deadline::OfRequest, load).await
     }
 }
 

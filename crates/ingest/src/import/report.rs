@@ -6,6 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_model::audit::CommandRun;
 use kiosque_model::fleet::ProductEntry;
 use kiosque_store::{Incoming, Store};
 use serde_json::Value;
@@ -19,7 +20,7 @@ use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
 /// Imports a CSV report through a mapping. Orders with a date further ahead than `lead_max` are
-/// rejected.
+/// rejected. `run` is the origin of the devices and products that it creates.
 ///
 /// # Errors
 /// The report cannot be read, or the store failed.
@@ -29,10 +30,12 @@ pub async fn import_report(
     lead_max: Duration,
     input: impl Read,
     mapping: &Mapping,
+    run: &CommandRun,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
     let mut import = Import::start(store, clock, observer).await?;
     import.missing = MissingEntries::read(store).await?;
+    import.run = run.clone();
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
         .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
@@ -58,7 +61,7 @@ pub async fn import_report(
         import.store_chunk(chunk).await?;
     }
     import.done.left_out = report.left_out();
-    Ok(import.done)
+    import.finish().await
 }
 
 /// Checks a mapped order by the rules of an order file. Only a valid order adds its device and its

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_model::ActedBy;
+use kiosque_model::audit::ImportedGroup;
 use kiosque_store::{BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress};
@@ -81,6 +82,7 @@ impl Writer<'_, '_> {
             let outcomes = self.receive(&lines, &batch, sorting).await?;
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
+            self.count_by_group(&batch, &outcomes).await;
             for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
                 if outcome == OrderOutcome::Deferred {
                     deferred.push(CheckedOrder { line, incoming: incoming.clone() });
@@ -109,10 +111,27 @@ impl Writer<'_, '_> {
         let Some(needed) = self.import.missing.of_lines(lines) else {
             return Ok(store.receive(batch, Arc::clone(&self.owners), options).await?);
         };
-        let (by, of_orders) = (ActedBy::command(now), needed.of_orders.clone());
-        let outcomes = store.receive_creating(batch, needed, options, by).await?;
+        let (by, of_orders) =
+            (ActedBy::run(self.import.run.clone(), now), needed.of_orders.clone());
+        let outcomes = store.receive_creating(Arc::clone(&batch), needed, options, by).await?;
+        store.cache_owners(Arc::clone(&self.owners), batch).await?;
         self.import.missing.created(&of_orders, &outcomes);
         Ok(outcomes)
+    }
+
+    /// Counts the stored orders by the group that owns them. The devices of a batch are cached.
+    async fn count_by_group(&mut self, batch: &[Incoming], outcomes: &[OrderOutcome]) {
+        let owners = self.owners.lock().await;
+        for (incoming, outcome) in batch.iter().zip(outcomes) {
+            let count: fn(&mut ImportedGroup) -> &mut u64 = match outcome {
+                OrderOutcome::Accepted => |counts| &mut counts.accepted,
+                OrderOutcome::Updated => |counts| &mut counts.updated,
+                OrderOutcome::Unchanged => |counts| &mut counts.unchanged,
+                _ => continue,
+            };
+            let Some(group) = owners.group_of(incoming) else { continue };
+            *count(self.import.by_group.entry(group).or_default()) += 1;
+        }
     }
 
     fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {

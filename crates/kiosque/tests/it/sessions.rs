@@ -4,7 +4,7 @@ use kiosque_testkit::{DEVICES_PATH, Sandbox};
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
-use crate::fleet::fleet;
+use crate::fleet::{fleet, order, order_with};
 
 fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
     let ran = sandbox.run(&[args, &["--output", "json"]].concat()).success();
@@ -77,10 +77,8 @@ fn the_audit_trail_is_filtered() {
     let (header, row) = table.split_once('\n').unwrap();
     let columns: Vec<&str> = header.split_whitespace().collect();
     assert_eq!(columns, ["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"]);
-    assert!(
-        row.contains("  fleetApplied  -        command  -           1  groups: 2 created"),
-        "{row}"
-    );
+    assert!(row.contains("  fleetApplied  -        command ("), "{row}");
+    assert!(row.contains(")  -           1  groups: 2 created"), "{row}");
     for (args, message) in [
         (["--event", "logins"], "--event: \"logins\" is not an event; login, loginRefused, "),
         (["--source", "here"], "--source: invalid IP address syntax"),
@@ -106,4 +104,53 @@ fn exchange_rates_are_listed() {
          JPY       2026-01-01  0.0067\n"
     );
     assert_eq!(json(&sandbox, &["rates", "list"])[2]["usdPerUnit"], "0.0067");
+}
+
+/// The details of entries are fields: the user, the command, the file, and the changed entries.
+#[test]
+fn the_details_of_the_trail_are_fields() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let moved = "[[device]]\ncode = \"D2\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n\
+                 [[device]]\ncode = \"D1\"\nname = \"Other\"\n";
+    let moved = sandbox.file("moved.toml", moved);
+    sandbox.run(&["apply", &moved]).success();
+    let orders = [order("o1"), order("o2"), order_with("o3", "D1", "D2"), "nonsense".to_owned()];
+    let orders = sandbox.file("orders.ndjson", orders.join("\n"));
+    sandbox.run(&["import", "orders", &orders]).failure();
+    sandbox.run(&["operator-key", "create", "till", "--may", "read"]).success();
+    let trail = json(&sandbox, &["audit"]);
+    let [key, imported, applied, first] = &trail.as_array().unwrap()[..] else { panic!("{trail}") };
+    let uid = std::fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own));
+    let uid = uid.unwrap();
+    for (entry, command, file) in [
+        (key, "operator-key create", Value::Null),
+        (imported, "import orders", json!(orders)),
+        (applied, "apply", json!(moved)),
+        (first, "apply", json!(sandbox.path("fleet.toml"))),
+    ] {
+        let details = &entry["details"];
+        assert_eq!((&details["uid"], &details["command"]), (&json!(uid), &json!(command)));
+        assert_eq!(details["file"], file, "{entry}");
+    }
+    let key = &key["details"];
+    assert_eq!((&key["keyName"], &key["rights"]), (&json!("till"), &json!(["read"])));
+    let counts = &imported["details"];
+    assert_eq!((&counts["accepted"], &counts["rejected"]), (&json!(3), &json!(1)));
+    let north = json!({"groupId": "north", "accepted": 3, "updated": 0, "unchanged": 0});
+    assert_eq!(counts["groups"], json!([north]));
+    let since = json!(1_769_904_000_000_i64);
+    assert_eq!(
+        applied["details"]["entries"],
+        json!([
+            {"kind": "device", "id": "D2", "change": "moved", "fromGroupId": "north",
+             "groupId": "south", "sinceTimestamp": since},
+            {"kind": "device", "id": "D1", "change": "changed"},
+        ])
+    );
+    assert_eq!(applied["details"]["fleet"]["devices"]["changed"], 2);
+    let created = first["details"]["entries"].as_array().unwrap();
+    let kinds: Vec<&str> = created.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["group", "group", "account", "account", "product", "device", "device"]);
+    assert!(created.iter().all(|one| one["change"] == "created"), "{first}");
+    assert_eq!(created[6]["groupId"], "north");
 }

@@ -3,8 +3,8 @@
 use kiosque_contract::ReplacedSession;
 use kiosque_contract::operator_call::ListAudit;
 use kiosque_model::UnixMs;
-use kiosque_model::audit::{AuditEntry, AuditEvent};
-use kiosque_store::{AuditPage, AuditQuery, KeyHolder};
+use kiosque_model::audit::AuditEvent;
+use kiosque_store::{AuditEntry, AuditPage, AuditQuery, KeyHolder};
 
 use super::call::Call;
 use super::cursor::Cursor;
@@ -69,6 +69,7 @@ pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
         group_id: happened.group_id,
         count: happened.count,
         detail: happened.detail,
+        details: entry.details,
         replaced,
     }
 }

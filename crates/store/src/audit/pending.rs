@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use kiosque_contract::AuditDetails;
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditRecord;
 
@@ -56,9 +57,9 @@ impl PendingEvents {
             return Ok(());
         }
         self.attempted_no.store(entry_no, Ordering::Relaxed);
-        insert_as(write, entry_no, first).await?;
+        insert_as(write, entry_no, first, AuditDetails::default()).await?;
         for event in others {
-            insert(write, event).await?;
+            insert(write, event, AuditDetails::default()).await?;
         }
         Ok(())
     }

@@ -66,7 +66,8 @@ struct StoredAccount {
 /// An account that an apply creates or changes.
 pub(super) struct ChangedAccount<'a> {
     number: AccountNo,
-    name: &'a LoginName,
+    pub(super) change: EntryChange,
+    pub(super) name: &'a LoginName,
     row: AccountRow,
     /// `None` if they stay.
     groups: Option<Vec<GroupNo>>,
@@ -158,7 +159,7 @@ impl Accounts {
                 self.next += i64::from(old.is_none());
                 let lost_access = old_row.and_then(|old| lost_access(old, &row));
                 let name = &entry.login_name;
-                changes.push(ChangedAccount { number, name, row, groups, lost_access });
+                changes.push(ChangedAccount { number, change, name, row, groups, lost_access });
             }
         }
         Ok(changes)

@@ -7,13 +7,13 @@ use kiosque_model::{GroupNo, UnixMs};
 use super::DatedMove;
 use super::accounts::ChangedAccount;
 use super::devices::ChangedDevice;
-use super::groups::GroupRow;
+use super::groups::ChangedGroup;
 use super::products::ChangedProduct;
 use super::stored_devices::LateMove;
 
 /// What an apply changes: every row that it writes follows from this value.
 pub(crate) struct FleetChanges<'a> {
-    pub(super) groups: Vec<GroupRow>,
+    pub(super) groups: Vec<ChangedGroup>,
     pub(crate) products: Vec<ChangedProduct<'a>>,
     pub(super) accounts: Vec<ChangedAccount<'a>>,
     pub(crate) devices: Vec<ChangedDevice<'a>>,

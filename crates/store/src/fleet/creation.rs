@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use kiosque_contract::AuditDetails;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
-use super::{Applied, Apply, ApplyError, NewHashes, StoredFleet, plan};
+use super::{Applied, Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
 use crate::db::{Deadline, Read, Write};
 use crate::{Error, Store, audit, metadata};
 
@@ -66,12 +67,12 @@ impl NewEntries {
         by: &ActedBy,
     ) -> Result<Created, ApplyError> {
         let NewEntries { fleet, stored } = self;
-        let mut applied = Applied::default();
+        let (mut applied, mut details) = (Applied::default(), AuditDetails::default());
         if fleet != Fleet::default() {
             let apply = Apply { write, new_hashes: &NewHashes::new(), by };
-            (applied, _) = apply.change(&fleet, stored).await?;
+            Changed { applied, details, .. } = apply.change(&fleet, stored).await?;
         }
-        Ok(Created { fleet, applied })
+        Ok(Created { fleet, applied, details })
     }
 }
 
@@ -79,6 +80,7 @@ impl NewEntries {
 pub(crate) struct Created {
     pub(crate) fleet: Fleet,
     applied: Applied,
+    details: AuditDetails,
 }
 
 impl Created {
@@ -87,6 +89,6 @@ impl Created {
         if self.fleet == Fleet::default() {
             return Ok(());
         }
-        audit::fleet_applied(write, by, self.applied.to_string()).await
+        audit::fleet_applied(write, by, self.applied.to_string(), self.details).await
     }
 }

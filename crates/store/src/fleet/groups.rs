@@ -15,7 +15,7 @@ row! {
     #[derive(Clone, PartialEq)]
     pub(super) struct GroupRow {
         group_no: GroupNo,
-        group_id: String,
+        pub(super) group_id: String,
         group_name: String,
         active: bool,
     }
@@ -30,6 +30,12 @@ statements! {
         from {rows r: number bigint, id text, name text, active boolean} where true
         on conflict (group_no) do update set group_name = excluded.group_name,
             active = excluded.active";
+}
+
+/// A group that an apply creates or changes.
+pub(super) struct ChangedGroup {
+    pub(super) change: EntryChange,
+    pub(super) new: GroupRow,
 }
 
 /// The groups that a fleet refers to: the stored ones, and those that it creates.
@@ -67,7 +73,7 @@ impl Groups {
         entries: &[GroupEntry],
         counts: &mut ChangeCounts,
         faults: &mut Vec<String>,
-    ) -> Vec<GroupRow> {
+    ) -> Vec<ChangedGroup> {
         let mut changes = Vec::new();
         for entry in entries {
             let id = entry.id.as_str();
@@ -85,7 +91,7 @@ impl Groups {
             counts.count(change);
             if change != EntryChange::Unchanged {
                 self.by_id.insert(id.to_owned(), new.clone());
-                changes.push(new);
+                changes.push(ChangedGroup { change, new });
             }
         }
         changes
@@ -93,9 +99,9 @@ impl Groups {
 }
 
 /// Writes the rows that a plan changes.
-pub(super) async fn write(write: &Write<'_>, changes: &[GroupRow]) -> Result<(), Error> {
+pub(super) async fn write(write: &Write<'_>, changes: &[ChangedGroup]) -> Result<(), Error> {
     let rows = changes.iter().map(|group| {
-        let GroupRow { group_no, group_id, group_name, active } = group;
+        let GroupRow { group_no, group_id, group_name, active } = &group.new;
         let (id, name) = (group_id.as_str(), group_name.as_str());
         [(*group_no).into(), id.into(), name.into(), (*active).into()]
     });

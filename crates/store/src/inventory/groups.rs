@@ -13,6 +13,7 @@ use crate::{Error, Store};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }
+    struct GroupId { group_no: GroupNo, group_id: String }
     struct Counted { group_no: GroupNo, number: i64 }
     struct Orders {
         group_no: GroupNo,
@@ -25,6 +26,7 @@ row! {
 statements! {
     GROUPS(after, count) -> GroupRow = "select group_no, group_id, group_name, active from groups
         where group_id > $after order by group_id limit $count";
+    GROUP_IDS() -> GroupId = "select group_no, group_id from groups";
     DEVICES_OF_GROUPS(now_ms) -> Counted = "select o.group_no, count(*) as number
         from {rows r: group_no bigint} cross join device_owners o
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
@@ -41,6 +43,21 @@ statements! {
 }
 
 impl Store {
+    /// Returns the id of every group.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn group_ids(&self) -> Result<HashMap<GroupNo, String>, Error> {
+        let ids = async |read: &Read<'_>| {
+            read.all(&GROUP_IDS, &[], |row| {
+                let GroupId { group_no, group_id } = row.read()?;
+                Ok((group_no, group_id))
+            })
+            .await
+        };
+        Ok(self.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
+    }
+
     /// Returns a part of the list of groups, by `groupId`.
     ///
     /// # Errors

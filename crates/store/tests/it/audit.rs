@@ -1,10 +1,10 @@
 //! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
 //! time and request id, and every change of the fleet.
 
-use kiosque_model::audit::{Act, AuditEntry, AuditEvent, AuditRecord};
+use kiosque_model::audit::{Act, AuditEvent, AuditRecord};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
-use kiosque_store::{AuditQuery, Error, NewHashes, PendingEvents};
+use kiosque_store::{AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
 use kiosque_testkit::entries::bare_account;
 use kiosque_testkit::{NOW, TestData, TestStore, origin, sql};
 

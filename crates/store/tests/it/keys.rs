@@ -1,7 +1,7 @@
 //! The operator's keys: only the digest is stored, and a revoked key is refused from the next
 //! request.
 
-use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_store::{CreatedKey, KeyHolder, RevokedKey};
 use kiosque_testkit::{NOW, TestStore};
 
@@ -15,7 +15,11 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     let name = || KeyName::parse("till").unwrap();
     let (first, second) = (OperatorKey::mint([1; 32]), OperatorKey::mint([2; 32]));
     let create = async |key: &OperatorKey, may: &str, at: i64| {
-        fixture.store.create_key(holder("till", may), key.digest(), UnixMs(at)).await.unwrap()
+        fixture
+            .store
+            .create_key(holder("till", may), key.digest(), ActedBy::command(UnixMs(at)))
+            .await
+            .unwrap()
     };
     let held = async |key: &OperatorKey| fixture.store.key_holder(&key.digest()).await.unwrap();
 
@@ -25,7 +29,9 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
     assert_eq!(create(&second, "fleet", 6).await, CreatedKey::NameTaken(UnixMs(5)));
     assert_eq!(held(&second).await, None);
 
-    let revoke = async |at: i64| fixture.store.revoke_key(name(), UnixMs(at)).await.unwrap();
+    let revoke = async |at: i64| {
+        fixture.store.revoke_key(name(), ActedBy::command(UnixMs(at))).await.unwrap()
+    };
     assert_eq!(revoke(7).await, RevokedKey::Revoked);
     assert_eq!(held(&first).await, None);
     assert_eq!(revoke(8).await, RevokedKey::Unknown);
@@ -43,7 +49,11 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
 async fn no_key_is_in_the_data() {
     let fixture = TestStore::new().await;
     let key = OperatorKey::mint([251; 32]);
-    fixture.store.create_key(holder("till", "orders"), key.digest(), NOW).await.unwrap();
+    fixture
+        .store
+        .create_key(holder("till", "orders"), key.digest(), ActedBy::command(NOW))
+        .await
+        .unwrap();
     let rows = fixture.rows().join("\n");
     assert!(rows.contains(key.digest().as_str()), "{rows}");
     assert!(!rows.contains(&key.reveal()["kqo_".len()..]), "{rows}");

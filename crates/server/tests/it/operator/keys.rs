@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::Full;
-use kiosque_model::{KeyName, OperatorKey};
+use kiosque_model::{ActedBy, KeyName, OperatorKey};
 use kiosque_store::RevokedKey;
 use kiosque_testkit::{TestServer, eventually};
 
@@ -39,7 +39,10 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     };
     assert_eq!(ask(&key).await.status, 200);
     let name = KeyName::parse("orders").unwrap();
-    assert_eq!(server.store.revoke_key(name, server.now()).await.unwrap(), RevokedKey::Revoked);
+    assert_eq!(
+        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
+        RevokedKey::Revoked
+    );
     let revoked = ask(&key).await;
     assert_eq!(revoked.status, 401);
     assert_eq!(revoked.headers["www-authenticate"], "Bearer");
@@ -64,7 +67,10 @@ async fn a_revoked_key_ends_its_open_streams() {
     let before = ["before0", "before1"];
     eventually("the lines are stored", async || kept(&server, &token).await == before).await;
     let name = KeyName::parse("orders").unwrap();
-    assert_eq!(server.store.revoke_key(name, server.now()).await.unwrap(), RevokedKey::Revoked);
+    assert_eq!(
+        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
+        RevokedKey::Revoked
+    );
     server.advance(Duration::from_secs(1));
     for (at, stream) in streams.iter_mut().enumerate() {
         stream.say(line(&format!("after{at}"), 1)).await;

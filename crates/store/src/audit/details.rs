@@ -1,0 +1,65 @@
+//! The details of an entry as fields.
+
+use kiosque_contract::{AuditDetails, ImportedGroup};
+use kiosque_model::ActedBy;
+use kiosque_model::audit::{Act, AuditEvent, AuditRecord, CommandRun};
+
+/// Returns the details of an act.
+pub(super) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
+    let details = of_run(by);
+    match act.clone() {
+        Act::KeyCreated { name, rights } => AuditDetails {
+            key_name: Some(name.to_string()),
+            rights: rights.iter().map(|right| right.name().to_owned()).collect(),
+            ..details
+        },
+        Act::KeyRevoked { name } => AuditDetails { key_name: Some(name.to_string()), ..details },
+        Act::Archived { orders, devices } => {
+            AuditDetails { orders: Some(orders), devices: Some(devices), ..details }
+        }
+        Act::OrdersImported { accepted, updated, unchanged, rejected, groups } => AuditDetails {
+            accepted: Some(accepted),
+            updated: Some(updated),
+            unchanged: Some(unchanged),
+            rejected: Some(rejected),
+            groups: groups
+                .into_iter()
+                .map(|group| ImportedGroup {
+                    group_id: group.group_id,
+                    accepted: group.accepted,
+                    updated: group.updated,
+                    unchanged: group.unchanged,
+                })
+                .collect(),
+            ..details
+        },
+        Act::RatesImported { rates } => AuditDetails { rates: Some(rates), ..details },
+    }
+}
+
+/// Adds the command, if one made the change, to details.
+pub(super) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
+    let AuditDetails { user, uid, command, file, mapping, .. } = of_run(by);
+    AuditDetails { user, uid, command, file, mapping, ..details }
+}
+
+/// Returns the details of every change by a command: the user, and the files that it read.
+pub(super) fn of_run(by: &ActedBy) -> AuditDetails {
+    let Some(CommandRun { user, uid, command, file, mapping }) = by.run.clone() else {
+        return AuditDetails::default();
+    };
+    AuditDetails { user, uid, command: Some(command), file, mapping, ..AuditDetails::default() }
+}
+
+/// Adds the reason, which the text of these events has alone.
+pub(super) fn with_reason(
+    details: Option<AuditDetails>,
+    happened: &AuditRecord,
+) -> Option<AuditDetails> {
+    let has_reason = matches!(happened.event, AuditEvent::LoginRefused | AuditEvent::SessionEnded);
+    let reason = happened.detail.clone().filter(|_| has_reason);
+    match reason {
+        Some(reason) => Some(AuditDetails { reason: Some(reason), ..details.unwrap_or_default() }),
+        None => details,
+    }
+}

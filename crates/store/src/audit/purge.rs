@@ -1,0 +1,66 @@
+//! Deletes old entries.
+
+use kiosque_model::UnixMs;
+
+use crate::db::{Deadline, Write};
+use crate::sql::{row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct EntryTime { entry_no: i64, at_ms: UnixMs }
+}
+
+statements! {
+    OLDEST_ENTRIES(after_no, count) -> EntryTime = "select entry_no, at_ms
+        from audit where entry_no > $after_no order by entry_no limit $count";
+    DELETE_ENTRIES(after_no, last_no, before_ms) = "delete from audit
+        where entry_no > $after_no and entry_no <= $last_no and at_ms < $before_ms";
+}
+
+/// Entries that one transaction purges; other writers wait for it.
+const PURGED_PER_TRANSACTION: usize = 500;
+
+impl Store {
+    /// Deletes the entries of events before `before`, the oldest first. Returns their number.
+    ///
+    /// # Errors
+    /// The store failed; entries purged until then stay purged.
+    pub async fn purge_audit(&self, before: UnixMs) -> Result<usize, Error> {
+        let (mut purged, mut after) = (0, 0);
+        loop {
+            let step = self
+                .db
+                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
+                    purge(write, after, before).await
+                })
+                .await?;
+            purged += step.purged;
+            match step.continue_after {
+                Some(last) => after = last,
+                None => return Ok(purged),
+            }
+        }
+    }
+}
+
+/// The result of one transaction of a purge.
+struct PurgeStep {
+    purged: usize,
+    /// The number after which the next transaction continues; `None` at the end of the purge.
+    continue_after: Option<i64>,
+}
+
+async fn purge(write: &Write<'_>, after: i64, before: UnixMs) -> Result<PurgeStep, Error> {
+    let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
+    let oldest = write
+        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| row.read::<EntryTime>())
+        .await?;
+    let Some(last_old) = oldest.iter().rfind(|entry| entry.at_ms < before) else {
+        return Ok(PurgeStep { purged: 0, continue_after: None });
+    };
+    let params = [after.into(), last_old.entry_no.into(), before.into()];
+    let purged = write.execute(&DELETE_ENTRIES, &params).await?;
+    let last = oldest.last().filter(|_| oldest.len() == PURGED_PER_TRANSACTION);
+    let purged = usize::try_from(purged).unwrap_or(usize::MAX);
+    Ok(PurgeStep { purged, continue_after: last.map(|entry| entry.entry_no) })
+}
