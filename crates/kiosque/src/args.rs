@@ -186,8 +186,8 @@ pub(crate) enum Command {
     Move,
     /// Print SQL statements to run on a database.
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
-        For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, then \
-        distribute them with these statements while they are small.")]
+        For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, \
+        then distribute them with these statements while they are small.")]
     Schema(Schema),
     /// Create, list and revoke keys for the operator's calls.
     OperatorKey {

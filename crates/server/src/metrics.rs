@@ -221,12 +221,13 @@ impl Metrics {
         self.of(audience).handshake_failed();
     }
 
-    /// Sets whether a check of readiness succeeds, by its path. Returns the value before.
-    pub(crate) fn set_ready(&self, path: &str, is_ready: bool) -> bool {
+    /// Sets whether a check of readiness succeeds, by its path and its result. Returns the value
+    /// before.
+    pub(crate) fn set_ready<T, E>(&self, path: &str, checked: &Result<T, E>) -> bool {
         let known = self.ready.iter().find(|(known, _)| *known == path);
         known.is_none_or(|(_, gauge)| {
             let before = gauge.get();
-            gauge.set(i64::from(is_ready));
+            gauge.set(i64::from(checked.is_ok()));
             before == 1
         })
     }

@@ -1,4 +1,5 @@
-//! Whether requests are answered and orders stored: for `/readyz`, `/readyz/orders` and their gauges.
+//! Whether requests are answered and orders stored: for `/readyz`, `/readyz/orders` and their
+//! gauges.
 
 use kiosque_contract::OperatorCall;
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
@@ -33,7 +34,7 @@ impl App {
         path: &'static str,
         checked: &'c Result<(), Error>,
     ) -> Option<Result<(), &'c Error>> {
-        let was_ready = self.metrics.set_ready(path, checked.is_ok());
+        let was_ready = self.metrics.set_ready(path, checked);
         (was_ready != checked.is_ok()).then_some(checked.as_ref().copied())
     }
 }

@@ -98,8 +98,8 @@ pub(crate) async fn last_audit_entry(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[AUDIT.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// Writes a row and restores it. The engine does not see that nothing has changed, so that the commit
-/// succeeds only if the data can be written.
+/// Writes a row and restores it. The engine does not see that nothing has changed, so that the
+/// commit succeeds only if the data can be written.
 pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
     for count in [1_i64, -1] {
         write.execute(&ADD, &[AUDIT.into(), count.into()]).await?;

@@ -20,9 +20,9 @@ impl Store {
         }
     }
 
-    /// Checks that orders would be stored: the data is where it was opened and has not been moved to
-    /// a database, there is room for it, and it can be written. After a write that the file system
-    /// prevented, this is tried.
+    /// Checks that orders would be stored: the data is where it was opened and has not been moved
+    /// to a database, there is room for it, and it can be written. After a write that the file
+    /// system prevented, this is tried.
     ///
     /// # Errors
     /// The reason why no orders can be stored.

@@ -65,8 +65,8 @@ struct Readers {
 }
 
 impl Sqlite {
-    /// Opens the database of a directory. One that has tables, but not the table `register`, belongs
-    /// to another program and is left as it is.
+    /// Opens the database of a directory. One that has tables, but not the table `register`,
+    /// belongs to another program and is left as it is.
     pub(super) fn open(
         directory: &Path,
         when_absent: WhenAbsent,
