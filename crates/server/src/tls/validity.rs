@@ -128,14 +128,14 @@ mod tests {
         let validity = Validity::of(&der).expect("a validity period");
         assert_eq!(validity.names, ["localhost", "127.0.0.1", "::1"]);
         assert_eq!(validity.to_string(), "2035-12-28 00:00:00 UTC");
-        let end = validity.not_after;
+        let (end, before) = (validity.not_after, validity.not_before.plus_ms(-1));
         for (at, warning, days) in [
             (made, None, 3_648),
             (end.plus_ms(-30 * DAY_MS - 1), None, 30),
             (end.plus_ms(-30 * DAY_MS), Some(Warning::EndsSoon), 30),
             (end.plus_ms(-1), Some(Warning::EndsSoon), 0),
             (end, Some(Warning::Expired), 0),
-            (made.plus_ms(-4 * DAY_MS), Some(Warning::NotYetValid), 3_652),
+            (before, Some(Warning::NotYetValid), (end.0 - before.0) / DAY_MS),
         ] {
             assert_eq!((validity.warning(at), validity.days_left(at)), (warning, days), "{at:?}");
         }

@@ -99,7 +99,9 @@ const REGISTER_PRIMARY: &str = "insert into primaries (timeline, seen_at_ms)
 const PRIMARY_AGE: &str =
     "select seen_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint
     from primaries where timeline = $1";
-const JOIN: &str = "insert into nodes (node, beat_at_ms) values (gen_random_uuid()::text, 0)
+/// With the present time, so that no other node that joins deletes it as expired.
+const JOIN: &str = "insert into nodes (node, beat_at_ms)
+    values (gen_random_uuid()::text, (extract(epoch from clock_timestamp()) * 1000)::bigint)
     returning node";
 /// Reads the clock, and waits for no lock and no standby.
 static CLOCK: Sql =
