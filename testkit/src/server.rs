@@ -13,10 +13,11 @@ use kiosque_clock::Entropy;
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson};
 use kiosque_ingest::rejected::Rejected;
+use kiosque_listener::tls::Certificate;
+use kiosque_listener::{Listener, Stop};
 use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
-use kiosque_server::tls::{self, Certificate};
-use kiosque_server::{App, Audience, Listener, Settings, Stop};
+use kiosque_server::{App, Audience, Settings, self_signed};
 use kiosque_store::{
     Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease, Store,
     WhenAbsent,
@@ -360,17 +361,17 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
         now: clock.now(),
     };
     let store = Store::open(&opening).await.unwrap();
-    let identity = tls::self_signed(directory.path(), UnixMs(START_MS)).unwrap();
+    let identity = self_signed(directory.path(), UnixMs(START_MS)).unwrap();
     let certificate = Certificate::open(identity).unwrap();
-    let bind = |audience| Listener::bind(audience, "127.0.0.1:0", Arc::clone(&certificate));
-    let gateway = bind(Audience::Gateway).await.unwrap();
-    let operators = bind(Audience::Operator).await.unwrap();
+    let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
+    let gateway = bind().await.unwrap();
+    let operators = bind().await.unwrap();
     let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
     let (settings, clock) = (options.settings.clone(), clock.clock());
     let app = Arc::new(App::new(store.clone(), settings, clock, Entropy::system()).unwrap());
     let stop = Stop::new();
-    let gateway = gateway.serve(Arc::clone(&app), stop.clone());
-    let operators = operators.serve(Arc::clone(&app), stop.clone());
+    let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
+    let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
     let task = tokio::spawn(async move {
         tokio::join!(gateway, operators);
     });

@@ -20,8 +20,9 @@ use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
+use kiosque_listener::tls::Identity;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_server::tls::Identity;
+use kiosque_server::Audience;
 use kiosque_store::{ServerLock, Store, WhenAbsent, create_directory, data_files, has_data};
 
 use crate::progress::ImportBar;
@@ -51,7 +52,7 @@ pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Resu
     let store = filled(&directory, &settings, today).await?;
     serve::warn_of_access(&directory);
     print_calls(&format!("https://{}/v8", gateway.listener.address()?), &gateway.identity)?;
-    serve::serve(vec![gateway.listener], store, server).await?;
+    serve::serve(vec![(Audience::Gateway, gateway.listener)], store, server).await?;
     Ok(CommandOutcome::Complete)
 }
 

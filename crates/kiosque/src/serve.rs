@@ -9,10 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
 use kiosque_contract::inventory::Status;
+use kiosque_listener::tls::{Certificate, Identity};
+use kiosque_listener::{Listener, Stop};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs, Zone};
-use kiosque_server::tls::{self, Certificate, Identity};
-use kiosque_server::{App, Audience, Listener, Stop};
+use kiosque_server::{App, Audience, self_signed, self_signed_identity};
 use kiosque_store::{Archived, Error, Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -50,7 +51,8 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
     eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
-    serve(vec![gateway.listener, operator], store, server).await?;
+    let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
+    serve(listeners, store, server).await?;
     Ok(CommandOutcome::Complete)
 }
 
@@ -75,7 +77,7 @@ async fn print_summary(
 
 /// Warns if other users of the machine can read the data.
 pub(crate) fn warn_of_access(directory: &Path) {
-    let key = tls::self_signed_identity(directory).key;
+    let key = self_signed_identity(directory).key;
     let paths = [directory.to_owned()].into_iter().chain(data_files(directory)).chain([key]);
     let open = paths.filter_map(|path| Some((mode_for_others(&path)?, path)));
     let open: Vec<String> =
@@ -100,13 +102,13 @@ pub(crate) struct Gateway {
 pub(crate) async fn listen(directory: &Path, settings: &ServeSettings) -> anyhow::Result<Gateway> {
     let identity = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
-        (None, None) => tls::self_signed(directory, Clock::System.now())?,
+        (None, None) => self_signed(directory, Clock::System.now())?,
         _ => bail!("--tls-cert and --tls-key must be given together"),
     };
     let certificate = Certificate::open(identity.clone())?;
     reload_on_change(Arc::clone(&certificate))?;
     let address = settings.listen;
-    let listener = Listener::bind(Audience::Gateway, address, Arc::clone(&certificate)).await;
+    let listener = Listener::bind(address, Arc::clone(&certificate)).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     Ok(Gateway { listener, identity, certificate })
 }
@@ -117,8 +119,7 @@ async fn listen_to_operator(
     settings: &ServeSettings,
 ) -> anyhow::Result<Listener> {
     let address = settings.operator_listen;
-    let listener =
-        Listener::bind(Audience::Operator, address, Arc::clone(&gateway.certificate)).await;
+    let listener = Listener::bind(address, Arc::clone(&gateway.certificate)).await;
     listener.with_context(|| {
         format!("cannot listen on {address} for the operator (see --operator-listen)")
     })
@@ -142,7 +143,7 @@ fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
 
 /// Serves until SIGTERM or SIGINT, and then until open requests are finished.
 pub(crate) async fn serve(
-    listeners: Vec<Listener>,
+    listeners: Vec<(Audience, Listener)>,
     store: Store,
     settings: kiosque_server::Settings,
 ) -> anyhow::Result<()> {
@@ -176,12 +177,12 @@ pub(crate) async fn serve(
     let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
-    for listener in listeners {
-        let threads = match listener.audience() {
+    for (audience, listener) in listeners {
+        let threads = match audience {
             Audience::Gateway => Handle::current(),
             Audience::Operator => operator_runtime.handle().clone(),
         };
-        serving.spawn_on(listener.serve(Arc::clone(&app), stop.clone()), &threads);
+        serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
     report_regularly(&app, &store, serving.join_all()).await;
     writing.abort();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
+use kiosque_listener::tls;
 use kiosque_model::{UnixMs, Zone};
-use kiosque_server::tls;
 use kiosque_store::{Store, WhenAbsent};
 use serde::Serialize;
 

@@ -8,13 +8,12 @@ use bytes::Bytes;
 use futures_util::{StreamExt, future, stream};
 use http::{HeaderValue, Response, StatusCode, header};
 use kiosque_contract::{Code, Envelope, Page};
+use kiosque_listener::{AnswerMemory, Content, LaterParts, UnreadAnswers};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
-use crate::answer_body::{Content, LaterParts};
 use crate::locale::{self, Locale, Message};
-use crate::unread_answers::{AnswerMemory, UnreadAnswers};
 use kiosque_clock::NoEntropy;
 
 /// The approximate size of a page of ten orders.

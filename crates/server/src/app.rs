@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kiosque_ingest::stream::StreamIntake;
+use kiosque_listener::UnreadAnswers;
+use kiosque_listener::tls::Certificate;
 use kiosque_model::setting::positive;
 use kiosque_model::{Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
@@ -16,8 +18,6 @@ use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
-use crate::tls::Certificate;
-use crate::unread_answers::UnreadAnswers;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use tokio::sync::Semaphore;
 

@@ -10,13 +10,13 @@ use std::time::Duration;
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
 use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
 use kiosque_ingest::stream::OrderCounts;
+use kiosque_listener::ConnectionMetrics;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
 use crate::answer::{DataJson, Failure, FaultKind};
 use crate::audience::Audience;
-pub(crate) use listeners::OpenConnection;
 use listeners::{ListenerCounters, ListenerMetrics};
 use registry::{Each, MetricRegistry};
 
@@ -206,19 +206,13 @@ impl Metrics {
         }
     }
 
-    /// Counts a connection; it is open until the returned guard is dropped.
-    pub(crate) fn connected(&self, audience: Audience) -> OpenConnection {
-        self.of(audience).connected()
-    }
-
-    /// Counts a connection that was closed because its source had too many.
-    pub(crate) fn connection_refused(&self, audience: Audience) {
-        self.of(audience).connection_refused();
-    }
-
-    /// Counts a failed TLS handshake.
-    pub(crate) fn handshake_failed(&self, audience: Audience) {
-        self.of(audience).handshake_failed();
+    /// Returns the metrics of the connections of an audience.
+    pub(crate) fn connections(&self, audience: Audience) -> ConnectionMetrics {
+        let metrics = match audience {
+            Audience::Gateway => &self.gateway,
+            Audience::Operator => &self.operator,
+        };
+        metrics.connections.clone()
     }
 
     /// Sets whether a check of readiness succeeds, by its path and its result. Returns the value
@@ -246,13 +240,6 @@ impl Metrics {
         self.gauges.set(sampled);
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Failure::internal(&error))
-    }
-
-    fn of(&self, audience: Audience) -> &ListenerMetrics {
-        match audience {
-            Audience::Gateway => &self.gateway,
-            Audience::Operator => &self.operator,
-        }
     }
 }
 

@@ -15,6 +15,7 @@ mod query;
 mod watch;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -25,9 +26,9 @@ use kiosque_contract::operator_call::{
     ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus, Readyz,
     ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
 };
+use kiosque_listener::Content;
 
 use crate::answer::Failure;
-use crate::answer_body::Content;
 use crate::app::App;
 use crate::panics::catch_panic;
 pub use audit::wire_entry as audit_entry;
@@ -39,7 +40,7 @@ type Answer = Result<Response<Content>, Problem>;
 
 /// Answers one request.
 pub(crate) async fn answer(
-    app: &App,
+    app: Arc<App>,
     request: Request<Incoming>,
     peer: IpAddr,
 ) -> Response<Content> {
@@ -47,7 +48,8 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let mut call = Call { app, now: app.clock.now(), peer, request_id: &request_id, head, body };
+    let mut call =
+        Call { app: &app, now: app.clock.now(), peer, request_id: &request_id, head, body };
     let outcome = catch_panic(async { Ok(route(&mut call, &path).await) }).await;
     let outcome = outcome.unwrap_or_else(|failure: Failure| Err(failure.into()));
     let refused = outcome.as_ref().err();

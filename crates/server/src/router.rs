@@ -11,10 +11,10 @@ use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
     OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
 };
+use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
 use crate::answer::{self, DataJson, Failure};
-use crate::answer_body::Content;
 use crate::app::App;
 use crate::call::{self, Received};
 use crate::panics::catch_panic;
@@ -22,7 +22,7 @@ use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request.
 pub(crate) async fn answer(
-    app: &Arc<App>,
+    app: Arc<App>,
     request: Request<Incoming>,
     peer: IpAddr,
 ) -> Response<Content> {
@@ -30,7 +30,7 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
-    let outcome = catch_panic(route(app, request, peer, &request_id, &path)).await;
+    let outcome = catch_panic(route(&app, request, peer, &request_id, &path)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(&path, &outcome, begun.elapsed());
     answer::render(outcome, locale, &request_id)

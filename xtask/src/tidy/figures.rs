@@ -10,7 +10,7 @@ const PENDING: &[&str] = &[];
 
 /// The crate whose lines are counted, and how many it may have without its inline tests.
 const SERVER: &str = "crates/server";
-const SERVER_LINES_MAX: f64 = 7_450.0;
+const SERVER_LINES_MAX: f64 = 6_500.0;
 
 /// Words of comments under `crates/`: how many there may be, or must be, per 1,000 words.
 const COMMENT_WORDS: [(&str, Limit); 5] = [

@@ -5,11 +5,12 @@ use super::Fault;
 
 /// The crates that each crate may depend on. Dependencies of its tests alone are free: they are the
 /// only ones on `kiosque-testkit`.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     (
         "crates/kiosque",
         &[
             "kiosque-server",
+            "kiosque-listener",
             "kiosque-ingest",
             "kiosque-store",
             "kiosque-model",
@@ -22,6 +23,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     (
         "crates/server",
         &[
+            "kiosque-listener",
             "kiosque-ingest",
             "kiosque-store",
             "kiosque-model",
@@ -42,6 +44,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "kiosque-locks",
         ],
     ),
+    ("crates/listener", &["kiosque-model", "kiosque-clock", "kiosque-locks"]),
     ("crates/store", &["kiosque-model", "kiosque-contract", "kiosque-locks"]),
     ("crates/password", &["kiosque-clock", "kiosque-locks"]),
     ("crates/clock", &["kiosque-model"]),
@@ -54,6 +57,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
         "testkit",
         &[
             "kiosque-server",
+            "kiosque-listener",
             "kiosque-ingest",
             "kiosque-store",
             "kiosque-model",

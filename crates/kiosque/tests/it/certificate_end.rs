@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kiosque_model::UnixMs;
-use kiosque_server::tls;
+use kiosque_server::self_signed;
 use kiosque_testkit::{Sandbox, wait_until};
 
 use crate::KIOSQUE;
@@ -22,7 +22,7 @@ fn now() -> UnixMs {
 /// Returns a sandbox with a self-signed certificate that was generated some days ago.
 fn with_certificate_of(days_ago: i64) -> Sandbox {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    tls::self_signed(&sandbox.data(), now().plus_ms(-days_ago * DAY_MS)).unwrap();
+    self_signed(&sandbox.data(), now().plus_ms(-days_ago * DAY_MS)).unwrap();
     sandbox
 }
 

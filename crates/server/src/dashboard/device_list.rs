@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
+use kiosque_listener::{BrokenOff, LaterParts};
 use kiosque_model::Claim;
 use kiosque_store::{DevicePart, Error};
 use serde::Serialize;
 
 use crate::answer::{Data, Failure, log_fault};
-use crate::answer_body::{BrokenOff, LaterParts};
 use crate::app::App;
 use crate::call::Caller;
 use crate::large_answers::{LargeAnswerPermit, PART_BYTES, PARTS_BYTES};

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use kiosque_contract::{Code, OPERATOR_CALLS};
-use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
+use kiosque_listener::ConnectionMetrics;
+use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
 use super::registry::MetricRegistry;
 use crate::audience::Audience;
@@ -28,10 +29,7 @@ pub(super) struct ListenerCounters {
 pub(super) struct ListenerMetrics {
     paths: Vec<(&'static str, PathMetrics)>,
     elsewhere: PathMetrics,
-    open: IntGauge,
-    accepted: IntCounter,
-    refused: IntCounter,
-    handshakes_failed: IntCounter,
+    pub(super) connections: ConnectionMetrics,
 }
 
 #[derive(Debug)]
@@ -93,10 +91,12 @@ impl ListenerCounters {
         ListenerMetrics {
             paths: paths.map(|known| (known, path(known))).collect(),
             elsewhere: path(OTHER),
-            open: self.open.with_label_values(&[name]),
-            accepted: self.accepted.with_label_values(&[name]),
-            refused: self.refused.with_label_values(&[name]),
-            handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
+            connections: ConnectionMetrics {
+                open: self.open.with_label_values(&[name]),
+                accepted: self.accepted.with_label_values(&[name]),
+                refused: self.refused.with_label_values(&[name]),
+                handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
+            },
         }
     }
 
@@ -118,20 +118,6 @@ impl ListenerMetrics {
         known.map_or(&of_path.other, |(_, counter)| counter).inc();
         of_path.duration.observe(took.as_secs_f64());
     }
-
-    pub(super) fn handshake_failed(&self) {
-        self.handshakes_failed.inc();
-    }
-
-    pub(super) fn connection_refused(&self) {
-        self.refused.inc();
-    }
-
-    pub(super) fn connected(&self) -> OpenConnection {
-        self.accepted.inc();
-        self.open.inc();
-        OpenConnection(self.open.clone())
-    }
 }
 
 /// Returns the HTTP statuses of the operator's calls, and those of requests that are no call.
@@ -140,14 +126,4 @@ fn operator_statuses() -> Vec<i32> {
     let listed = OPERATOR_CALLS.iter().flat_map(|call| call.statuses).copied();
     let all: BTreeSet<u16> = listed.chain(not_a_call.map(|status| status.as_u16())).collect();
     all.into_iter().map(i32::from).collect()
-}
-
-/// Counts a connection as open until it is dropped.
-#[derive(Debug)]
-pub(crate) struct OpenConnection(IntGauge);
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
 }

@@ -3,10 +3,10 @@
 use http::header::HeaderName;
 use http::{HeaderValue, Response, StatusCode, header};
 use kiosque_contract::PROBLEM_CONTENT_TYPE;
+use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
 use crate::answer::{Failure, FaultKind, SystemFault, log_fault};
-use crate::answer_body::Content;
 use crate::call::BodyFault;
 use crate::locale::{self, Locale, Message};
 

@@ -59,9 +59,10 @@ mod tests {
     use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
-    use crate::tls::{self, Certificate};
-    use crate::{Audience, Listener, Settings, Stop};
+    use crate::{Audience, Settings, self_signed};
     use kiosque_clock::{Clock, Entropy};
+    use kiosque_listener::tls::Certificate;
+    use kiosque_listener::{Listener, Stop};
 
     /// A server that is stopping answers 503.
     #[tokio::test]
@@ -81,12 +82,13 @@ mod tests {
         let app = App::new(store, settings, Clock::System, Entropy::system()).expect("an app");
         let app = Arc::new(app);
         assert!(readyz(&app).await.is_ok());
-        let identity = tls::self_signed(directory.path(), now).expect("a certificate");
+        let identity = self_signed(directory.path(), now).expect("a certificate");
         let certificate = Certificate::open(identity).expect("a certificate");
-        let listener = Listener::bind(Audience::Gateway, "127.0.0.1:0", certificate).await;
+        let listener = Listener::bind("127.0.0.1:0", certificate).await;
         let stop = Stop::new();
         stop.now();
-        listener.expect("a port").serve(Arc::clone(&app), stop).await;
+        let listener = listener.expect("a port");
+        Arc::clone(&app).serve(Audience::Gateway, listener, stop).await;
         let refused = readyz(&app).await.expect_err("it is stopping");
         assert!(format!("{refused:?}").contains("the server is stopping"), "{refused:?}");
     }

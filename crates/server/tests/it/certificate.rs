@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use kiosque_clock::Clock;
 use kiosque_model::UnixMs;
-use kiosque_server::tls;
+use kiosque_server::self_signed;
 use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TestServer, WAIT_MAX, post};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -37,7 +37,7 @@ impl Pair {
     /// Makes another pair for the same names.
     fn new() -> Pair {
         let directory = TempDir::new().unwrap();
-        tls::self_signed(directory.path(), UnixMs(START_MS)).unwrap();
+        self_signed(directory.path(), UnixMs(START_MS)).unwrap();
         Pair::of(directory.path())
     }
 

@@ -12,14 +12,16 @@ const COUNTERS: usize = 1_024;
 
 /// The bytes of answers that have not been sent.
 #[derive(Debug)]
-pub(crate) struct UnreadAnswers {
+pub struct UnreadAnswers {
     all: AtomicUsize,
     by_account: [AtomicUsize; COUNTERS],
     max_bytes: usize,
 }
 
 impl UnreadAnswers {
-    pub(crate) fn new(limits: &Limits) -> Arc<UnreadAnswers> {
+    /// Returns a counter of no answers.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Arc<UnreadAnswers> {
         Arc::new(UnreadAnswers {
             all: AtomicUsize::new(0),
             by_account: [const { AtomicUsize::new(0) }; COUNTERS],
@@ -30,11 +32,8 @@ impl UnreadAnswers {
     /// Counts an answer until the returned value is dropped; `None` if its account, or all
     /// accounts together, have too many bytes already. The only answer of an account may have any
     /// length.
-    pub(crate) fn admit(
-        self: &Arc<Self>,
-        account: AccountNo,
-        bytes: usize,
-    ) -> Option<AnswerMemory> {
+    #[must_use]
+    pub fn admit(self: &Arc<Self>, account: AccountNo, bytes: usize) -> Option<AnswerMemory> {
         let memory = AnswerMemory { answers: Arc::clone(self), account, bytes };
         let of_account = memory.counter().fetch_add(bytes, Ordering::Relaxed);
         let all = self.all.fetch_add(bytes, Ordering::Relaxed);
@@ -44,14 +43,15 @@ impl UnreadAnswers {
     }
 
     /// Returns the bytes of all answers that have not been sent.
-    pub(crate) fn bytes(&self) -> usize {
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }
 }
 
 /// The memory of an answer that has not been sent.
 #[derive(Debug)]
-pub(crate) struct AnswerMemory {
+pub struct AnswerMemory {
     answers: Arc<UnreadAnswers>,
     account: AccountNo,
     bytes: usize,

@@ -1,17 +1,18 @@
 //! Accepts connections, up to a limit of open ones, until it is stopped.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{Request, Response};
+use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
-use crate::app::App;
-use crate::audience::Audience;
-use crate::connection;
+use crate::answer_body::Content;
+use crate::connection::{self, ConnectionOptions, Shared};
 use crate::source_limits::SourceLimits;
 use crate::stop::Stop;
 use crate::tls::Certificate;
@@ -24,9 +25,16 @@ const FAILURES_PER_LINE: u64 = 20;
 /// A socket that serves HTTPS.
 #[derive(Debug)]
 pub struct Listener {
-    audience: Audience,
     socket: TcpListener,
     certificate: Arc<Certificate>,
+}
+
+/// The connections that were open when their listener was stopped.
+#[derive(Debug)]
+pub struct OpenConnections {
+    permits: Arc<Semaphore>,
+    max: u32,
+    deadline: Duration,
 }
 
 impl Listener {
@@ -35,17 +43,10 @@ impl Listener {
     /// # Errors
     /// The address is in use, or is not an address of this machine.
     pub async fn bind(
-        audience: Audience,
         address: impl ToSocketAddrs,
         certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
-        Ok(Listener { audience, socket: TcpListener::bind(address).await?, certificate })
-    }
-
-    /// Returns the audience that it serves.
-    #[must_use]
-    pub fn audience(&self) -> Audience {
-        self.audience
+        Ok(Listener { socket: TcpListener::bind(address).await?, certificate })
     }
 
     /// Returns the bound address.
@@ -56,41 +57,67 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Serves until `stop`, then waits for open connections to end, up to the shutdown deadline.
-    pub async fn serve(self, app: Arc<App>, stop: Stop) {
-        app.certificate.get_or_init(|| Arc::clone(&self.certificate));
-        let limits = &app.settings.limits;
-        let most = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
+    /// Returns the certificate of its connections.
+    #[must_use]
+    pub fn certificate(&self) -> &Arc<Certificate> {
+        &self.certificate
+    }
+
+    /// Accepts connections and answers their requests with `answer`, which takes a request and the
+    /// address of its peer. Once `stop` is set, it closes the socket and returns the connections
+    /// that are still open.
+    pub async fn serve<A, F>(
+        self,
+        options: ConnectionOptions,
+        answer: A,
+        stop: &Stop,
+    ) -> OpenConnections
+    where
+        A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Content>> + Send + 'static,
+    {
+        let limits = &options.limits;
         let permits = Arc::new(Semaphore::new(limits.connections_max));
         let sources = SourceLimits::new(limits.connections_per_source_max);
+        let open = OpenConnections {
+            permits: Arc::clone(&permits),
+            max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
+            deadline: limits.shutdown_deadline,
+        };
+        let shared = Arc::new(Shared { options, answer });
+        let options = &shared.options;
         let mut stopping = stop.stopping();
         let mut failures = 0;
         loop {
             let accepted = tokio::select! {
                 accepted = accept(&self.socket, &permits, &mut failures) => accepted,
-                () = stopping.wait() => break,
+                () = stopping.wait() => return open,
             };
             let Some((permit, stream, peer)) = accepted else { continue };
             let peer = peer.ip().to_canonical();
-            let Some(of_source) = sources.connect(peer, &app.settings.trusted_proxies) else {
-                app.metrics.connection_refused(self.audience);
+            let Some(of_source) = sources.connect(peer, &options.trusted_proxies) else {
+                options.metrics.refused();
                 continue;
             };
             // Responses are written whole; Nagle's algorithm would only delay them.
             let _ = stream.set_nodelay(true);
-            let connected = app.metrics.connected(self.audience);
-            let context = (Arc::clone(&app), self.audience, peer);
+            let connected = options.metrics.connected();
             let acceptor = TlsAcceptor::from(self.certificate.config());
-            let serving = connection::serve(context, acceptor, stream, stop.stopping());
+            let serving =
+                connection::serve(Arc::clone(&shared), peer, acceptor, stream, stop.stopping());
             tokio::spawn(async move {
                 serving.await;
                 drop((permit, of_source, connected));
             });
         }
-        app.stop();
-        drop(self.socket);
-        let all_closed = permits.acquire_many(most);
-        if tokio::time::timeout(limits.shutdown_deadline, all_closed).await.is_err() {
+    }
+}
+
+impl OpenConnections {
+    /// Waits for the connections to end, up to the shutdown deadline.
+    pub async fn drain(self) {
+        let all_closed = self.permits.acquire_many(self.max);
+        if tokio::time::timeout(self.deadline, all_closed).await.is_err() {
             tracing::warn!("stopped with connections still open");
         }
     }

@@ -21,16 +21,16 @@ const PIECE_MAX_BYTES: usize = 64 << 10;
 
 /// The parts of an answer after its first one. An error breaks the answer off; its cause has been
 /// logged.
-pub(crate) type LaterParts = Pin<Box<dyn Stream<Item = Result<Bytes, BrokenOff>> + Send>>;
+pub type LaterParts = Pin<Box<dyn Stream<Item = Result<Bytes, BrokenOff>> + Send>>;
 
 /// An answer broke off after its first byte: the connection is closed, or its HTTP/2 stream is
 /// reset.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the answer broke off")]
-pub(crate) struct BrokenOff;
+pub struct BrokenOff;
 
 /// The bytes of an answer.
-pub(crate) struct Content {
+pub struct Content {
     first: Bytes,
     later: Option<LaterParts>,
     memory: Option<AnswerMemory>,
@@ -38,18 +38,20 @@ pub(crate) struct Content {
 
 impl Content {
     /// Returns the content that begins with `first`.
-    pub(crate) fn in_parts(first: Bytes, later: LaterParts) -> Content {
+    #[must_use]
+    pub fn in_parts(first: Bytes, later: LaterParts) -> Content {
         Content { first, later: Some(later), memory: None }
     }
 
     /// Returns this content, whose memory is counted until it has been sent.
-    pub(crate) fn counted(self, memory: Option<AnswerMemory>) -> Content {
+    #[must_use]
+    pub fn counted(self, memory: Option<AnswerMemory>) -> Content {
         Content { memory, ..self }
     }
 
     /// Returns the bytes, unless they are in parts.
-    #[cfg(test)]
-    pub(crate) fn whole(self) -> Option<Bytes> {
+    #[must_use]
+    pub fn whole(self) -> Option<Bytes> {
         self.later.is_none().then_some(self.first)
     }
 

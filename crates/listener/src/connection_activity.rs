@@ -1,8 +1,7 @@
 //! The phase of a connection and its unsent answers, which decide its deadline. hyper's own header
 //! deadline cannot distinguish an idle connection from a slow one.
 
-use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -11,10 +10,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use kiosque_model::Limits;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-use crate::control_frames::{ControlFrames, INITIAL_WINDOW};
+use crate::control_frames::INITIAL_WINDOW;
 use crate::unread_answers::AnswerMemory;
 
 /// The protocol of a connection.
@@ -82,6 +80,15 @@ impl ConnectionActivity {
         })
     }
 
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Sets the initial window of the connection's HTTP/2 streams.
+    pub(crate) fn set_stream_window(&self, bytes: u32) {
+        self.stream_window.store(bytes, Ordering::Relaxed);
+    }
+
     /// Counts a request as under way until the guard is dropped. The phase has no deadline
     /// meanwhile.
     pub(crate) fn request(self: Arc<Self>) -> ActiveRequest {
@@ -139,7 +146,8 @@ impl ConnectionActivity {
         self.phase.store(phase, Ordering::Release);
     }
 
-    fn received(&self) {
+    /// Notes that bytes were received.
+    pub(crate) fn received(&self) {
         if self.requests.load(Ordering::Acquire) > 0 {
             return;
         }
@@ -149,7 +157,8 @@ impl ConnectionActivity {
         }
     }
 
-    fn wrote<T>(&self, poll: &Poll<T>) {
+    /// Notes the result of a write, which waits while it is pending.
+    pub(crate) fn wrote<T>(&self, poll: &Poll<T>) {
         if poll.is_ready() {
             if self.write_blocked_since_ms.load(Ordering::Relaxed) != NOT_BLOCKED {
                 self.write_blocked_since_ms.store(NOT_BLOCKED, Ordering::Release);
@@ -308,89 +317,5 @@ impl Drop for Unsent {
                 sent.waker.wake();
             }
         }
-    }
-}
-
-/// A stream that reports its reads and writes to a [`ConnectionActivity`].
-pub(crate) struct Monitored<S> {
-    stream: S,
-    activity: Arc<ConnectionActivity>,
-    /// Of HTTP/2.
-    control_frames: Option<ControlFrames>,
-}
-
-impl<S> Monitored<S> {
-    pub(crate) fn new(stream: S, activity: &Arc<ConnectionActivity>) -> Monitored<S> {
-        let control_frames = match activity.protocol {
-            Protocol::Http1 => None,
-            Protocol::Http2 => Some(ControlFrames::new()),
-        };
-        Monitored { stream, activity: Arc::clone(activity), control_frames }
-    }
-
-    fn wrote(&mut self, poll: &Poll<io::Result<usize>>) {
-        self.activity.wrote(poll);
-        if let (Some(frames), Poll::Ready(Ok(bytes))) = (&mut self.control_frames, poll) {
-            frames.sent(*bytes);
-        }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Monitored<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let received = buffer.filled().get(before..).unwrap_or_default();
-        if !received.is_empty() {
-            self.activity.received();
-            let Monitored { activity, control_frames, .. } = &mut *self;
-            if let Some(frames) = control_frames {
-                frames.received(received).map_err(io::Error::other)?;
-                activity.stream_window.store(frames.stream_window(), Ordering::Relaxed);
-            }
-        }
-        poll
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Monitored<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wrote(&poll);
-        poll
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let poll = Pin::new(&mut self.stream).poll_flush(context);
-        self.activity.wrote(&poll);
-        poll
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let poll = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.activity.wrote(&poll);
-        poll
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.wrote(&poll);
-        poll
     }
 }

@@ -8,39 +8,64 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use kiosque_model::{Limits, TrustedProxies};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
-use crate::app::App;
-use crate::audience::Audience;
-use crate::connection_activity::{ConnectionActivity, Monitored, Protocol};
+use crate::answer_body::Content;
+use crate::connection_activity::{ConnectionActivity, Protocol};
+use crate::http1_request;
+use crate::metrics::ConnectionMetrics;
+use crate::monitored_stream::MonitoredStream;
 use crate::stop::Stopping;
 use crate::stream_deadline::StreamExecutor;
-use crate::{http1_request, operator, router};
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
 /// The interval at which a connection without a deadline looks for a new one.
 const DEADLINE_POLL: Duration = Duration::from_secs(1);
 
+/// The limits and the metrics of the connections of a listener.
+#[derive(Clone, Debug)]
+pub struct ConnectionOptions {
+    /// Limits of connections and of their requests.
+    pub limits: Limits,
+    /// Sources whose connections are not limited.
+    pub trusted_proxies: TrustedProxies,
+    /// Counters of connections.
+    pub metrics: ConnectionMetrics,
+}
+
+/// The state that all connections of a listener share.
+pub(crate) struct Shared<A> {
+    pub(crate) options: ConnectionOptions,
+    /// Answers a request from an address.
+    pub(crate) answer: A,
+}
+
 /// Serves a connection to its end. Its failures affect no other connection.
-pub(crate) async fn serve(
-    (app, audience, peer): (Arc<App>, Audience, IpAddr),
+pub(crate) async fn serve<A, F>(
+    shared: Arc<Shared<A>>,
+    peer: IpAddr,
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
-) {
-    let deadline = app.settings.limits.tls_handshake_deadline;
+) where
+    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
+    F: Future<Output = Response<Content>> + Send + 'static,
+{
+    let limits = &shared.options.limits;
+    let deadline = limits.tls_handshake_deadline;
     let stream = tokio::select! {
         handshake = tokio::time::timeout(deadline, acceptor.accept(stream)) => match handshake {
             Ok(Ok(stream)) => stream,
-            _ => return app.metrics.handshake_failed(audience),
+            _ => return shared.options.metrics.handshake_failed(),
         },
         // There is no request yet.
         () = stopping.wait() => return,
@@ -49,50 +74,46 @@ pub(crate) async fn serve(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    let activity = ConnectionActivity::new(protocol, &app.settings.limits);
-    let io = TokioIo::new(Monitored::new(stream, &activity));
-    let shared = (Arc::clone(&app), Arc::clone(&activity));
+    let activity = ConnectionActivity::new(protocol, limits);
+    let io = TokioIo::new(MonitoredStream::new(stream, &activity));
+    let of_service = (Arc::clone(&shared), Arc::clone(&activity));
     let service = service_fn(move |request: Request<Incoming>| {
-        let (app, activity) = shared.clone();
+        let (shared, activity) = of_service.clone();
         async move {
             let active = activity.request();
             active.room().await;
             let response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
                 http1_request::bad_request()
             } else {
-                match audience {
-                    Audience::Gateway => router::answer(&app, request, peer).await,
-                    Audience::Operator => operator::answer(&app, request, peer).await,
-                }
+                (shared.answer)(request, peer).await
             };
             Ok::<_, Infallible>(response.map(|content| content.sent(active)))
         }
     });
     match protocol {
         Protocol::Http1 => {
-            let connection = http1_builder(&app).serve_connection(io, service);
+            let connection = http1_builder(limits).serve_connection(io, service);
             let shutdown = http1::Connection::graceful_shutdown;
-            drive(pin!(connection), shutdown, &app, &activity, stopping).await;
+            drive(pin!(connection), shutdown, limits, &activity, stopping).await;
         }
         Protocol::Http2 => {
-            let connection = http2_builder(&app).serve_connection(io, service);
+            let connection = http2_builder(limits).serve_connection(io, service);
             let shutdown = http2::Connection::graceful_shutdown;
-            drive(pin!(connection), shutdown, &app, &activity, stopping).await;
+            drive(pin!(connection), shutdown, limits, &activity, stopping).await;
         }
     }
 }
 
-fn http1_builder(app: &App) -> http1::Builder {
+fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     // [`ConnectionActivity`] has a header deadline that does not count the time between requests.
     builder.header_read_timeout(None);
-    builder.max_header_size(app.settings.limits.header_max_bytes);
+    builder.max_header_size(limits.header_max_bytes);
     builder.max_headers(HEADERS_MAX);
     builder
 }
 
-fn http2_builder(app: &App) -> http2::Builder<StreamExecutor> {
-    let limits = &app.settings.limits;
+fn http2_builder(limits: &Limits) -> http2::Builder<StreamExecutor> {
     let mut builder = http2::Builder::new(StreamExecutor);
     builder.max_concurrent_streams(limits.http2_streams_max);
     builder.max_header_list_size(u32::try_from(limits.header_max_bytes).unwrap_or(u32::MAX));
@@ -104,11 +125,10 @@ fn http2_builder(app: &App) -> http2::Builder<StreamExecutor> {
 async fn drive<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
     shutdown: impl Fn(Pin<&mut C>),
-    app: &App,
+    limits: &Limits,
     activity: &ConnectionActivity,
     mut stopping: Stopping,
 ) {
-    let limits = &app.settings.limits;
     let mut timer = pin!(sleep_until(Instant::now() + limits.first_byte_deadline));
     let mut shutting_down = false;
     let mut stop = pin!(stopping.wait());

@@ -1,49 +1,25 @@
-//! TLS 1.2 and 1.3, with the operator's certificate or a self-signed one that the first start
-//! generates.
-
-mod certificate;
-mod validity;
+//! The self-signed certificate that the first start generates.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use kiosque_listener::tls::Identity;
 use kiosque_model::{UnixMs, Zone};
 use kiosque_store::create_directory;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 
-pub use certificate::Certificate;
-pub use validity::not_after;
-
-/// The PEM files of a certificate and its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The certificate, followed by its chain, if any.
-    pub cert: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-}
-
-/// Why TLS cannot be configured.
+/// Why there is no self-signed certificate.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub enum SelfSignedError {
     /// A file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// A file has no certificate or key in PEM.
-    #[error("{0}: {1}")]
-    Pem(PathBuf, String),
-    /// The private key, the first path, is not that of the certificate.
-    #[error("the private key {0} does not belong to the certificate {1}")]
-    KeyMismatch(PathBuf, PathBuf),
-    /// The certificate or its key is not supported.
-    #[error("the certificate {0} cannot be used: {1}")]
-    Config(PathBuf, String),
     /// The directory cannot be created.
     #[error("{0}")]
     Directory(kiosque_store::Error),
-    /// A self-signed certificate could not be generated.
+    /// The certificate could not be generated.
     #[error("a self-signed certificate could not be generated: {0}")]
     Generate(#[from] rcgen::Error),
 }
@@ -67,18 +43,18 @@ pub fn self_signed_identity(directory: &Path) -> Identity {
 ///
 /// # Errors
 /// The directory cannot be written, or no certificate could be generated.
-pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, TlsError> {
+pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, SelfSignedError> {
     let (tls, identity) = (directory.join(TLS), self_signed_identity(directory));
     let is_complete = || identity.cert.is_file() && identity.key.is_file();
     if is_complete() {
         return Ok(identity);
     }
     for directory in [directory, &tls] {
-        create_directory(directory).map_err(TlsError::Directory)?;
+        create_directory(directory).map_err(SelfSignedError::Directory)?;
     }
     // Several servers may share the directory. The lock is released when the file is closed.
-    let lock = File::open(&tls).map_err(|error| TlsError::File(tls.clone(), error))?;
-    lock.lock().map_err(|error| TlsError::File(tls.clone(), error))?;
+    let lock = File::open(&tls).map_err(|error| SelfSignedError::File(tls.clone(), error))?;
+    lock.lock().map_err(|error| SelfSignedError::File(tls.clone(), error))?;
     if is_complete() {
         return Ok(identity);
     }
@@ -108,7 +84,7 @@ fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
 }
 
 /// Writes a file that only its owner may read. It gets its name when it is complete.
-fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
+fn write_private(path: &Path, text: &str) -> Result<(), SelfSignedError> {
     let partial = path.with_extension("partial");
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(PRIVATE_FILE);
@@ -118,5 +94,5 @@ fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
         file.write_all(text.as_bytes())?;
         fs::rename(&partial, path)
     };
-    write().map_err(|error| TlsError::File(path.to_owned(), error))
+    write().map_err(|error| SelfSignedError::File(path.to_owned(), error))
 }

@@ -106,16 +106,33 @@ fn name(name: &GeneralName) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
     use super::*;
+
+    const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+    /// Writes a certificate of 2026 to 2035 and its key; returns both files.
+    fn files(directory: &Path) -> [std::path::PathBuf; 2] {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(NAMES.map(str::to_owned)).expect("names");
+        params.not_before = date_time_ymd(2025, 12, 31);
+        params.not_after = date_time_ymd(2035, 12, 28);
+        let cert = params.self_signed(&key).expect("a certificate");
+        [("cert.pem", cert.pem()), ("key.pem", key.serialize_pem())].map(|(name, text)| {
+            let path = directory.join(name);
+            std::fs::write(&path, text).expect("a file");
+            path
+        })
+    }
 
     #[test]
     fn the_end_of_a_certificate_is_read() {
         let directory = tempfile::tempdir().expect("a directory");
-        let made = UnixMs(1_767_225_600_000);
-        let identity = crate::tls::self_signed(directory.path(), made).expect("a certificate");
-        let end = not_after(&identity.cert).expect("a certificate");
+        let [cert, key] = files(directory.path());
+        let end = not_after(&cert).expect("a certificate");
         assert_eq!(end, Zone::utc().parse("2035-12-28 00:00:00").expect("a time"));
-        let fault = not_after(&identity.key).expect_err("a key").to_string();
+        let fault = not_after(&key).expect_err("a key").to_string();
         assert!(fault.contains("key.pem"), "{fault}");
     }
 
@@ -123,10 +140,10 @@ mod tests {
     fn warnings_begin_thirty_days_before_the_end() {
         let directory = tempfile::tempdir().expect("a directory");
         let made = UnixMs(1_767_225_600_000);
-        let identity = crate::tls::self_signed(directory.path(), made).expect("a certificate");
-        let der = CertificateDer::from_pem_file(&identity.cert).expect("a certificate");
+        let [cert, _] = files(directory.path());
+        let der = CertificateDer::from_pem_file(&cert).expect("a certificate");
         let validity = Validity::of(&der).expect("a validity period");
-        assert_eq!(validity.names, ["localhost", "127.0.0.1", "::1"]);
+        assert_eq!(validity.names, NAMES);
         assert_eq!(validity.to_string(), "2035-12-28 00:00:00 UTC");
         let (end, before) = (validity.not_after, validity.not_before.plus_ms(-1));
         for (at, warning, days) in [

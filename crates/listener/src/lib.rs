@@ -1,0 +1,26 @@
+//! HTTPS listeners: TLS, connections of HTTP/1 and HTTP/2 with their deadlines, limits by source,
+//! and the memory of answers that their callers have not read.
+//!
+//! A connection passes `listener` → `connection` → the function that answers its requests; an
+//! answer returns as [`Content`]. Nothing here knows a path or a caller.
+
+mod answer_body;
+mod connection;
+mod connection_activity;
+mod control_frames;
+mod http1_request;
+mod listener;
+mod metrics;
+mod monitored_stream;
+mod source_limits;
+mod stop;
+mod stream_deadline;
+pub mod tls;
+mod unread_answers;
+
+pub use answer_body::{BrokenOff, Content, LaterParts};
+pub use connection::ConnectionOptions;
+pub use listener::{Listener, OpenConnections};
+pub use metrics::ConnectionMetrics;
+pub use stop::Stop;
+pub use unread_answers::{AnswerMemory, UnreadAnswers};

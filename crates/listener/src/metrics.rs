@@ -1,0 +1,43 @@
+//! The metrics of a listener's connections.
+
+use prometheus::{IntCounter, IntGauge};
+
+/// The metrics of the connections of one listener.
+#[derive(Clone, Debug)]
+pub struct ConnectionMetrics {
+    /// Open connections.
+    pub open: IntGauge,
+    /// Accepted connections.
+    pub accepted: IntCounter,
+    /// Connections that were closed because their source had as many as it may have.
+    pub refused: IntCounter,
+    /// TLS handshakes that failed.
+    pub handshakes_failed: IntCounter,
+}
+
+impl ConnectionMetrics {
+    /// Counts a connection; it is open until the returned guard is dropped.
+    pub(crate) fn connected(&self) -> OpenConnection {
+        self.accepted.inc();
+        self.open.inc();
+        OpenConnection(self.open.clone())
+    }
+
+    pub(crate) fn refused(&self) {
+        self.refused.inc();
+    }
+
+    pub(crate) fn handshake_failed(&self) {
+        self.handshakes_failed.inc();
+    }
+}
+
+/// Counts a connection as open until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(IntGauge);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
