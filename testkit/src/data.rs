@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiosque_model::UnixMs;
-use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+use kiosque_store::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 use kiosque_testdb::Schema;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -130,6 +130,7 @@ impl TestData {
         let options = OpenOptions {
             place: self.location(),
             when_absent: WhenAbsent::Create,
+            changes: Changes::Stored,
             zone: None,
             wait: Duration::from_secs(300),
             lease: SessionLease::default(),

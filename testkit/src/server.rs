@@ -19,8 +19,8 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::{App, Audience, Settings, self_signed};
 use kiosque_store::{
-    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease, Store,
-    WhenAbsent,
+    Applied, ApplyError, Changes, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease,
+    Store, WhenAbsent,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -355,6 +355,7 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
     let opening = OpenOptions {
         place: options.data.location(),
         when_absent: WhenAbsent::Create,
+        changes: Changes::Stored,
         zone: Some(&options.zone),
         wait: options.settings.limits.store_wait,
         lease: SessionLease { length: WAIT_MAX, ..SessionLease::default() },
@@ -364,8 +365,7 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
     let identity = self_signed(directory.path(), UnixMs(START_MS)).unwrap();
     let certificate = Certificate::open(identity).unwrap();
     let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
-    let gateway = bind().await.unwrap();
-    let operators = bind().await.unwrap();
+    let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
     let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
     let (settings, clock) = (options.settings.clone(), clock.clock());
     let app = Arc::new(App::new(store.clone(), settings, clock, Entropy::system()).unwrap());

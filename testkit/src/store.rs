@@ -10,8 +10,8 @@ use kiosque_model::{
     Zone,
 };
 use kiosque_store::{
-    Applied, ApplyError, Error, History, Incoming, NewHash, NewHashes, OpenOptions, OrderOutcome,
-    OrderQuery, Owners, ReceiveOptions, Refused, SessionLease, Store, WhenAbsent,
+    Applied, ApplyError, Changes, Error, History, Incoming, NewHash, NewHashes, OpenOptions,
+    OrderOutcome, OrderQuery, Owners, ReceiveOptions, Refused, SessionLease, Store, WhenAbsent,
 };
 use tokio::sync::Mutex;
 
@@ -213,6 +213,7 @@ pub fn open_options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions {
         place: data.location(),
         when_absent: WhenAbsent::Create,
+        changes: Changes::Stored,
         zone: None,
         wait: LONG,
         lease: SessionLease { length: LONG, clock_skew: LONG },

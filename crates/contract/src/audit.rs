@@ -112,7 +112,16 @@ pub struct AuditDetails {
     /// Its rights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rights: Vec<String>,
-    /// Archived orders.
+    /// The id of the archive run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// The code of the deleted device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_code: Option<String>,
+    /// The last owner of the deleted device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// Orders that were archived, or are current again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<i64>,
     /// Their devices.

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FleetFile, OrderRecord};
+use crate::{AuditDetails, FleetFile, OrderRecord};
 
 /// The state of the data, and of the servers on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -332,4 +332,38 @@ pub struct FleetPage {
     pub fleet: FleetFile,
     /// `cursor` of the next part; null in the last one.
     pub next: Option<String>,
+}
+
+/// An import of orders or of exchange rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportItem {
+    /// Its id.
+    pub import_id: String,
+    /// When it began.
+    pub started_timestamp: i64,
+    /// When it ended; null if it has not, or was interrupted.
+    pub ended_timestamp: Option<i64>,
+    /// Its user, its files, and the counts once it has ended.
+    pub details: AuditDetails,
+}
+
+/// A run of `kiosque archive`, or those of a server within a day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArchiveRunItem {
+    /// Its id.
+    pub run_id: String,
+    /// When it began.
+    pub timestamp: i64,
+    /// The time before which it archived the orders.
+    pub before_timestamp: i64,
+    /// Whether a server made it, as its settings say.
+    pub by_server: bool,
+    /// The orders that it archived; 0 once it is undone.
+    pub orders: i64,
+    /// Their devices.
+    pub devices: i64,
+    /// When it was undone; null if it was not.
+    pub undone_timestamp: Option<i64>,
 }

@@ -4,6 +4,7 @@
 
 mod missing_entries;
 mod ndjson_chunk;
+mod preview;
 mod report;
 mod write;
 
@@ -24,6 +25,8 @@ use kiosque_clock::Clock;
 
 use missing_entries::MissingEntries;
 pub(super) use ndjson_chunk::check_block;
+use preview::FileOrders;
+pub use preview::{Preview, Total};
 pub use report::import_report;
 pub(super) use write::PAUSE;
 
@@ -55,7 +58,7 @@ pub enum ImportError {
 }
 
 /// The result of an import.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Orders that are new.
     pub accepted: u64,
@@ -71,6 +74,8 @@ pub struct Imported {
     pub left_out: Vec<(String, u64)>,
     /// The orders that were stored, by the group that owns them; sorted by its id.
     pub groups: Vec<ImportedGroup>,
+    /// Further results of a dry run; `None` if the orders are stored.
+    pub preview: Option<Preview>,
 }
 
 impl Imported {
@@ -122,6 +127,8 @@ pub struct Import<'a> {
     run: CommandRun,
     done: Imported,
     by_group: BTreeMap<GroupNo, ImportedGroup>,
+    /// The orders of the file, in a dry run.
+    file_orders: Option<FileOrders>,
 }
 
 /// Imports NDJSON. Orders with a date further ahead than `lead_max` are rejected.
@@ -177,7 +184,8 @@ impl<'a> Import<'a> {
         let names = Arc::new(store.product_names().await?);
         let (missing, done) = (MissingEntries::default(), Imported::default());
         let (run, by_group) = (CommandRun::default(), BTreeMap::new());
-        Ok(Import { store, clock, observer, names, missing, run, done, by_group })
+        let file_orders = store.is_dry_run().then(FileOrders::default);
+        Ok(Import { store, clock, observer, names, missing, run, done, by_group, file_orders })
     }
 
     /// Returns the result, with the ids of the groups.
@@ -193,6 +201,9 @@ impl<'a> Import<'a> {
                 })
                 .collect();
             self.done.groups.sort_unstable_by(|one, other| one.group_id.cmp(&other.group_id));
+        }
+        if let Some(orders) = self.file_orders {
+            self.done.preview = Some(orders.preview(self.store, &self.missing).await?);
         }
         Ok(self.done)
     }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use kiosque_clock::Clock;
 use kiosque_model::ActedBy;
-use kiosque_model::audit::CommandRun;
+use kiosque_model::audit::{Act, CommandRun};
+use kiosque_store::Store;
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
@@ -40,6 +41,36 @@ fn name_of(uid: u32, users: &str) -> Option<String> {
         number.and_then(|number| number.parse().ok()) == Some(uid)
     });
     line?.split(':').next().map(str::to_owned)
+}
+
+/// An import that has begun. In a dry run it has no number.
+pub(crate) struct BegunImport {
+    pub(crate) run: CommandRun,
+}
+
+/// Stores that an import begins.
+pub(crate) async fn begin_import(store: &Store, run: CommandRun) -> anyhow::Result<BegunImport> {
+    if store.is_dry_run() {
+        return Ok(BegunImport { run });
+    }
+    let by = ActedBy::run(run.clone(), Clock::System.now());
+    let import = Some(store.begin_import(by).await?);
+    Ok(BegunImport { run: CommandRun { import, ..run } })
+}
+
+impl BegunImport {
+    /// Stores the result of the import, and prints its id.
+    pub(crate) async fn end(self, store: &Store, act: Act) -> anyhow::Result<()> {
+        match self.run.import {
+            Some(number) => {
+                let by = ActedBy::run(self.run, Clock::System.now());
+                store.end_import(number, act, by).await?;
+                println!("import {number}");
+            }
+            None => eprintln!("dry run: nothing was stored"),
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -7,19 +7,23 @@ use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_model::audit::CommandRun;
 use kiosque_model::{ActedBy, Zone};
-use kiosque_store::{Applied, ApplyError, DatedMove, WhenAbsent};
+use kiosque_store::{Applied, ApplyError, Changes, DatedMove, WhenAbsent};
 
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, open};
+use crate::{CommandOutcome, acting, dry_run, open};
 
-pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(
+    settings: &Settings,
+    file: &Path,
+    changes: Changes,
+) -> anyhow::Result<CommandOutcome> {
     let format = match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Format::Toml,
         Some("json") => Format::Json,
         _ => bail!("{}: a fleet is a .toml or a .json file", file.display()),
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let existing = open::existing(settings).await?;
+    let existing = open::existing(settings, changes).await?;
     let zone = match &existing {
         Some(store) => store.zone().clone(),
         None => open::wanted_zone(settings)?.unwrap_or_else(Zone::utc),
@@ -30,13 +34,20 @@ pub(crate) async fn run(settings: &Settings, file: &Path) -> anyhow::Result<Comm
     };
     let store = match existing {
         Some(store) => store,
-        None => open::store(settings, WhenAbsent::Create).await?,
+        None => {
+            dry_run::announce_creation(settings, &zone, changes)?;
+            open::store_for(settings, WhenAbsent::Create, changes).await?
+        }
     };
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("apply") };
-    let by = ActedBy::run(run, Clock::System.now());
+    let now = Clock::System.now();
+    let by = ActedBy::run(run, now);
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied, store.zone());
+            if changes == Changes::RolledBack {
+                dry_run::print_differences(&applied, store.zone(), now);
+            }
             Ok(CommandOutcome::Complete)
         }
         Err(ApplyError::Faults(faults)) => Ok(print_faults(file, &faults)),

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod changes;
 mod lists;
 
 use std::num::NonZeroUsize;
@@ -13,6 +14,7 @@ use crate::output::Output;
 use crate::schema::Schema;
 use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ImportFlags, ServeFlags};
 
+pub(crate) use changes::{ArchiveArgs, DryRun};
 pub(crate) use lists::{
     AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
@@ -79,12 +81,15 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
         Creates or changes the entries of the file, and leaves all others as they are. If there \
         is no data yet, it is created, in the time zone of --timezone. \
-        If the file has errors, they are printed and nothing is applied.")]
+        If the file has errors, they are printed and nothing is applied. \
+        With --dry-run, each entry that would change is printed, with its fields.")]
     Apply {
         /// Fleet file, .toml or .json.
         fleet: PathBuf,
+        #[command(flatten)]
+        dry_run: DryRun,
     },
-    /// Import orders or exchange rates.
+    /// Import orders or exchange rates, or list the imports.
     Import {
         #[command(subcommand)]
         what: ImportWhat,
@@ -107,7 +112,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: AccountWhat,
     },
-    /// List devices, or show one in detail.
+    /// List devices, show one in detail, or delete one without orders.
     Device {
         #[command(subcommand)]
         what: DeviceWhat,
@@ -145,16 +150,14 @@ pub(crate) enum Command {
     /// Archive old orders: order lists show them with includeHistory only.
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
-        kiosque archive --before 2026-01-01T00:00:00+01:00 --data /srv/kiosque\n\n\
+        kiosque archive --before 2026-01-01T00:00:00+01:00 --dry-run --data /srv/kiosque\n  \
+        kiosque archive --list --data /srv/kiosque\n  \
+        kiosque archive --undo 7 --data /srv/kiosque\n\n\
         May run while the server runs. Order details and dashboards still show archived orders. \
-        Archiving cannot be undone."
+        A run can be undone for 90 days, the last one first if runs archived orders of the same \
+        devices. The runs of a server (--archive-after) within a day are one."
     )]
-    Archive {
-        /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in
-        /// the platform's time zone.
-        #[arg(long, value_name = "TIME")]
-        before: String,
-    },
+    Archive(ArchiveArgs),
     /// Recompute stored counts and sums, and print each difference.
     #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
         Everything is recomputed from the orders. The server may run meanwhile. \
@@ -182,8 +185,12 @@ pub(crate) enum Command {
         kiosque move --data /srv/kiosque --store postgres://kiosque@db1,db2/kiosque\n\n\
         Stop the server first; the database must be empty. An interrupted move resumes when the \
         command is repeated. At the end, row counts and digests of every table are compared, \
-        group by group; from then on no command opens the directory.")]
-    Move,
+        group by group; from then on no command opens the directory. \
+        With --dry-run, the target is checked and the rows of each table are counted.")]
+    Move {
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
     /// Print SQL statements to run on a database.
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
         For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, \
@@ -277,7 +284,9 @@ pub(crate) enum ImportWhat {
         kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
         May be repeated, and may run while the server runs. Invalid lines are printed, and written \
         to FILE.rejected.ndjson with the reason; all others are imported. The exit status is 1 if \
-        a line was rejected."
+        a line was rejected. With --dry-run, no file is written, and further results are printed: \
+        dates, totals, devices and products that would be created, and the first orders as \
+        integrators would see them."
     )]
     Orders {
         /// Input file, or - for standard input.
@@ -285,6 +294,8 @@ pub(crate) enum ImportWhat {
         /// Mapping from the columns of a CSV report to orders.
         #[arg(long, value_name = "MAP.toml")]
         map: Option<PathBuf>,
+        #[command(flatten)]
+        dry_run: DryRun,
         #[command(flatten)]
         import: ImportFlags,
     },
@@ -296,6 +307,15 @@ pub(crate) enum ImportWhat {
     Rates {
         /// Input file.
         file: PathBuf,
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
+    /// List the imports, the last one first: user, files, and counts by group.
+    #[command(after_help = "Examples:\n  kiosque import list --data /srv/kiosque\n  \
+        kiosque import list --output json --data /srv/kiosque")]
+    List {
+        #[command(flatten)]
+        output: Output,
     },
 }
 

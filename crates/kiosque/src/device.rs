@@ -1,6 +1,7 @@
 //! `kiosque device`
 
 use std::fmt::{self, Display};
+use std::io::{self, IsTerminal};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
@@ -11,13 +12,14 @@ use kiosque_store::WhenAbsent;
 use crate::args::DeviceWhat;
 use crate::output::{self, Output, YesNo, time};
 use crate::settings::Settings;
-use crate::table::Table;
-use crate::{CommandOutcome, open};
+use crate::table::{Table, printable};
+use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result<CommandOutcome> {
     match what {
         DeviceWhat::List { group, output } => list(settings, group, output).await?,
         DeviceWhat::Show { code, output } => show(settings, code, output).await?,
+        DeviceWhat::Delete { code, yes } => delete(settings, code, yes).await?,
     }
     Ok(CommandOutcome::Complete)
 }
@@ -38,6 +40,29 @@ async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Resu
         bail!("no device {code} is known; `kiosque device list` prints all");
     };
     output.print(&device, |device| Sheet { device, zone: store.zone() })
+}
+
+async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<()> {
+    let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    if !yes && !is_confirmed(&code)? {
+        println!("device {code} was not deleted");
+        return Ok(());
+    }
+    store.delete_device(parsed, acting::by("device delete")).await?;
+    println!("deleted device {code}");
+    Ok(())
+}
+
+/// Asks on the terminal whether to delete a device.
+fn is_confirmed(code: &str) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!("standard input is not a terminal on which to confirm this; give --yes");
+    }
+    eprint!("Delete device {}, its aisles and its owners? [y/N] ", printable(code));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {

@@ -9,13 +9,12 @@ use kiosque_clock::Clock;
 use kiosque_ingest::csv::Mapping;
 use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson, import_report};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_model::ActedBy;
 use kiosque_model::audit::CommandRun;
-use kiosque_store::WhenAbsent;
+use kiosque_store::{Changes, WhenAbsent};
 
 use crate::progress::ImportBar;
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, open};
+use crate::{CommandOutcome, acting, dry_run, open};
 
 /// Most rejections printed on stderr; the file has all.
 const PRINTED_MAX: u64 = 50;
@@ -24,28 +23,33 @@ pub(crate) async fn run(
     settings: &Settings,
     file: &Path,
     map: Option<&Path>,
+    changes: Changes,
 ) -> anyhow::Result<CommandOutcome> {
     let mapping = map.map(read_mapping).transpose()?;
     let input = open_input(file)?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     let lead_max = settings.limits()?.order_lead_max;
-    let mut reporter = Reporter::new(rejected_path(file))?;
+    // A dry run leaves the file of an earlier run as it is.
+    let rejected = (changes == Changes::Stored).then(|| rejected_path(file));
+    let mut reporter = Reporter::new(rejected)?;
     let run = CommandRun {
         file: Some(acting::file_name(file)),
         mapping: map.map(acting::file_name),
         ..acting::run_of("import orders")
     };
+    let import = acting::begin_import(&store, run).await?;
+    let run = &import.run;
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
             import_ndjson(&store, &Clock::System, lead_max, input, &mut reporter).await
         }
         Some(mapping) => {
-            import_report(&store, &Clock::System, lead_max, input, mapping, &run, &mut reporter)
+            import_report(&store, &Clock::System, lead_max, input, mapping, run, &mut reporter)
                 .await
         }
     };
-    if imported.is_err() {
+    if imported.is_err() && changes == Changes::Stored {
         eprintln!(
             "{} orders of {} are stored; repeat the command to store the others",
             reporter.stored(),
@@ -55,7 +59,10 @@ pub(crate) async fn run(
     let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported);
-    store.record_act(imported.act(), ActedBy::run(run, Clock::System.now())).await?;
+    if let Some(preview) = &imported.preview {
+        dry_run::print_preview(preview, store.zone())?;
+    }
+    import.end(&store, imported.act()).await?;
     reported?;
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
@@ -97,7 +104,8 @@ fn print(imported: &Imported) {
 /// Shows the progress of an import, prints rejections and writes them to a file.
 struct Reporter {
     bar: ImportBar,
-    path: PathBuf,
+    /// The file for rejections; `None` in a dry run.
+    path: Option<PathBuf>,
     file: Option<BufWriter<File>>,
     count: u64,
     /// Orders stored of earlier parts of the file, and of this one.
@@ -106,12 +114,14 @@ struct Reporter {
 
 impl Reporter {
     /// Removes the file of an earlier run: its rejections may be fixed by now.
-    fn new(path: PathBuf) -> anyhow::Result<Reporter> {
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| path.display().to_string());
+    fn new(path: Option<PathBuf>) -> anyhow::Result<Reporter> {
+        if let Some(path) = &path {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| path.display().to_string());
+                }
+                _ => {}
             }
-            _ => {}
         }
         Ok(Reporter { bar: ImportBar::new(), path, file: None, count: 0, stored: [0; 2] })
     }
@@ -123,12 +133,12 @@ impl Reporter {
 
     fn finish(mut self) -> anyhow::Result<()> {
         self.bar.finish();
-        if let Some(mut file) = self.file.take() {
-            file.flush().with_context(|| self.path.display().to_string())?;
-            if self.count > PRINTED_MAX {
-                eprintln!("… and {} more", self.count - PRINTED_MAX);
-            }
-            eprintln!("rejected lines are in {}", self.path.display());
+        if self.count > PRINTED_MAX {
+            eprintln!("… and {} more", self.count - PRINTED_MAX);
+        }
+        if let (Some(mut file), Some(path)) = (self.file.take(), &self.path) {
+            file.flush().with_context(|| path.display().to_string())?;
+            eprintln!("rejected lines are in {}", path.display());
         }
         Ok(())
     }
@@ -140,9 +150,10 @@ impl ImportObserver for Reporter {
         if self.count <= PRINTED_MAX {
             self.bar.print(&rejected.message());
         }
+        let Some(path) = &self.path else { return Ok(()) };
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(BufWriter::new(File::create(&self.path)?)),
+            None => self.file.insert(BufWriter::new(File::create(path)?)),
         };
         serde_json::to_writer(&mut *file, &rejected.to_json())?;
         file.write_all(b"\n")

@@ -1,7 +1,7 @@
 //! `kiosque init`
 
 use anyhow::Context;
-use kiosque_store::WhenAbsent;
+use kiosque_store::{Changes, WhenAbsent};
 
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
@@ -12,7 +12,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
          cannot be changed later",
     )?;
     let place = open::place(settings)?;
-    match open::existing(settings).await? {
+    match open::existing(settings, Changes::Stored).await? {
         Some(store) => println!("{place} has data already, time zone {}", store.zone().name()),
         None => {
             let store = open::store(settings, WhenAbsent::Create).await?;

@@ -17,9 +17,11 @@ mod completions;
 mod config;
 mod demo;
 mod device;
+mod dry_run;
 mod fleet;
 mod group;
 mod import;
+mod import_list;
 mod import_rates;
 mod init;
 mod man;
@@ -96,14 +98,17 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Demo { today, .. } => demo::run(settings, today).await,
         Command::Serve { .. } => serve::run(settings).await,
         Command::Init => init::run(&settings).await,
-        Command::Apply { fleet } => apply::run(&settings, &fleet).await,
-        Command::Import { what: ImportWhat::Orders { file, map, .. } } => {
-            import::run(&settings, &file, map.as_deref()).await
+        Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
+        Command::Import { what: ImportWhat::Orders { file, map, dry_run, .. } } => {
+            import::run(&settings, &file, map.as_deref(), dry_run.changes()).await
         }
-        Command::Import { what: ImportWhat::Rates { file } } => {
-            import_rates::run(&settings, &file).await
+        Command::Import { what: ImportWhat::Rates { file, dry_run } } => {
+            import_rates::run(&settings, &file, dry_run.changes()).await
         }
-        Command::Archive { before } => archive::run(&settings, &before).await,
+        Command::Import { what: ImportWhat::List { output } } => {
+            import_list::run(&settings, output).await
+        }
+        Command::Archive(args) => archive::run(&settings, args).await,
         Command::Status { output } => status::run(&settings, output).await,
         Command::Group { what } => group::run(&settings, what).await,
         Command::Account { what } => account::run(&settings, what).await,
@@ -116,7 +121,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Orders { what } => orders::run(&settings, what).await,
         Command::Verify => verify::run(&settings).await,
         Command::Backup { file, keep } => backup::run(&settings, file, keep).await,
-        Command::Move => move_data::run(&settings).await,
+        Command::Move { dry_run } => move_data::run(&settings, dry_run.changes()).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::Config { what } => config::run(what),

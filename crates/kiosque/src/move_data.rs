@@ -2,22 +2,27 @@
 
 use anyhow::Context;
 use kiosque_clock::Clock;
-use kiosque_store::{MoveProgress, StoreLocation, WhenAbsent};
+use kiosque_store::{Changes, MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::progress::MoveBar;
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, dry_run, open};
 
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result<CommandOutcome> {
     let address = settings.common.store.as_ref();
     let address = address.context("--store URL is required: the database to move to")?;
     let directory = open::directory(settings)?;
-    let from =
-        open::end_of_move(StoreLocation::Directory(&directory), settings, None, WhenAbsent::Refuse);
+    let place = StoreLocation::Directory(&directory);
+    let from = open::end_of_move(place, settings, None, WhenAbsent::Refuse, changes);
     let from = from.await.with_context(|| directory.display().to_string())?;
     let zone = Some(from.zone().clone());
-    let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create).await;
-    let to = to.context("--store")?;
+    let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create, changes);
+    let to = to.await.context("--store")?;
+    if changes == Changes::RolledBack {
+        let preview = from.preview_move(&to, Clock::System.now()).await?;
+        dry_run::print_move(&preview)?;
+        return Ok(CommandOutcome::Complete);
+    }
     let bar = MoveBar::new();
     let on_progress = move |moving: MoveProgress| bar.show(moving);
     let moved = from.move_to(&to, Clock::System.now(), on_progress).await?;

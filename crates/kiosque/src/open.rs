@@ -7,7 +7,8 @@ use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_model::Zone;
 use kiosque_store::{
-    Error, OpenOptions, ServerLock, Store, StoreLocation, WhenAbsent, create_directory, has_data,
+    Changes, Error, OpenOptions, ServerLock, Store, StoreLocation, WhenAbsent, create_directory,
+    has_data,
 };
 
 use crate::settings::Settings;
@@ -31,16 +32,29 @@ pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
 
 /// Opens the data for a command other than a server.
 pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyhow::Result<Store> {
+    store_for(settings, when_absent, Changes::Stored).await
+}
+
+/// Opens the data for a command that may be a dry run.
+pub(crate) async fn store_for(
+    settings: &Settings,
+    when_absent: WhenAbsent,
+    changes: Changes,
+) -> anyhow::Result<Store> {
+    let access = Access { when_absent, changes };
     if settings.common.store.is_some() {
         let retry = Retry::Until(Instant::now() + COMMAND_RETRIES_FOR);
-        return database(settings, when_absent, COMMAND_WAIT, retry).await;
+        return database(settings, access, COMMAND_WAIT, retry).await;
     }
-    store_in(&directory(settings)?, settings, when_absent, COMMAND_WAIT).await
+    directory_for(&directory(settings)?, settings, access, COMMAND_WAIT).await
 }
 
 /// Opens the data for a command other than a server; `None` if there is none.
-pub(crate) async fn existing(settings: &Settings) -> anyhow::Result<Option<Store>> {
-    match store(settings, WhenAbsent::Refuse).await {
+pub(crate) async fn existing(
+    settings: &Settings,
+    changes: Changes,
+) -> anyhow::Result<Option<Store>> {
+    match store_for(settings, WhenAbsent::Refuse, changes).await {
         Ok(store) => Ok(Some(store)),
         Err(error) if matches!(error.downcast_ref(), Some(Error::NoData)) => Ok(None),
         Err(error) => Err(error),
@@ -78,7 +92,10 @@ pub(crate) async fn store_to_serve(
     wait: Duration,
 ) -> anyhow::Result<Store> {
     match settings.common.store {
-        Some(_) => database(settings, WhenAbsent::Refuse, wait, Retry::Forever).await,
+        Some(_) => {
+            let access = Access { when_absent: WhenAbsent::Refuse, changes: Changes::Stored };
+            database(settings, access, wait, Retry::Forever).await
+        }
         None => store_in(directory, settings, WhenAbsent::Refuse, wait).await,
     }
 }
@@ -89,11 +106,19 @@ pub(crate) async fn end_of_move(
     settings: &Settings,
     zone: Option<Zone>,
     when_absent: WhenAbsent,
+    changes: Changes,
 ) -> anyhow::Result<Store> {
     let (now, lease) = (Clock::System.now(), settings.lease());
-    let wait = COMMAND_WAIT;
-    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), wait, lease, now };
+    let (wait, zone) = (COMMAND_WAIT, zone.as_ref());
+    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now };
     Ok(Store::open_unsettled(&opening).await?)
+}
+
+/// How a command opens the data.
+#[derive(Clone, Copy)]
+struct Access {
+    when_absent: WhenAbsent,
+    changes: Changes,
 }
 
 /// Opens the data of a directory, creating it if `when_absent` says so.
@@ -103,10 +128,20 @@ pub(crate) async fn store_in(
     when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Store> {
-    if when_absent == WhenAbsent::Create {
+    let access = Access { when_absent, changes: Changes::Stored };
+    directory_for(directory, settings, access, wait).await
+}
+
+async fn directory_for(
+    directory: &Path,
+    settings: &Settings,
+    access: Access,
+    wait: Duration,
+) -> anyhow::Result<Store> {
+    if (access.when_absent, access.changes) == (WhenAbsent::Create, Changes::Stored) {
         create_directory(directory)?;
     }
-    match open(StoreLocation::Directory(directory), settings, when_absent, wait).await? {
+    match open(StoreLocation::Directory(directory), settings, access, wait).await? {
         // Its message begins with the path of the file.
         Err(error @ Error::File(_)) => Err(error.into()),
         opened => opened.with_context(|| directory.display().to_string()),
@@ -121,7 +156,7 @@ enum Retry {
 
 async fn database(
     settings: &Settings,
-    when_absent: WhenAbsent,
+    access: Access,
     wait: Duration,
     retry: Retry,
 ) -> anyhow::Result<Store> {
@@ -129,7 +164,7 @@ async fn database(
     let place = address.location();
     let mut printed = None;
     loop {
-        let error = match open(place, settings, when_absent, wait).await? {
+        let error = match open(place, settings, access, wait).await? {
             Ok(store) => return Ok(store),
             Err(Error::NoData) => return Err(Error::NoData).context(address.shown()),
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
@@ -153,12 +188,12 @@ async fn database(
 async fn open(
     place: StoreLocation<'_>,
     settings: &Settings,
-    when_absent: WhenAbsent,
+    Access { when_absent, changes }: Access,
     wait: Duration,
 ) -> anyhow::Result<Result<Store, Error>> {
     let zone = wanted_zone(settings)?;
-    let (now, lease) = (Clock::System.now(), settings.lease());
-    let opening = OpenOptions { place, when_absent, zone: zone.as_ref(), wait, lease, now };
+    let (now, lease, zone) = (Clock::System.now(), settings.lease(), zone.as_ref());
+    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now };
     Ok(Store::open(&opening).await)
 }
 

@@ -14,7 +14,7 @@ use kiosque_listener::{Listener, Stop};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs, Zone};
 use kiosque_server::{App, Audience, self_signed, self_signed_identity};
-use kiosque_store::{Archived, Error, Store, data_files, mode_for_others};
+use kiosque_store::{Archived, Error, RunBy, Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -292,7 +292,7 @@ async fn archive_regularly(store: Store, age: Duration) {
 }
 
 async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
-    let archived = store.archive(ago(age), Clock::System.now()).await?;
+    let archived = store.archive_by(RunBy::Server, ago(age), Clock::System.now()).await?;
     if archived.orders > 0 {
         let by = ActedBy::server(Clock::System.now());
         store.record_act(Act::from(archived), by).await?;

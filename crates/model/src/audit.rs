@@ -1,12 +1,14 @@
 //! The audit trail: logins, sessions and changes by the operator, with time and source. It is
 //! append-only.
 
+mod act;
+
 use std::fmt;
 
 use crate::ids::KeyName;
-use crate::operator::Rights;
 use crate::source::Source;
 use crate::time::UnixMs;
+pub use act::{Act, ImportedGroup};
 
 /// The origin of an integrator's request.
 #[derive(Clone, Debug)]
@@ -42,6 +44,10 @@ pub enum AuditEvent {
     KeyRevoked,
     /// Old orders were archived.
     Archived,
+    /// An archive run was undone.
+    ArchiveUndone,
+    /// A device without orders was deleted.
+    DeviceDeleted,
     /// An import of orders ended.
     OrdersImported,
     /// An import of exchange rates ended.
@@ -50,7 +56,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [AuditEvent; 12] = [
+    pub const ALL: [AuditEvent; 14] = [
         AuditEvent::Login,
         AuditEvent::LoginRefused,
         AuditEvent::SwitchGroup,
@@ -61,6 +67,8 @@ impl AuditEvent {
         AuditEvent::KeyCreated,
         AuditEvent::KeyRevoked,
         AuditEvent::Archived,
+        AuditEvent::ArchiveUndone,
+        AuditEvent::DeviceDeleted,
         AuditEvent::OrdersImported,
         AuditEvent::RatesImported,
     ];
@@ -79,6 +87,8 @@ impl AuditEvent {
             AuditEvent::KeyCreated => "keyCreated",
             AuditEvent::KeyRevoked => "keyRevoked",
             AuditEvent::Archived => "archived",
+            AuditEvent::ArchiveUndone => "archiveUndone",
+            AuditEvent::DeviceDeleted => "deviceDeleted",
             AuditEvent::OrdersImported => "ordersImported",
             AuditEvent::RatesImported => "ratesImported",
         }
@@ -194,6 +204,8 @@ pub struct CommandRun {
     pub file: Option<String>,
     /// The mapping of the file.
     pub mapping: Option<String>,
+    /// The number of the import.
+    pub import: Option<i64>,
 }
 
 /// The actor, time and request of a change by the operator.
@@ -233,89 +245,6 @@ impl ActedBy {
     pub fn key(name: KeyName, origin: Origin) -> ActedBy {
         let request = Some((origin.source, origin.request_id));
         ActedBy { actor: Actor::Key(name), at: origin.at, request, run: None }
-    }
-}
-
-/// A change by the operator, except for applied fleets, which have entries of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// A key was created.
-    KeyCreated {
-        /// Name of the key.
-        name: KeyName,
-        /// Its rights.
-        rights: Rights,
-    },
-    /// A key was revoked.
-    KeyRevoked {
-        /// Name of the key.
-        name: KeyName,
-    },
-    /// Orders were archived.
-    Archived {
-        /// Number of orders.
-        orders: i64,
-        /// Number of devices.
-        devices: usize,
-    },
-    /// An import of orders ended.
-    OrdersImported {
-        /// New orders.
-        accepted: u64,
-        /// Changed orders.
-        updated: u64,
-        /// Orders that were stored already.
-        unchanged: u64,
-        /// Rejected lines.
-        rejected: u64,
-        /// The orders that were stored, by the group that owns them.
-        groups: Vec<ImportedGroup>,
-    },
-    /// An import of exchange rates ended.
-    RatesImported {
-        /// Number of rates in the file; a file with an invalid line is not imported.
-        rates: usize,
-    },
-}
-
-/// The orders of a group in an import.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ImportedGroup {
-    /// The `groupId`.
-    pub group_id: String,
-    /// New orders.
-    pub accepted: u64,
-    /// Changed orders.
-    pub updated: u64,
-    /// Orders that were stored already.
-    pub unchanged: u64,
-}
-
-impl Act {
-    /// Returns the kind of entry.
-    #[must_use]
-    pub const fn event(&self) -> AuditEvent {
-        match self {
-            Act::KeyCreated { .. } => AuditEvent::KeyCreated,
-            Act::KeyRevoked { .. } => AuditEvent::KeyRevoked,
-            Act::Archived { .. } => AuditEvent::Archived,
-            Act::OrdersImported { .. } => AuditEvent::OrdersImported,
-            Act::RatesImported { .. } => AuditEvent::RatesImported,
-        }
-    }
-
-    /// Returns the details as text.
-    #[must_use]
-    pub fn detail(&self) -> String {
-        match self {
-            Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
-            Act::KeyRevoked { name } => name.to_string(),
-            Act::Archived { orders, devices } => format!("{orders} orders of {devices} devices"),
-            Act::OrdersImported { accepted, updated, unchanged, rejected, .. } => format!(
-                "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
-            ),
-            Act::RatesImported { rates } => format!("{rates} rates"),
-        }
     }
 }
 

@@ -1,14 +1,19 @@
 //! Archiving raises a device's archive mark up to the first order that is not older than a given
 //! time. An order that arrived late stays current until all orders before it are old. An order that
 //! is dated ahead does not stop the mark, and stays current until one that arrived after it is old.
+//! Each run is stored with the marks that it raised, so that it can be undone.
+
+mod runs;
 
 use futures_util::future::try_join_all;
 use kiosque_model::audit::Act;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
-use crate::sql::{row, statements};
+use crate::sql::{Sql, row, statements};
 use crate::{Error, Store, owners};
+use runs::Run;
+pub use runs::{RunBy, UndoError, Undone};
 
 row! {
     struct LedgerRow {
@@ -42,9 +47,16 @@ statements! {
 /// Marks that one transaction raises; other writers wait for it.
 const MARKS_PER_TRANSACTION: usize = 200;
 
+/// Every statement of this module and of the one below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, runs::ALL].into_iter().flatten().copied()
+}
+
 /// The result of an archive run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Archived {
+    /// The number of the run; `None` if there was nothing to archive.
+    pub run: Option<i64>,
     /// Orders that are history now.
     pub orders: i64,
     /// Devices whose mark was raised.
@@ -53,7 +65,8 @@ pub struct Archived {
 
 impl From<Archived> for Act {
     fn from(archived: Archived) -> Act {
-        Act::Archived { orders: archived.orders, devices: archived.devices }
+        let Archived { run, orders, devices } = archived;
+        Act::Archived { run, orders, devices }
     }
 }
 
@@ -66,11 +79,26 @@ struct ArchiveMark {
 }
 
 impl Store {
-    /// Archives the orders older than `before`. Orders that start after `now` are dated ahead.
+    /// Archives the orders older than `before`, as a run of a command. Orders that start after
+    /// `now` are dated ahead.
     ///
     /// # Errors
     /// The store failed; orders archived until then stay archived, and another run does the rest.
     pub async fn archive(&self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
+        self.archive_by(RunBy::Command, before, now).await
+    }
+
+    /// Archives the orders older than `before`.
+    ///
+    /// # Errors
+    /// As for [`Store::archive`].
+    pub async fn archive_by(
+        &self,
+        by: RunBy,
+        before: UnixMs,
+        now: UnixMs,
+    ) -> Result<Archived, Error> {
+        self.purge_archive_runs(now).await?;
         let marks = self
             .db
             .read(Deadline::None, async move |read: &Read<'_>| marks(read, before, now).await)
@@ -79,12 +107,14 @@ impl Store {
         let mut marks = marks.into_iter().peekable();
         while marks.peek().is_some() {
             let chunk: Vec<ArchiveMark> = marks.by_ref().take(MARKS_PER_TRANSACTION).collect();
+            let run = Run { number: archived.run, by, before, now };
             let raised = self
                 .db
                 .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                    raise(write, &chunk).await
+                    raise(write, &chunk, run).await
                 })
                 .await?;
+            archived.run = raised.run;
             archived.orders += raised.orders;
             archived.devices += raised.devices;
         }
@@ -114,19 +144,21 @@ async fn marks(read: &Read<'_>, before: UnixMs, now: UnixMs) -> Result<Vec<Archi
 }
 
 /// Raises marks, which are sorted by group, except those that another run has changed meanwhile.
-async fn raise(write: &Write<'_>, marks: &[ArchiveMark]) -> Result<Archived, Error> {
+/// Stores them with the run.
+async fn raise(write: &Write<'_>, marks: &[ArchiveMark], run: Run) -> Result<Archived, Error> {
     let mut groups: Vec<GroupNo> = marks.iter().map(|mark| mark.group).collect();
     groups.dedup();
     owners::lock_groups(write, &groups).await?;
     let raised = marks.iter().map(|mark| async move {
         let params =
             [mark.group.into(), mark.code.as_str().into(), mark.old.into(), mark.new.into()];
-        Ok::<_, Error>((write.execute(&RAISE_MARK, &params).await? == 1, mark.new - mark.old))
+        let is_raised = write.execute(&RAISE_MARK, &params).await? == 1;
+        Ok::<_, Error>(is_raised.then_some(mark))
     });
-    let mut archived = Archived::default();
-    for (is_raised, orders) in try_join_all(raised).await? {
-        archived.orders += if is_raised { orders } else { 0 };
-        archived.devices += usize::from(is_raised);
-    }
-    Ok(archived)
+    let raised: Vec<&ArchiveMark> = try_join_all(raised).await?.into_iter().flatten().collect();
+    Ok(Archived {
+        run: run.store(write, &raised).await?,
+        orders: raised.iter().map(|mark| mark.new - mark.old).sum(),
+        devices: raised.len(),
+    })
 }

@@ -5,9 +5,10 @@
 use crate::db::PLANNER_OFF;
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 15] = [
+const BY_GROUP: [&str; 16] = [
     "orders",
     "ledger",
+    "archive_marks",
     "device_owners",
     "group_changes",
     "device_list",
@@ -36,8 +37,8 @@ const EVERYWHERE: [&str; 8] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 6] =
-    ["audit", "counters", "house", "migrations", "nodes", "primaries"];
+const AT_THE_COORDINATOR: [&str; 8] =
+    ["archive_runs", "audit", "counters", "house", "imports", "migrations", "nodes", "primaries"];
 
 /// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no
 /// worker can be added any more.

@@ -22,7 +22,7 @@ use crate::{Error, Refused};
 pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
 pub(crate) use open::ClosedData;
-pub use open::{OpenOptions, StoreLocation, WhenAbsent};
+pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
 pub(crate) use postgres::PLANNER_OFF;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
@@ -52,8 +52,7 @@ impl Db {
     pub(crate) fn open(options: &OpenOptions<'_>, register: &str) -> Result<Db, Error> {
         Ok(match options.place {
             StoreLocation::Directory(directory) => {
-                let sqlite = Sqlite::open(directory, options.when_absent, options.wait, register)?;
-                Db::Sqlite(Arc::new(sqlite))
+                Db::Sqlite(Arc::new(Sqlite::open(directory, options, register)?))
             }
             StoreLocation::Postgres(address) => {
                 let postgres = Postgres::open(address, options)?;
@@ -163,10 +162,12 @@ impl Db {
         }
     }
 
-    /// Takes the session lease and starts to renew it. The layout must be up to date.
+    /// Takes the session lease and starts to renew it. The layout must be up to date. A dry run
+    /// answers for no session.
     pub(crate) async fn start_lease(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(_) => Ok(()),
+            Db::Postgres(postgres) if postgres.is_dry_run() => Ok(()),
             Db::Postgres(postgres) => postgres.lease.take().await,
         }
     }
@@ -379,6 +380,12 @@ impl Write<'_> {
             Read::Sqlite(_) => Ok(true),
             Read::Postgres(transaction) => transaction.try_lock(sql, params).await,
         }
+    }
+
+    /// Returns whether the locks of this change are held until a dry run ends, while writers that
+    /// need none of them go on. On SQLite all writers wait for a dry run.
+    pub(crate) fn keeps_locks(&self) -> bool {
+        matches!(&self.0, Read::Postgres(transaction) if transaction.is_of_dry_run())
     }
 
     /// Waits for the lock of the layout, which this transaction then holds until it ends. On SQLite

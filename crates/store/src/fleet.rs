@@ -11,8 +11,10 @@ mod audit_details;
 mod changes;
 mod chunks;
 mod creation;
+mod deletion;
 mod device_rows;
 mod devices;
+mod differences;
 mod groups;
 mod ownership;
 mod products;
@@ -37,7 +39,9 @@ use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 use changes::FleetChanges;
 pub(crate) use creation::NewEntries;
+pub use deletion::DeleteError;
 use devices::DevicePlan;
+pub use differences::{EntryDifference, FieldDifference, OwnerDifference};
 use groups::Groups;
 use products::Products;
 pub use snapshot::FleetSnapshot;
@@ -48,6 +52,7 @@ use stored_devices::{Devices, faults_of_late_moves};
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let parts = [
         accounts::ALL,
+        deletion::ALL,
         device_rows::ALL,
         groups::ALL,
         products::ALL,
@@ -141,6 +146,8 @@ pub struct Applied {
     pub sessions_ended: usize,
     /// The new moves that take effect at another time than now.
     pub dated_moves: Vec<DatedMove>,
+    /// The entries that were created or changed, with their fields; of a dry run alone.
+    pub differences: Vec<EntryDifference>,
 }
 
 /// A move of a device that takes effect at another time than the apply.
@@ -196,11 +203,11 @@ impl Store {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
             false => None,
         };
-        let read_ahead = Mutex::new(read_ahead);
+        let (read_ahead, is_dry_run) = (Mutex::new(read_ahead), self.is_dry_run());
         self.db
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
-                let apply = Apply { write, new_hashes: &new_hashes, by: &by };
+                let apply = Apply { write, new_hashes: &new_hashes, by: &by, is_dry_run };
                 apply.run(&fleet, read_ahead).await
             })
             .await
@@ -256,6 +263,7 @@ struct Apply<'a> {
     write: &'a Write<'a>,
     new_hashes: &'a NewHashes,
     by: &'a ActedBy,
+    is_dry_run: bool,
 }
 
 impl Apply<'_> {
@@ -290,6 +298,9 @@ impl Apply<'_> {
         let ended = self.write(&changes).await?;
         applied.sessions_ended = ended.len();
         applied.dated_moves = changes.dated_moves(now);
+        if self.is_dry_run {
+            applied.differences = differences::of(&changes);
+        }
         let details = audit_details(&applied, &changes);
         Ok(Changed { applied, details, ended })
     }

@@ -47,12 +47,12 @@ pub struct Listed<T, K = String> {
 impl<K> Listing<K> {
     /// Returns the number of rows to read: one more than the part has, to know whether it is the
     /// last one.
-    fn count(&self) -> i64 {
+    pub(crate) fn count(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX - 1) + 1
     }
 
     /// Cuts the rows to the part.
-    fn cut<T>(&self, mut entries: Vec<T>, key: impl Fn(&T) -> K) -> Listed<T, K> {
+    pub(crate) fn cut<T>(&self, mut entries: Vec<T>, key: impl Fn(&T) -> K) -> Listed<T, K> {
         let is_last = entries.len() <= self.limit;
         entries.truncate(self.limit);
         let next = entries.last().filter(|_| !is_last).map(key);
@@ -80,7 +80,7 @@ impl Listing {
 
 impl<T, K> Listed<T, K> {
     /// Returns the part with each entry converted.
-    fn map<U>(self, convert: impl FnMut(T) -> U) -> Listed<U, K> {
+    pub(crate) fn map<U>(self, convert: impl FnMut(T) -> U) -> Listed<U, K> {
         Listed { entries: self.entries.into_iter().map(convert).collect(), next: self.next }
     }
 }

@@ -20,6 +20,7 @@ mod error;
 mod file_system;
 mod fleet;
 mod group_devices;
+mod imports;
 mod inventory;
 mod json_records;
 mod keys;
@@ -47,7 +48,7 @@ use kiosque_model::{UnixMs, Zone};
 
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
-pub use archive::Archived;
+pub use archive::{Archived, RunBy, UndoError, Undone};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
@@ -56,13 +57,16 @@ pub use dashboard::{
     Aisle, DashboardQuery, DeviceLine, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
 };
 pub use db::{
-    ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
+    Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
     shown_address,
 };
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
 pub use directory::{ServerLock, create_directory, data_files, has_data, mode_for_others};
 pub use error::{Error, Refused};
-pub use fleet::{Applied, ApplyError, ChangeCounts, DatedMove, FleetSnapshot, NewHash, NewHashes};
+pub use fleet::{
+    Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,
+    FleetSnapshot, NewHash, NewHashes, OwnerDifference,
+};
 pub use inventory::{
     ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,
 };
@@ -78,7 +82,7 @@ pub use receive::{
 };
 pub use scoped_query::GroupFilter;
 pub use sessions::{EndedSession, OpenedSession};
-pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
+pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
 use activity::Activity;
@@ -153,6 +157,12 @@ impl Store {
         &self.zone
     }
 
+    /// Returns whether no change is stored; see [`Changes::RolledBack`].
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.db.is_dry_run()
+    }
+
     /// Returns whether the data is in SQLite, which this process writes itself.
     #[must_use]
     pub fn is_file(&self) -> bool {
@@ -197,7 +207,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
     let groups = [
         accounts::ALL,
         activity::ALL,
-        archive::ALL,
+        imports::ALL,
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,
@@ -209,6 +219,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         sums::ALL,
     ];
     let parts = fleet::all()
+        .chain(archive::all())
         .chain(audit::all())
         .chain(receive::all())
         .chain(dashboard::all())

@@ -1,6 +1,6 @@
 //! Store-wide metadata: the time zone, version counters, and markers.
 
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{DeviceNo, UnixMs, Zone};
 
 use crate::db::{Db, Deadline, Read, Write};
 use crate::sql::statements;
@@ -27,6 +27,9 @@ const AUDIT: &str = "audit";
 const RATES: &str = "rates";
 const ROLL_UPS: &str = "roll_ups";
 const CLOCK: &str = "clock";
+const IMPORTS: &str = "imports";
+const ARCHIVE_RUNS: &str = "archive_runs";
+const DELETED_DEVICES: &str = "deleted_devices";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -81,6 +84,33 @@ pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
 /// transaction ends.
 pub(crate) async fn next_roll_up(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, ROLL_UPS).await
+}
+
+/// Returns the number of the next import.
+pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
+    increment(write, IMPORTS).await
+}
+
+/// Locks the numbers of archive runs until the transaction ends, so that one begins at a time.
+pub(crate) async fn lock_archive_runs(write: &Write<'_>) -> Result<(), Error> {
+    write.execute(&LOCK_COUNTER, &[ARCHIVE_RUNS.into()]).await.map(|_| ())
+}
+
+/// Returns the number of the next archive run.
+pub(crate) async fn next_archive_run(write: &Write<'_>) -> Result<i64, Error> {
+    increment(write, ARCHIVE_RUNS).await
+}
+
+/// Returns the highest number of a device that was deleted.
+pub(crate) async fn last_deleted_device(read: &Read<'_>) -> Result<i64, Error> {
+    let last = read.one(&COUNTER, &[DELETED_DEVICES.into()], |row| row.read()).await?;
+    last.ok_or_else(missing_counter)
+}
+
+/// Notes that a device was deleted. The fleet is locked.
+pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
+    let last = last_deleted_device(write).await?.max(number.0);
+    write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
 }
 
 /// Returns the latest time of the clock that a server has stored; 0 if there is none.

@@ -45,6 +45,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "audit_details",
         text: include_str!("../migrations/0010_audit_details.sql"),
     },
+    Migration { number: 11, name: "runs", text: include_str!("../migrations/0011_runs.sql") },
 ];
 
 row! {

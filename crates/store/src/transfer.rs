@@ -3,7 +3,9 @@
 //! group are compared between both sides.
 
 mod digest;
+mod preview;
 mod tables;
+pub use preview::MovePreview;
 pub(crate) use tables::statements;
 
 use kiosque_model::{UnixMs, Zone};

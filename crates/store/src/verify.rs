@@ -4,6 +4,7 @@
 //! Every group is read in a snapshot of its own: a snapshot of all groups would keep the old rows
 //! of busy tables for as long as a recount takes.
 
+mod archive;
 mod blocks;
 mod devices;
 mod months;
@@ -94,6 +95,7 @@ impl Store {
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 ledgers.check_ledgers(read, found).await?;
                 ledgers.check_changes(read, found).await?;
+                archive::check(read, &ledgers, found).await?;
                 blocks::check(read, &ledgers, found).await?;
                 devices::check(read, &ledgers, found).await
             };
@@ -188,7 +190,10 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, devices::ALL, months::ALL, sums::ALL].into_iter().flatten().copied()
+    [ALL, archive::ALL, blocks::ALL, devices::ALL, months::ALL, sums::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {

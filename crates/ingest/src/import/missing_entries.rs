@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use kiosque_model::UnixMs;
-use kiosque_model::fleet::Fleet;
+use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_store::{DeviceGroups, EntryIndexes, NeededEntries, OrderOutcome, Store};
 
 use super::ImportError;
@@ -41,6 +41,13 @@ impl Positions {
             Some(known) => *known,
             None => *self.by_name.entry(name.to_owned()).or_insert_with(|| Some(add())),
         }
+    }
+
+    /// Returns those of the entries that were created.
+    fn created<T: Clone>(&self, entries: &[T]) -> Vec<T> {
+        let entries = (0..).zip(entries);
+        let created = entries.filter(|(position, _)| self.created.contains(position));
+        created.map(|(_, entry)| entry.clone()).collect()
     }
 
     fn is_missing(&self, position: usize) -> bool {
@@ -106,6 +113,11 @@ impl MissingEntries {
             device: device.filter(|device| self.devices.is_missing(*device)),
             products: products.filter(|product| self.products.is_missing(*product)).collect(),
         }
+    }
+
+    /// Returns the devices and the products that were created.
+    pub(super) fn created_entries(&self) -> (Vec<DeviceEntry>, Vec<ProductEntry>) {
+        (self.devices.created(&self.fleet.devices), self.products.created(&self.fleet.products))
     }
 
     /// Records that the entries of stored orders exist.

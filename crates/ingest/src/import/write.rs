@@ -82,7 +82,7 @@ impl Writer<'_, '_> {
             let outcomes = self.receive(&lines, &batch, sorting).await?;
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
-            self.count_by_group(&batch, &outcomes).await;
+            self.count_by_group(&lines, &batch, &outcomes).await?;
             for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
                 if outcome == OrderOutcome::Deferred {
                     deferred.push(CheckedOrder { line, incoming: incoming.clone() });
@@ -92,7 +92,9 @@ impl Writer<'_, '_> {
                 }
             }
             self.import.observer.progress(Progress::Stored(self.stored, self.total));
-            tokio::time::sleep(PAUSE).await;
+            if !self.import.store.is_dry_run() {
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 
@@ -120,9 +122,14 @@ impl Writer<'_, '_> {
     }
 
     /// Counts the stored orders by the group that owns them. The devices of a batch are cached.
-    async fn count_by_group(&mut self, batch: &[Incoming], outcomes: &[OrderOutcome]) {
+    async fn count_by_group(
+        &mut self,
+        lines: &[u64],
+        batch: &[Incoming],
+        outcomes: &[OrderOutcome],
+    ) -> Result<(), ImportError> {
         let owners = self.owners.lock().await;
-        for (incoming, outcome) in batch.iter().zip(outcomes) {
+        for ((line, incoming), outcome) in lines.iter().zip(batch).zip(outcomes) {
             let count: fn(&mut ImportedGroup) -> &mut u64 = match outcome {
                 OrderOutcome::Accepted => |counts| &mut counts.accepted,
                 OrderOutcome::Updated => |counts| &mut counts.updated,
@@ -131,7 +138,11 @@ impl Writer<'_, '_> {
             };
             let Some(group) = owners.group_of(incoming) else { continue };
             *count(self.import.by_group.entry(group).or_default()) += 1;
+            if let Some(orders) = &mut self.import.file_orders {
+                orders.add(*line, incoming, group)?;
+            }
         }
+        Ok(())
     }
 
     fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {

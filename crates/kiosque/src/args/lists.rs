@@ -64,6 +64,18 @@ pub(crate) enum DeviceWhat {
         #[command(flatten)]
         output: Output,
     },
+    /// Delete a device that has no orders, such as one that was created by mistake.
+    #[command(after_help = "Examples:\n  kiosque device delete K-0O1 --data /srv/kiosque\n  \
+        kiosque device delete K-0O1 --yes --data /srv/kiosque\n\n\
+        Its aisles and its owners are deleted with it. A device with orders is refused: they stay \
+        with their groups. To hide it, apply `enabled = false`. The audit trail records it.")]
+    Delete {
+        /// Code of the device.
+        code: String,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// The commands on the fleet.

@@ -165,7 +165,10 @@ fn every_kind_of_invalid_line_is_reported_and_the_valid_ones_are_stored() {
     let path = sandbox.file("orders.ndjson", &file);
     let ran = sandbox.run(&["import", "orders", &path]).failure();
     let good = faulty.len();
-    assert_eq!(ran.stdout, format!("{good} accepted, 0 updated, 0 unchanged, {good} rejected\n"));
+    assert_eq!(
+        ran.stdout,
+        format!("{good} accepted, 0 updated, 0 unchanged, {good} rejected\nimport 1\n")
+    );
 
     let set_aside = sandbox.read("orders.ndjson.rejected.ndjson");
     let set_aside: Vec<Value> =

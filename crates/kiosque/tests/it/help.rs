@@ -4,13 +4,14 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 44] = [
     &[],
     &["demo"],
     &["serve"],
     &["init"],
     &["apply"],
     &["import"],
+    &["import", "list"],
     &["import", "orders"],
     &["import", "rates"],
     &["status"],
@@ -19,6 +20,7 @@ const COMMANDS: [&[&str]; 42] = [
     &["account"],
     &["account", "list"],
     &["device"],
+    &["device", "delete"],
     &["device", "list"],
     &["device", "show"],
     &["product"],

@@ -30,10 +30,12 @@ fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {
 #[test]
 fn an_empty_file_is_success() {
     let sandbox = sandbox();
-    for (name, content) in [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")] {
+    let files = [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")];
+    for ((name, content), import) in files.into_iter().zip(1..) {
         let file = sandbox.file(name, content);
         let ran = sandbox.run(&["import", "orders", &file]).success();
-        assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 0 rejected\n");
+        let said = format!("0 accepted, 0 updated, 0 unchanged, 0 rejected\nimport {import}\n");
+        assert_eq!(ran.stdout, said);
         assert_eq!(ran.stderr, "");
         assert!(!sandbox.path(&format!("{name}.rejected.ndjson")).exists());
     }
@@ -53,7 +55,7 @@ fn a_dash_reads_standard_input() {
     let sandbox = sandbox();
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
     let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).failure();
-    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\n");
+    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\nimport 1\n");
     assert_eq!(
         ran.stderr,
         "line 2: not a JSON object\nrejected lines are in stdin.rejected.ndjson\n"
@@ -93,7 +95,7 @@ fn a_thousand_rejections_are_printed_in_part_and_written_in_full() {
     let sandbox = sandbox();
     let file = sandbox.file("orders.ndjson", "nonsense\n".repeat(1_000));
     let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\n");
+    assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\nimport 1\n");
     assert_eq!(ran.stderr.lines().count(), 52);
     assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
     assert_eq!(sandbox.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);
@@ -121,7 +123,7 @@ fn a_repetition_changes_nothing_and_an_update_changes_its_fields() {
         );
     let file = sandbox.file("update.ndjson", update);
     let ran = sandbox.run(&["import", "orders", &file]).success();
-    assert_eq!(ran.stdout, "0 accepted, 1 updated, 0 unchanged, 0 rejected\n");
+    assert_eq!(ran.stdout, "0 accepted, 1 updated, 0 unchanged, 0 rejected\nimport 3\n");
     let after = shown(&sandbox, "north", "D1");
     let mut expected = before;
     let changed = expected[1].as_object_mut().unwrap();

@@ -16,11 +16,11 @@ fn rates_are_taken_in_and_replaced() {
     let ran = sandbox.run(&["import", "rates", &file]).success();
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
-        ("rates: 2 created, 0 changed, 0 unchanged\n", "")
+        ("rates: 2 created, 0 changed, 0 unchanged\nimport 1\n", "")
     );
     let file = sandbox.file("rates.csv", RATES.replace(",2\n", ",3\n"));
     let ran = sandbox.run(&["import", "rates", &file]).success();
-    assert_eq!(ran.stdout, "rates: 0 created, 1 changed, 1 unchanged\n");
+    assert_eq!(ran.stdout, "rates: 0 created, 1 changed, 1 unchanged\nimport 2\n");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
     assert_eq!(ran.stderr, said);
     let file = sandbox.file("rates.csv", RATES);
     let ran = sandbox.run(&["import", "rates", &file]).success();
-    assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\n");
+    assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\nimport 1\n");
 }
 
 /// DASH-11, DASH-12: rates that are loaded late count from then on; without a rate an amount is in

@@ -161,5 +161,5 @@ fn the_rates_of_the_example_are_rates() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let rates = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rates.csv");
     let ran = sandbox.run(&["import", "rates", rates]).success();
-    assert_eq!(ran.stdout, "rates: 6 created, 0 changed, 0 unchanged\n");
+    assert_eq!(ran.stdout, "rates: 6 created, 0 changed, 0 unchanged\nimport 1\n");
 }

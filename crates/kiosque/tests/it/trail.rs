@@ -2,7 +2,9 @@
 
 use kiosque_model::UnixMs;
 use kiosque_model::audit::{AuditEvent, AuditRecord};
-use kiosque_store::{AuditQuery, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+use kiosque_store::{
+    AuditQuery, Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent,
+};
 use kiosque_testkit::{
     DEVICES_PATH, SWITCH_PATH, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until,
 };
@@ -16,6 +18,7 @@ fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
     let opening = OpenOptions {
         place: StoreLocation::Directory(&data),
         when_absent: WhenAbsent::Refuse,
+        changes: Changes::Stored,
         zone: None,
         wait: WAIT_MAX,
         lease: SessionLease::default(),

@@ -56,7 +56,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use kiosque_store::{OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+    use kiosque_store::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
     use crate::{Audience, Settings, self_signed};
@@ -72,6 +72,7 @@ mod tests {
         let opening = OpenOptions {
             place: StoreLocation::Directory(directory.path()),
             when_absent: WhenAbsent::Create,
+            changes: Changes::Stored,
             zone: None,
             wait: Duration::from_secs(5),
             lease: SessionLease::default(),

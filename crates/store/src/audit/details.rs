@@ -5,7 +5,7 @@ use kiosque_model::ActedBy;
 use kiosque_model::audit::{Act, AuditEvent, AuditRecord, CommandRun};
 
 /// Returns the details of an act.
-pub(super) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
+pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
     let details = of_run(by);
     match act.clone() {
         Act::KeyCreated { name, rights } => AuditDetails {
@@ -14,8 +14,20 @@ pub(super) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
             ..details
         },
         Act::KeyRevoked { name } => AuditDetails { key_name: Some(name.to_string()), ..details },
-        Act::Archived { orders, devices } => {
-            AuditDetails { orders: Some(orders), devices: Some(devices), ..details }
+        Act::Archived { run, orders, devices } => AuditDetails {
+            run_id: run.map(|run| run.to_string()),
+            orders: Some(orders),
+            devices: Some(devices),
+            ..details
+        },
+        Act::ArchiveUndone { run, orders, devices } => AuditDetails {
+            run_id: Some(run.to_string()),
+            orders: Some(orders),
+            devices: Some(devices),
+            ..details
+        },
+        Act::DeviceDeleted { device_code, group_id } => {
+            AuditDetails { device_code: Some(device_code), group_id, ..details }
         }
         Act::OrdersImported { accepted, updated, unchanged, rejected, groups } => AuditDetails {
             accepted: Some(accepted),
@@ -39,16 +51,24 @@ pub(super) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
 
 /// Adds the command, if one made the change, to details.
 pub(super) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
-    let AuditDetails { user, uid, command, file, mapping, .. } = of_run(by);
-    AuditDetails { user, uid, command, file, mapping, ..details }
+    let AuditDetails { user, uid, command, file, mapping, import_id, .. } = of_run(by);
+    AuditDetails { user, uid, command, file, mapping, import_id, ..details }
 }
 
 /// Returns the details of every change by a command: the user, and the files that it read.
-pub(super) fn of_run(by: &ActedBy) -> AuditDetails {
-    let Some(CommandRun { user, uid, command, file, mapping }) = by.run.clone() else {
+pub(crate) fn of_run(by: &ActedBy) -> AuditDetails {
+    let Some(CommandRun { user, uid, command, file, mapping, import }) = by.run.clone() else {
         return AuditDetails::default();
     };
-    AuditDetails { user, uid, command: Some(command), file, mapping, ..AuditDetails::default() }
+    AuditDetails {
+        user,
+        uid,
+        command: Some(command),
+        file,
+        mapping,
+        import_id: import.map(|import| import.to_string()),
+        ..AuditDetails::default()
+    }
 }
 
 /// Adds the reason, which the text of these events has alone.

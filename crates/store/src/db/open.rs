@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiosque_model::{UnixMs, Zone};
 
-use super::SessionLease;
+use super::{Db, SessionLease};
 
 /// Whether a directory or database without data is filled or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,21 @@ pub enum WhenAbsent {
     Create,
     /// Fail.
     Refuse,
+}
+
+/// Whether the changes of a store are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Each change is durable when its operation returns.
+    Stored,
+    /// A dry run: all changes are made in one transaction, which is rolled back when the store is
+    /// dropped. Reads of the store see them, and migrations that the data lacks are among them. If
+    /// data is to be created in a directory, it is created in memory.
+    ///
+    /// While the store is open, all writers of a directory wait. On a database server those wait
+    /// that change rows that were changed here: orders of the same groups, and other fleets. A dry
+    /// run writes no audit trail there, because every login would wait for its counter.
+    RolledBack,
 }
 
 /// The location of the data.
@@ -33,6 +48,8 @@ pub struct OpenOptions<'a> {
     pub place: StoreLocation<'a>,
     /// The behaviour without data.
     pub when_absent: WhenAbsent,
+    /// Whether changes are stored.
+    pub changes: Changes,
     /// The platform's time zone. `None`: the recorded one, or UTC for new data.
     pub zone: Option<&'a Zone>,
     /// How long a request waits for the store.
@@ -49,4 +66,14 @@ pub(crate) enum ClosedData {
     Refused,
     /// To open the data, and to repeat the move that closed it.
     Accepted,
+}
+
+impl Db {
+    /// Returns whether no change is ever committed.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        match self {
+            Db::Sqlite(sqlite) => sqlite.dry_run.is_some(),
+            Db::Postgres(postgres) => postgres.is_dry_run(),
+        }
+    }
 }

@@ -5,6 +5,7 @@ pub(super) mod address;
 mod batch;
 mod boot_time;
 mod connection;
+mod dry_run;
 pub(super) mod lease;
 mod params;
 mod shared;
@@ -20,12 +21,13 @@ use tokio::sync::Semaphore;
 
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Deadline, OpenOptions, Read, Write};
+use super::{Changes, Deadline, OpenOptions, Read, Write};
 use crate::Error;
 use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER_OFF;
 use connection::{Connection, until};
+use dry_run::DryRun;
 use lease::Lease;
 use shared::Slot;
 use transaction::{Access, Transaction};
@@ -64,6 +66,8 @@ pub(crate) struct Postgres {
     idle: Mutex<Vec<Connection>>,
     /// Whether the latest connection is to Citus.
     is_sharded: AtomicBool,
+    /// The transaction of a dry run, in which the only connection of the pool stays.
+    dry_run: Option<DryRun>,
     pub(super) lease: Arc<Lease>,
     pub(super) faults: Faults,
 }
@@ -74,6 +78,8 @@ impl Postgres {
         let slots = |count| std::iter::repeat_with(Slot::new).take(count).collect();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let batch_permits = ReadPermits::for_cores(cores);
+        let dry_run = (options.changes == Changes::RolledBack).then(DryRun::default);
+        let pool_max = if dry_run.is_some() { 1 } else { POOL_MAX };
         Ok(Postgres {
             lease: Arc::new(Lease::new(Arc::clone(&address), options.lease)),
             address,
@@ -83,10 +89,11 @@ impl Postgres {
             short: slots(SHARED_FOR_SHORT),
             long: slots(batch_permits.total()),
             batch_permits,
-            permits: Arc::new(Semaphore::new(POOL_MAX)),
+            permits: Arc::new(Semaphore::new(pool_max)),
             idle: Mutex::default(),
             faults: Faults::default(),
             is_sharded: AtomicBool::new(false),
+            dry_run,
         })
     }
 
@@ -105,7 +112,7 @@ impl Postgres {
             let (ends, access) = (limits.ends_work(), Access::ReadOnly);
             let transaction = Transaction { connection: &connection, ends, access };
             let answer = ask(&Read::Postgres(transaction)).await;
-            postgres.roll_back(connection);
+            postgres.roll_back(connection).await;
             answer
         };
         self.on_blocking_pool(deadline, read).await
@@ -176,23 +183,25 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let (ends, access) = (limits.ends_work(), Access::ReadWrite);
+        let access = if self.is_dry_run() { Access::DryRun } else { Access::ReadWrite };
+        let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
         let done = match change(&Write(Read::Postgres(transaction))).await {
             Ok(done) if !connection.has_failed() => done,
             Ok(_) => {
-                self.roll_back(connection);
+                self.roll_back(connection).await;
                 let swallowed = Error::Data("a failed statement was ignored".to_owned());
                 return Tried::Done(Err(swallowed.into()));
             }
             Err(error) => {
                 let again = connection.had_conflict();
-                self.roll_back(connection);
+                self.roll_back(connection).await;
                 return if again { Tried::Conflict(error) } else { Tried::Done(Err(error)) };
             }
         };
         let ends = limits.ends_work().unwrap_or_else(|| Instant::now() + self.wait);
-        match commit(&connection, ends).await {
+        let end = if self.is_dry_run() { dry_run::RELEASE } else { "commit" };
+        match commit(&connection, end, ends).await {
             Ok(()) => {
                 self.give_back(connection);
                 Tried::Done(Ok(done))
@@ -207,6 +216,9 @@ impl Postgres {
 
     /// Begins a transaction on a connection of the pool.
     async fn begin(&self, begin: &str, limits: TimeLimits) -> Result<Connection, Error> {
+        if let Some(dry_run) = &self.dry_run {
+            return self.begin_in_dry_run(dry_run, limits.ends).await;
+        }
         let connection = until(limits.ends, self.pooled()).await?;
         let begin = match limits.deadline {
             // The server ends a long statement, and says so, before the caller gives up.
@@ -224,7 +236,10 @@ impl Postgres {
 
     /// Rolls a transaction back, in the background. A connection that does not answer is closed,
     /// which also rolls back.
-    fn roll_back(self: &Arc<Self>, connection: Connection) {
+    async fn roll_back(self: &Arc<Self>, connection: Connection) {
+        if self.is_dry_run() {
+            return self.roll_back_in_dry_run(connection).await;
+        }
         let postgres = Arc::clone(self);
         tokio::spawn(async move {
             let ends = Instant::now() + postgres.wait;
@@ -308,11 +323,11 @@ enum Tried<T, E> {
     Conflict(E),
 }
 
-/// Commits. The outcome is unknown if the server warns, because the commit may not have reached the
-/// standby, or if it does not answer.
-async fn commit(connection: &Connection, ends: Instant) -> Result<(), Error> {
+/// Commits by the statement `end`. The outcome is unknown if the server warns, because the commit
+/// may not have reached the standby, or if it does not answer.
+async fn commit(connection: &Connection, end: &str, ends: Instant) -> Result<(), Error> {
     let warnings = connection.warnings();
-    match until(ends, connection.simple("commit")).await {
+    match until(ends, connection.simple(end)).await {
         Ok(()) if connection.warnings() == warnings => Ok(()),
         Ok(()) => Err(Error::Unknown("the commit came with a warning".to_owned())),
         // The server refused it, so nothing was committed.

@@ -4,6 +4,7 @@
 mod budget;
 mod closed;
 mod copy;
+mod dry_run;
 mod files;
 mod write;
 
@@ -20,13 +21,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Batch, Bound, Cost, Deadline, Decision, Read, WhenAbsent};
+use super::{Batch, Bound, Changes, Cost, Deadline, Decision, OpenOptions, Read};
 use crate::cooperative::yield_if_due;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 use budget::Budget;
 pub(super) use closed::close;
 pub(super) use copy::copy_to;
+use dry_run::DryRun;
 pub use files::FileSizes;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, database_exists, database_files};
@@ -44,6 +46,8 @@ const LONG_READER_CACHE_KIB: i64 = 4_000;
 pub(crate) struct Sqlite {
     pub(super) files: Files,
     wait: Duration,
+    /// The transaction of a dry run, in which the writer stays.
+    pub(super) dry_run: Option<DryRun>,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
@@ -69,18 +73,29 @@ impl Sqlite {
     /// belongs to another program and is left as it is.
     pub(super) fn open(
         directory: &Path,
-        when_absent: WhenAbsent,
-        wait: Duration,
+        options: &OpenOptions<'_>,
         register: &str,
     ) -> Result<Sqlite, Error> {
-        let mut files = Files::find(directory, when_absent)?;
-        let writer = write::connect(files.database(), wait, register);
+        let wait = options.wait;
+        let (mut files, writer) = match options.changes {
+            Changes::Stored => {
+                let files = Files::find(directory, options.when_absent)?;
+                let writer = write::connect(files.database(), wait, register);
+                (files, writer)
+            }
+            Changes::RolledBack => {
+                let (files, database) = dry_run::files(directory, options.when_absent)?;
+                let writer = dry_run::connect(&database, wait, register);
+                (files, writer)
+            }
+        };
         let writer = writer.map_err(|error| files.explain(error))?;
         files.identify();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Sqlite {
             files,
             wait,
+            dry_run: (options.changes == Changes::RolledBack).then(DryRun::default),
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
             readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
@@ -141,6 +156,10 @@ impl Sqlite {
         ask: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         self.files.check().map_err(E::from)?;
+        if self.dry_run.is_some() {
+            // Its changes are in the transaction of the writer alone.
+            return ask(&lock_ignoring_poison(&self.writer));
+        }
         let connection =
             self.reader(readers).map_err(|error| E::from(self.files.explain(error)))?;
         let answer = ask(&connection);
@@ -175,13 +194,17 @@ impl Sqlite {
             // The work holds the permit, as above.
             let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
-                run_alone(connection, &BEGIN_READ).map_err(E::from)?;
+                if sqlite.dry_run.is_none() {
+                    run_alone(connection, &BEGIN_READ).map_err(E::from)?;
+                }
                 let ask = || {
                     closed::check(connection).map_err(E::from)?;
                     here.block_on(ask(&Read::Sqlite(Snapshot { connection, files: &sqlite.files })))
                 };
                 let answer = budget.limit(ask);
-                let _ = run_alone(connection, &END_READ);
+                if sqlite.dry_run.is_none() {
+                    let _ = run_alone(connection, &END_READ);
+                }
                 answer
             })
         });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{AccountNo, ActedBy, GroupNo, LoginName, UnixMs};
+use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::groups::Groups;
@@ -17,11 +17,11 @@ use crate::{Error, audit, sessions};
 
 row! {
     #[derive(Clone, PartialEq)]
-    struct AccountRow {
-        display_name: String,
-        password_hash: String,
-        third_party_api: bool,
-        enabled: bool,
+    pub(super) struct AccountRow {
+        pub(super) display_name: String,
+        pub(super) password_hash: String,
+        pub(super) third_party_api: bool,
+        pub(super) enabled: bool,
     }
     struct KeyedAccount { login_name: String, account_no: AccountNo, account: AccountRow }
     struct AccountGroup { account_no: AccountNo, group_no: GroupNo }
@@ -68,9 +68,13 @@ pub(super) struct ChangedAccount<'a> {
     number: AccountNo,
     pub(super) change: EntryChange,
     pub(super) name: &'a LoginName,
-    row: AccountRow,
+    /// `None` for a new account.
+    pub(super) old: Option<AccountRow>,
+    pub(super) row: AccountRow,
     /// `None` if they stay.
     groups: Option<Vec<GroupNo>>,
+    /// Their ids.
+    pub(super) group_ids: Option<&'a [GroupId]>,
     lost_access: Option<AccountChange>,
 }
 
@@ -157,9 +161,17 @@ impl Accounts {
             if change != EntryChange::Unchanged {
                 let number = old.map_or(AccountNo(self.next), |account| account.number);
                 self.next += i64::from(old.is_none());
-                let lost_access = old_row.and_then(|old| lost_access(old, &row));
-                let name = &entry.login_name;
-                changes.push(ChangedAccount { number, change, name, row, groups, lost_access });
+                let group_ids = groups.as_ref().and(entry.groups.as_deref());
+                changes.push(ChangedAccount {
+                    number,
+                    change,
+                    name: &entry.login_name,
+                    lost_access: old_row.and_then(|old| lost_access(old, &row)),
+                    old: old_row.cloned(),
+                    row,
+                    groups,
+                    group_ids,
+                });
             }
         }
         Ok(changes)

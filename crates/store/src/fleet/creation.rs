@@ -69,7 +69,7 @@ impl NewEntries {
         let NewEntries { fleet, stored } = self;
         let (mut applied, mut details) = (Applied::default(), AuditDetails::default());
         if fleet != Fleet::default() {
-            let apply = Apply { write, new_hashes: &NewHashes::new(), by };
+            let apply = Apply { write, new_hashes: &NewHashes::new(), by, is_dry_run: false };
             Changed { applied, details, .. } = apply.change(&fleet, stored).await?;
         }
         Ok(Created { fleet, applied, details })

@@ -16,8 +16,8 @@ row! {
     pub(super) struct GroupRow {
         group_no: GroupNo,
         pub(super) group_id: String,
-        group_name: String,
-        active: bool,
+        pub(super) group_name: String,
+        pub(super) active: bool,
     }
 }
 
@@ -35,6 +35,8 @@ statements! {
 /// A group that an apply creates or changes.
 pub(super) struct ChangedGroup {
     pub(super) change: EntryChange,
+    /// `None` for a new group.
+    pub(super) old: Option<GroupRow>,
     pub(super) new: GroupRow,
 }
 
@@ -90,8 +92,8 @@ impl Groups {
             let change = EntryChange::between(old, &new);
             counts.count(change);
             if change != EntryChange::Unchanged {
-                self.by_id.insert(id.to_owned(), new.clone());
-                changes.push(ChangedGroup { change, new });
+                let old = self.by_id.insert(id.to_owned(), new.clone());
+                changes.push(ChangedGroup { change, old, new });
             }
         }
         changes

@@ -8,9 +8,9 @@ use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
 use super::chunks::{each_in_chunks, keys, next_number};
 use super::groups::Groups;
 use super::ownership::{Move, Period};
-use crate::Error;
 use crate::db::Read;
 use crate::sql::{Value, row, statements};
+use crate::{Error, metadata};
 
 row! {
     #[derive(Clone, PartialEq)]
@@ -112,7 +112,14 @@ impl Devices {
             Ok(())
         })
         .await?;
-        let next = if codes.is_empty() { 0 } else { next_number(read, &NEXT_DEVICE).await? };
+        let next = match codes.is_empty() {
+            true => 0,
+            // Heartbeats in the memory of a server have the numbers of deleted devices.
+            false => {
+                let next = next_number(read, &NEXT_DEVICE).await?;
+                next.max(metadata::last_deleted_device(read).await? + 1)
+            }
+        };
         let mut devices = Devices { by_code, next };
         devices.read_periods(read, &codes_by_number).await?;
         devices.read_aisles(read, fleet, &codes_by_number).await?;

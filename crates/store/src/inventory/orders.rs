@@ -2,7 +2,7 @@
 
 use kiosque_contract::OrderRecord;
 use kiosque_contract::inventory::OrderItem;
-use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
@@ -40,6 +40,9 @@ statements! {
             sale_at_ms, shape, head, lines, errors, trade_no, trade_no_in, order_id
         from orders where group_no = $group_no and device_no = $device_no and seq > $seq
         order by seq limit $count";
+    ORDER(group_no, order_id) -> StoredOrder<'_> = "select shape, head, lines, errors, trade_no,
+            trade_no_in, order_id
+        from orders where group_no = $group_no and order_id = $order_id";
 }
 
 /// Ledgers that one statement reads.
@@ -91,6 +94,36 @@ impl Store {
         let list = async move |read: &Read<'_>| list(read, &of, &listing).await;
         self.db.read(Deadline::OfRequest, list).await
     }
+}
+
+impl Store {
+    /// Returns orders as integrators see them in a list, each by its group and id. Orders that do
+    /// not exist are left out.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn orders_by_id(
+        &self,
+        ids: Vec<(GroupNo, OrderId)>,
+    ) -> Result<Vec<OrderRecord>, Error> {
+        let find = async move |read: &Read<'_>| {
+            let mut orders = Vec::with_capacity(ids.len());
+            for (group, id) in &ids {
+                let key = [(*group).into(), id.as_str().into()];
+                orders.extend(read.one(&ORDER, &key, |row| record(&row.read()?)).await?);
+            }
+            Ok(orders)
+        };
+        self.db.read(Deadline::OfRequest, find).await
+    }
+}
+
+/// Returns an order as it is answered in a list.
+fn record(order: &StoredOrder<'_>) -> Result<OrderRecord, Error> {
+    let mut json = Vec::new();
+    order.put_list_record(&mut json)?;
+    serde_json::from_slice(&json)
+        .map_err(|error| Error::Data(format!("the stored text of an order: {error}")))
 }
 
 async fn list(
@@ -146,11 +179,7 @@ impl LedgerRow {
 
     fn order(&self, row: &Row<'_>) -> Result<ExportedOrder, Error> {
         let OrderRow { seq, trade_start_ms, sale_at_ms, order } = row.read()?;
-        let mut json = Vec::new();
-        order.put_list_record(&mut json)?;
-        let record: OrderRecord = serde_json::from_slice(&json).map_err(|error| {
-            Error::Data(format!("the stored text of an order of {}: {error}", self.device_code))
-        })?;
+        let record = record(&order)?;
         let archived = seq <= self.archived_seq;
         Ok(ExportedOrder {
             item: OrderItem { group_id: self.group_id.clone(), archived, record },

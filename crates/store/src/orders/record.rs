@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use kiosque_contract::{LineItem, ShipmentError};
 use kiosque_model::order::{Line, Order};
 use kiosque_model::sales::Sale;
-use kiosque_model::{DeviceCode, OrderId, TradeNo, UnixMs, Zone};
+use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -105,6 +105,16 @@ impl Incoming {
             sale,
             record,
         })
+    }
+
+    /// Returns the currency of the order, and its total in minor units.
+    ///
+    /// # Errors
+    /// The text cannot be read, which does not happen for one that [`Incoming::of`] rendered.
+    pub fn total(&self) -> Result<(Currency, Minor), Error> {
+        let text = format!("{{{}}}", self.record.head);
+        let Head { currency, total_amount, .. } = parsed(text.as_bytes())?;
+        Ok((Currency::parse(&currency)?, Minor(total_amount)))
     }
 
     /// Returns the text to store in place of `stored`: a line that was given without a name keeps

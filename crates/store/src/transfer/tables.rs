@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 22] = [
+const LAYOUT: [Layout; 25] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -95,6 +95,21 @@ const LAYOUT: [Layout; 22] = [
         "at_ms bigint, event text, account text, actor text, source text, request_id text, \
          group_id text, count bigint, detail text, details text, other_source text, \
          other_request_id text, other_at_ms bigint",
+    ),
+    (
+        "imports",
+        &[("import_no", "bigint")],
+        "started_at_ms bigint, ended_at_ms bigint, details text",
+    ),
+    (
+        "archive_runs",
+        &[("run_no", "bigint")],
+        "at_ms bigint, before_ms bigint, by_server boolean, undone_at_ms bigint",
+    ),
+    (
+        "archive_marks",
+        &[("group_no", "bigint"), ("device_code", "text"), ("run_no", "bigint")],
+        "old_seq bigint, new_seq bigint",
     ),
     (
         "sales_by_day",

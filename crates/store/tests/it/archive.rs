@@ -20,10 +20,10 @@ async fn the_mark_moves_up_to_the_first_order_that_is_not_older() {
         .await;
     fixture.receive_new(vec![order("x1", "d2", 5), order("f1", "e1", 15)]).await;
     let archived = fixture.store.archive(UnixMs(10), NOW).await.unwrap();
-    assert_eq!(archived, Archived { orders: 1, devices: 1 }, "not older than itself");
+    assert_eq!(archived, Archived { run: Some(1), orders: 1, devices: 1 }, "not older than itself");
     assert_eq!(current(&fixture).await, ["o3", "o2", "o1"]);
     let archived = fixture.store.archive(UnixMs(21), NOW).await.unwrap();
-    assert_eq!(archived, Archived { orders: 3, devices: 2 });
+    assert_eq!(archived, Archived { run: Some(2), orders: 3, devices: 2 });
     assert_eq!(current(&fixture).await, ["o3"]);
     let all = fixture.list("a", "d1", History::Included, NOW).await.unwrap();
     assert_eq!(all, ["o3", "o2", "o1"]);
@@ -64,12 +64,12 @@ async fn an_order_that_is_dated_ahead_does_not_stop_the_mark() {
     fixture.receive_new(vec![order("o2", "d1", 20)]).await;
     fixture.receive_new(vec![order("new", "d1", NOW.0), order("later", "d1", 30)]).await;
     let archived = fixture.store.archive(UnixMs(100), NOW).await.unwrap();
-    assert_eq!(archived, Archived { orders: 2, devices: 1 });
+    assert_eq!(archived, Archived { run: Some(2), orders: 2, devices: 1 });
     assert_eq!(current(&fixture).await, ["later", "new"]);
     // Its time has come, and it is history already.
     let now = NOW.plus_ms(500);
     let archived = fixture.store.archive(now, now).await.unwrap();
-    assert_eq!(archived, Archived { orders: 2, devices: 1 });
+    assert_eq!(archived, Archived { run: Some(3), orders: 2, devices: 1 });
     assert_eq!(current(&fixture).await, [""; 0]);
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
@@ -86,5 +86,5 @@ async fn every_device_is_archived_however_many_there_are() {
         .receive_new(codes.iter().map(|code| order(&format!("o-{code}"), code, 1)).collect())
         .await;
     let archived = fixture.store.archive(UnixMs(2), NOW).await.unwrap();
-    assert_eq!(archived, Archived { orders: 450, devices: 450 });
+    assert_eq!(archived, Archived { run: Some(1), orders: 450, devices: 450 });
 }

@@ -83,7 +83,7 @@ async fn the_audit_trail_lists_a_history_newest_first() {
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
     fixture.store.apply(fleet, NewHashes::new(), by).await.unwrap();
-    let act = Act::Archived { orders: 3, devices: 2 };
+    let act = Act::Archived { run: Some(1), orders: 3, devices: 2 };
     fixture.store.record_act(act, ActedBy::server(at(10))).await.unwrap();
 
     let listed: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();

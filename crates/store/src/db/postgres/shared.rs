@@ -119,6 +119,9 @@ impl Postgres {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
+        if let Some(dry_run) = &self.dry_run {
+            return self.one_in_dry_run(dry_run, sql, params, read).await;
+        }
         let now = Instant::now();
         let (in_flight, ends) = (Slot::take(&self.single, TOGETHER, now)?, now + self.wait);
         let slot = in_flight.0;

@@ -27,6 +27,8 @@ pub(crate) struct Transaction<'a> {
 pub(super) enum Access {
     ReadOnly,
     ReadWrite,
+    /// It can write, and is never committed.
+    DryRun,
 }
 
 impl Transaction<'_> {
@@ -40,7 +42,7 @@ impl Transaction<'_> {
                 Error::Busy(self.connection.wait)
             }
             // No caller of a write can ask for less.
-            Error::TooMuchWork(why) if self.access == Access::ReadWrite => {
+            Error::TooMuchWork(why) if self.access != Access::ReadOnly => {
                 Error::Unreachable(why.to_owned())
             }
             error => error,
@@ -185,7 +187,17 @@ impl Transaction<'_> {
         self.within(self.connection.simple(&with_byte_collation(text))).await
     }
 
+    /// Returns whether this is a change in a dry run.
+    pub(crate) fn is_of_dry_run(&self) -> bool {
+        self.access == Access::DryRun
+    }
+
+    /// Takes the lock of the layout. A dry run would hold it until its end, and every program that
+    /// starts would wait for that.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
+        if self.is_of_dry_run() {
+            return Ok(());
+        }
         // An arbitrary number, the letters "kios".
         self.within(self.connection.simple("select pg_advisory_xact_lock(1802071923)")).await
     }

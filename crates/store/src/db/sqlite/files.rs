@@ -89,6 +89,18 @@ impl Files {
                 create_private(&database).map_err(|error| io_error(&database, &error))?;
             }
         }
+        Files::of(database)
+    }
+
+    /// Returns the files of a directory without a database, which stays without one.
+    pub(super) fn absent(directory: &Path) -> Files {
+        let database = directory.join(DATABASE);
+        let opened = database_files(&database).map(|path| (path, None));
+        let (changed, write_fault) = (Condition::default(), Condition::default());
+        Files { database, opened, changed, write_fault }
+    }
+
+    fn of(database: PathBuf) -> Result<Files, Error> {
         // SQLite puts the log next to the file that a link leads to.
         let linked = fs::canonicalize(&database).map_err(|error| io_error(&database, &error))?;
         let [_, log, index] = database_files(&linked);

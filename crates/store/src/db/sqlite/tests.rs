@@ -1,17 +1,30 @@
 use std::thread::{self, ThreadId};
 
-use kiosque_model::AccountNo;
+use kiosque_model::{AccountNo, UnixMs};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::db::{Bound, ClosedData, Step};
+use crate::db::{Bound, ClosedData, SessionLease, Step, StoreLocation, WhenAbsent};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
+fn options(directory: &TempDir, when_absent: WhenAbsent, wait: Duration) -> OpenOptions<'_> {
+    OpenOptions {
+        place: StoreLocation::Directory(directory.path()),
+        when_absent,
+        changes: Changes::Stored,
+        zone: None,
+        wait,
+        lease: SessionLease::default(),
+        now: UnixMs(0),
+    }
+}
+
 /// A file with an empty table `notes`.
 async fn noted(directory: &TempDir, wait: Duration) -> Arc<Sqlite> {
-    let sqlite = Sqlite::open(directory.path(), WhenAbsent::Create, wait, "notes");
+    let options = options(directory, WhenAbsent::Create, wait);
+    let sqlite = Sqlite::open(directory.path(), &options, "notes");
     let sqlite = sqlite.expect("a new file");
     let sqlite = Arc::new(sqlite);
     note(&sqlite, "create table notes (note text)").await.expect("a table");
@@ -258,7 +271,8 @@ fn another_programs_database_is_refused() {
     let before = std::fs::read(&path).expect("a file");
     for when_absent in [WhenAbsent::Create, WhenAbsent::Refuse] {
         let wait = Duration::from_secs(5);
-        let refused = Sqlite::open(directory.path(), when_absent, wait, "notes");
+        let options = options(&directory, when_absent, wait);
+        let refused = Sqlite::open(directory.path(), &options, "notes");
         let Err(Error::Data(reason)) = refused else { panic!("it was opened") };
         assert!(reason.ends_with("is the database of another program; choose another directory"));
         assert!(std::fs::read(&path).expect("a file") == before);
@@ -285,4 +299,27 @@ async fn the_log_is_truncated_after_a_long_read() {
         note(&sqlite, "insert into notes values ('short')").await.expect("a note");
     }
     assert!(sqlite.files.sizes().log <= limit, "{:?}", sqlite.files.sizes());
+}
+
+/// After a fault for which SQLite rolls the transaction of a dry run back, nothing more is written:
+/// it would be stored.
+#[tokio::test]
+async fn a_dry_run_that_was_rolled_back_writes_no_more() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let wait = Duration::from_secs(300);
+    drop(noted(&directory, wait).await);
+    let stored = options(&directory, WhenAbsent::Refuse, wait);
+    let options = OpenOptions { changes: Changes::RolledBack, ..stored.clone() };
+    let sqlite = Sqlite::open(directory.path(), &options, "notes").expect("a dry run");
+    let sqlite = Arc::new(sqlite);
+    note(&sqlite, "insert into notes values ('first')").await.expect("a change");
+    let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read::<i64>()).await;
+    assert_eq!(sqlite.read(Deadline::None, count).await.expect("a count"), Some(1));
+    let full = note(&sqlite, "rollback").await;
+    assert!(full.is_ok(), "{full:?}");
+    let refused = note(&sqlite, "insert into notes values ('second')").await;
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+    drop(sqlite);
+    let sqlite = Arc::new(Sqlite::open(directory.path(), &stored, "notes").expect("the file"));
+    assert_eq!(sqlite.read(Deadline::None, count).await.expect("a count"), Some(0));
 }

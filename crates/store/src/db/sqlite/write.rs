@@ -29,17 +29,7 @@ static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 /// Opens the connection that writes. A database that has tables, but not the table `register`,
 /// belongs to another program and is left as it is.
 pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let writer = super::connect(path, flags, wait)?;
-    let tables = "select count(*), coalesce(sum(name = ?1), 0) from sqlite_master";
-    let counts: (i64, i64) =
-        writer.query_row(tables, [register], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if let (1.., 0) = counts {
-        return Err(Error::Data(format!(
-            "{} is the database of another program; choose another directory",
-            path.display()
-        )));
-    }
+    let writer = connect_unchanged(path, wait, register)?;
     writer.pragma_update(None, "journal_mode", "wal")?;
     writer.pragma_update(None, "synchronous", "full")?;
     // Checkpoints in larger steps: each one syncs the whole file.
@@ -48,10 +38,33 @@ pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Con
     writer.pragma_update(None, "journal_size_limit", LOG_MAX_BYTES)?;
     writer.pragma_update(None, "cache_size", -32_000)?;
     // Creates the log and its index, whose identities are noted.
-    writer.query_row(tables, [register], |_| Ok(()))?;
+    tables(&writer, register)?;
     // Writes retry by themselves, more often than SQLite does.
     writer.busy_timeout(Duration::ZERO)?;
     Ok(writer)
+}
+
+/// The same, without a setting that is stored in the file.
+pub(super) fn connect_unchanged(
+    path: &Path,
+    wait: Duration,
+    register: &str,
+) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let writer = super::connect(path, flags, wait)?;
+    match tables(&writer, register)? {
+        (1.., 0) => Err(Error::Data(format!(
+            "{} is the database of another program; choose another directory",
+            path.display()
+        ))),
+        _ => Ok(writer),
+    }
+}
+
+/// Returns the number of tables and other objects, and of those with the name `register`.
+fn tables(connection: &Connection, register: &str) -> Result<(i64, i64), Error> {
+    let tables = "select count(*), coalesce(sum(name = ?1), 0) from sqlite_master";
+    Ok(connection.query_row(tables, [register], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 impl Sqlite {
@@ -88,6 +101,9 @@ impl Sqlite {
     ) -> Result<T, E> {
         self.files.check().map_err(E::from)?;
         let connection = lock_ignoring_poison(&self.writer);
+        if let Some(dry_run) = &self.dry_run {
+            return self.write_in_dry_run(dry_run, &connection, closed_data, change);
+        }
         if !connection.is_autocommit() {
             // An earlier change panicked, and left its transaction open.
             run_alone(&connection, &ROLLBACK).map_err(E::from)?;
@@ -111,7 +127,8 @@ impl Sqlite {
         done
     }
 
-    fn begin(&self, connection: &Connection, deadline: Instant) -> Result<(), Error> {
+    /// Begins a transaction that writes.
+    pub(super) fn begin(&self, connection: &Connection, deadline: Instant) -> Result<(), Error> {
         loop {
             match run_alone(connection, &BEGIN_WRITE) {
                 Err(Error::Sqlite(error)) if is_busy(&error) => {}

@@ -1,0 +1,44 @@
+//! The arguments of commands that change much at once, and can be tried.
+
+use clap::Args;
+use kiosque_store::Changes;
+
+/// The flag of commands that can be tried.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DryRun {
+    /// Print what would change, and change nothing. Meanwhile other writers of the data wait.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl DryRun {
+    /// Returns whether changes are stored.
+    pub(crate) fn changes(self) -> Changes {
+        if self.dry_run { Changes::RolledBack } else { Changes::Stored }
+    }
+}
+
+/// The arguments of `kiosque archive`.
+#[derive(Args, Debug)]
+pub(crate) struct ArchiveArgs {
+    #[command(flatten)]
+    pub(crate) what: ArchiveWhat,
+    #[command(flatten)]
+    pub(crate) dry_run: DryRun,
+}
+
+/// The actions of `kiosque archive`, of which one is given.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ArchiveWhat {
+    /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in
+    /// the platform's time zone. It must not be ahead of now.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) before: Option<String>,
+    /// Undo this archive run, or the last one: its orders are current again.
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    pub(crate) undo: Option<Option<i64>>,
+    /// List the archive runs of the last 90 days, which can be undone.
+    #[arg(long)]
+    pub(crate) list: bool,
+}

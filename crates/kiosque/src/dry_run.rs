@@ -1,0 +1,143 @@
+//! The results of dry runs, for people.
+
+use kiosque_ingest::import::{Preview, Total};
+use kiosque_model::{Currency, UnixMs, Zone};
+use kiosque_store::{Applied, Changes, EntryDifference, MovePreview, OwnerDifference};
+
+use crate::open;
+use crate::output;
+use crate::settings::Settings;
+use crate::table::{ABSENT, Table, printable};
+
+/// Ids that one line lists.
+const LISTED_MAX: usize = 20;
+
+/// Prints that data would be created, if this is a dry run.
+pub(crate) fn announce_creation(
+    settings: &Settings,
+    zone: &Zone,
+    changes: Changes,
+) -> anyhow::Result<()> {
+    if changes == Changes::RolledBack {
+        println!("data would be created in {}, time zone {}", open::place(settings)?, zone.name());
+    }
+    Ok(())
+}
+
+/// Prints the entries that an apply would change.
+pub(crate) fn print_differences(applied: &Applied, zone: &Zone, now: UnixMs) {
+    for difference in &applied.differences {
+        println!("{}", printable(&text_of(difference, zone, now)));
+    }
+    eprintln!("dry run: nothing was applied");
+}
+
+fn text_of(difference: &EntryDifference, zone: &Zone, now: UnixMs) -> String {
+    let EntryDifference { kind, id, is_new, owner, fields } = difference;
+    let mut parts: Vec<String> = owner.iter().map(|owner| owner_text(owner, zone, now)).collect();
+    parts.extend(fields.iter().map(ToString::to_string));
+    let change = if *is_new { "created" } else { "changed" };
+    match parts.as_slice() {
+        [] => format!("{kind} {id}: {change}"),
+        parts => format!("{kind} {id}: {change}: {}", parts.join("; ")),
+    }
+}
+
+fn owner_text(owner: &OwnerDifference, zone: &Zone, now: UnixMs) -> String {
+    let OwnerDifference { from, to, since } = owner;
+    let Some(from) = from else { return format!("group {to}") };
+    match *since == now {
+        true => format!("group {from} -> {to} from now on"),
+        false => format!("group {from} -> {to} from {} on", zone.text(*since)),
+    }
+}
+
+/// Prints the results of an import that it does not print otherwise.
+pub(crate) fn print_preview(preview: &Preview, zone: &Zone) -> anyhow::Result<()> {
+    let mut lines = String::new();
+    if let Some((first, last)) = preview.trade_starts {
+        let (first, last) = (zone.text(first), zone.text(last));
+        lines += &format!("trades started from {first} to {last} {}\n", zone.name());
+    }
+    for Total { currency, orders, amount } in preview.totals.values() {
+        lines += &format!("total of {orders} orders: {} {currency}\n", major(*amount, *currency));
+    }
+    let devices = preview.devices.iter().map(|device| {
+        let group = device.group.as_ref().map_or(ABSENT, |group| group.as_str());
+        format!("{} ({group})", device.code)
+    });
+    lines += &created("devices", devices);
+    lines +=
+        &created("products", preview.products.iter().map(|product| format!("{:?}", product.id)));
+    if !preview.first_orders.is_empty() {
+        lines += "the first orders, as integrators would see them:\n";
+    }
+    for order in &preview.first_orders {
+        lines += &serde_json::to_string(order)?;
+        lines.push('\n');
+    }
+    output::print(&lines)
+}
+
+/// Returns the line about entries that would be created, if there are any.
+fn created(kind: &str, entries: impl ExactSizeIterator<Item = String>) -> String {
+    let count = entries.len();
+    if count == 0 {
+        return String::new();
+    }
+    let listed: Vec<String> = entries.take(LISTED_MAX).map(|entry| printable(&entry)).collect();
+    let more = count - listed.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{count} {kind} would be created: {}{more}\n", listed.join(", "))
+}
+
+/// Returns an amount of minor units in major units.
+fn major(amount: i128, currency: Currency) -> String {
+    let exponent = usize::try_from(currency.exponent()).unwrap_or_default();
+    let sign = if amount < 0 { "-" } else { "" };
+    let digits = format!("{:0>width$}", amount.unsigned_abs(), width = exponent + 1);
+    match digits.split_at(digits.len() - exponent) {
+        (whole, "") => format!("{sign}{whole}"),
+        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
+/// Prints the rows that a move would copy.
+pub(crate) fn print_move(preview: &MovePreview) -> anyhow::Result<()> {
+    let mut table = Table::new(["TABLE", "ROWS"]);
+    for (name, rows) in &preview.tables {
+        table.add([(*name).to_owned(), rows.to_string()]);
+    }
+    output::print(&table)?;
+    println!(
+        "{} rows would be moved, of which an earlier run has copied {}: {} orders and {} sessions \
+         of {} groups",
+        preview.rows(),
+        preview.already,
+        preview.rows_of("orders"),
+        preview.rows_of("sessions"),
+        preview.rows_of("groups"),
+    );
+    eprintln!("dry run: nothing was moved");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_decimals_of_their_currency() {
+        for (amount, code, text) in [
+            (11_543_158, "UAH", "115431.58"),
+            (5, "EUR", "0.05"),
+            (0, "EUR", "0.00"),
+            (-5, "EUR", "-0.05"),
+            (1_200, "JPY", "1200"),
+            (1_234_567, "KWD", "1234.567"),
+        ] {
+            let currency = Currency::parse(code).expect("a currency");
+            assert_eq!(major(amount, currency), text);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `--dry-run`: what is printed, and that nothing changes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kiosque_testkit::{Ran, Sandbox};
+use serde_json::Value;
+
+use crate::KIOSQUE;
+use crate::fleet::{fleet, order, order_with};
+use crate::pages;
+
+fn example(name: &str) -> String {
+    format!("{}/../../examples/coffee-machine/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the content of every file of a sandbox but those that exist while the data is open.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.to_str().unwrap().to_owned();
+        if path.is_dir() {
+            found.extend(files(&path));
+            found.insert(name, Vec::new());
+        } else if !name.ends_with("-wal") && !name.ends_with("-shm") {
+            found.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// Runs a command as a dry run, which changes no file.
+#[track_caller]
+fn dry_run(sandbox: &Sandbox, args: &[&str]) -> Ran {
+    let before = files(sandbox.directory.path());
+    let ran = sandbox.run(&[args, &["--dry-run"]].concat());
+    let after = files(sandbox.directory.path());
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&after), names(&before), "{ran:?}");
+    assert!(after == before, "a file has changed: {ran:?}");
+    ran
+}
+
+#[test]
+fn apply_prints_each_entry_that_would_change() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let changed = sandbox.file(
+        "changed.toml",
+        "[[group]]\nid = \"west\"\nname = \"West\"\n\
+         [[account]]\nlogin_name = \"walker\"\npassword = \"another secret\"\n\
+         [[product]]\nid = \"cola\"\ndefault_price = 150\n\
+         [[device]]\ncode = \"D1\"\ngroup = \"south\"\n\
+         [[device]]\ncode = \"D2\"\n\
+         [[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 150\n",
+    );
+    let ran = dry_run(&sandbox, &["apply", &changed]).success();
+    let aisle = "device D2: changed: new aisle 1 cola at 150, stock 0 of 0";
+    let expected = format!(
+        "groups:   1 created, 0 changed, 0 unchanged\n\
+         accounts: 0 created, 1 changed, 0 unchanged\n\
+         products: 0 created, 1 changed, 0 unchanged\n\
+         devices:  0 created, 2 changed, 0 unchanged\n\
+         group west: created: name \"West\"; active true\n\
+         account walker: changed: password another\n\
+         product cola: changed: default_price 0 -> 150\n\
+         device D1: changed: group north -> south from now on\n\
+         {aisle}\n"
+    );
+    assert_eq!(ran.stdout, expected);
+    assert_eq!(ran.stderr, "dry run: nothing was applied\n");
+    // The same as what an apply counts, which then leaves nothing to do.
+    let ran = sandbox.run(&["apply", &changed]).success();
+    assert!(expected.starts_with(&ran.stdout), "{}", ran.stdout);
+    let ran = dry_run(&sandbox, &["apply", &changed]).success();
+    assert!(ran.stdout.ends_with("devices:  0 created, 0 changed, 2 unchanged\n"), "{ran:?}");
+}
+
+#[test]
+fn apply_creates_no_data_in_a_dry_run() {
+    let sandbox = KIOSQUE.sandbox();
+    let file = sandbox.file("fleet.toml", fleet());
+    let ran = dry_run(&sandbox, &["apply", &file, "--timezone", "Europe/Paris"]).success();
+    let place = sandbox.data();
+    let created = format!("data would be created in {}, time zone Europe/Paris\n", place.display());
+    assert!(ran.stdout.starts_with(&created), "{ran:?}");
+    assert!(ran.stdout.contains("device D1: created: group north; name \"First\""), "{ran:?}");
+    assert!(!place.exists());
+    // A fault is reported as by an apply.
+    let faulty = sandbox.file("faulty.toml", "[[device]]\ncode = \"D9\"\n");
+    dry_run(&sandbox, &["apply", &faulty]).failure();
+    // Other commands need data.
+    let orders = sandbox.file("orders.ndjson", order("1"));
+    let ran = dry_run(&sandbox, &["import", "orders", &orders]).failure();
+    assert!(ran.stderr.contains("has no data"), "{ran:?}");
+    assert!(!place.exists());
+}
+
+/// A slip in a mapping shows before it is stored: the devices and products that it would create,
+/// and the orders as integrators would see them.
+#[test]
+fn an_import_shows_what_a_report_would_create() {
+    let sandbox = KIOSQUE.sandbox();
+    let zone = ["--timezone", "Europe/Vienna"];
+    sandbox.run(&[&["apply", &example("fleet.toml")], &zone[..]].concat()).success();
+    let mapping = std::fs::read_to_string(example("mapping.toml")).unwrap();
+    let slip = sandbox.file("mapping.toml", mapping.replace("\"coffee-foyer\"", "\"cofee-foyer\""));
+    let report = sandbox.file("report.csv", std::fs::read(example("sample.csv")).unwrap());
+    sandbox.file("report.csv.rejected.ndjson", "of an earlier run");
+    let import = ["import", "orders", &report, "--map", &slip];
+    let ran = dry_run(&sandbox, &import).success();
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let accepted = ran.counts()[0];
+    assert_eq!(
+        lines[1],
+        "trades started from 2026-11-02 07:19:18 to 2026-11-05 13:03:21 Europe/Vienna"
+    );
+    assert_eq!(lines[2], format!("total of {accepted} orders: {} EUR", total(&report)));
+    assert_eq!(lines[3], "1 devices would be created: cofee-foyer (office)");
+    assert!(lines[4].contains(" products would be created: \"Verlängerter\", "), "{}", lines[4]);
+    assert_eq!(lines[5], "the first orders, as integrators would see them:");
+    assert_eq!(lines.len(), 9, "{lines:?}");
+    assert!(ran.stderr.ends_with("dry run: nothing was stored\n"), "{ran:?}");
+    // The right mapping, without a dry run: the same counts and orders, of the other device.
+    let right = example("mapping.toml");
+    let tried = dry_run(&sandbox, &["import", "orders", &report, "--map", &right]).success();
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &right]).success();
+    assert_eq!((ran.counts(), accepted), (tried.counts(), ran.counts()[0]));
+    let shown: Vec<Value> =
+        tried.stdout.lines().skip(6).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let served = sandbox.serve();
+    let mut caller = served.connect();
+    let token = caller.log_in("coffee-machine", "read-the-coffee");
+    let stored = pages::orders(&mut caller, &token, "coffee-foyer");
+    for order in &shown {
+        assert_eq!(order["deviceCode"], "coffee-foyer");
+        assert!(stored.contains(order), "{order}\nis not among the stored orders");
+    }
+    assert_eq!(shown.len(), 3);
+    drop(served);
+    // Now everything is stored.
+    let again = dry_run(&sandbox, &["import", "orders", &report, "--map", &right]).success();
+    assert_eq!(again.counts(), [0, 0, accepted, 0]);
+    assert!(!again.stdout.contains("would be created"), "{again:?}");
+}
+
+/// Returns the total that the last row of the report has.
+fn total(report: &str) -> String {
+    let text = std::fs::read_to_string(report).unwrap();
+    let sum = text.lines().last().unwrap().strip_prefix("Summe;;;").unwrap();
+    sum.split(' ').next().unwrap().replace(',', ".")
+}
+
+#[test]
+fn an_import_of_an_order_file_counts_and_rejects_as_without_a_dry_run() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let orders = [
+        order("1"),
+        "nonsense".to_owned(),
+        order_with("2", "EUR", "JPY"),
+        order("1"),
+        order_with("3", "\"totalAmount\":250", "\"totalAmount\":300,\"colour\":1"),
+        order_with("4", "D1", "D9"),
+    ];
+    let orders = sandbox.file("orders.ndjson", orders.join("\n"));
+    let ran = dry_run(&sandbox, &["import", "orders", &orders]).failure();
+    assert_eq!(ran.counts(), [3, 0, 1, 2]);
+    assert!(ran.stdout.contains("total of 2 orders: 5.50 EUR\n"), "{ran:?}");
+    assert!(ran.stdout.contains("total of 1 orders: 250 JPY\n"), "{ran:?}");
+    assert!(ran.stderr.contains("line 2: "), "{ran:?}");
+    assert!(ran.stderr.contains("line 6: deviceCode: no device D9 is known"), "{ran:?}");
+    assert!(ran.stderr.contains("colour"), "{ran:?}");
+    let stored = sandbox.run(&["import", "orders", &orders]).failure();
+    assert_eq!(stored.counts(), ran.counts());
+    // A dry run has no id.
+    assert!(stored.stdout.ends_with("\nimport 1\n"), "{stored:?}");
+}
+
+#[test]
+fn rates_are_compared_in_a_dry_run() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let rates = "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n2026-01-03,EUR,2\n";
+    let file = sandbox.file("rates.csv", rates);
+    let ran = dry_run(&sandbox, &["import", "rates", &file]).success();
+    assert!(ran.stdout.starts_with("rates: 2 created, 0 changed, 0 unchanged\n"), "{ran:?}");
+    assert!(ran.stderr.ends_with("dry run: nothing was stored\n"), "{ran:?}");
+    sandbox.run(&["import", "rates", &file]).success();
+    let ran = dry_run(&sandbox, &["import", "rates", &file]).success();
+    assert!(ran.stdout.starts_with("rates: 0 created, 0 changed, 2 unchanged\n"), "{ran:?}");
+}
+
+/// A dry run of a directory that a server serves: its orders and sessions stay.
+#[test]
+fn a_dry_run_may_run_while_the_server_runs() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let orders = sandbox.file("orders.ndjson", [order("1"), order("2")].join("\n"));
+    sandbox.run(&["import", "orders", &orders]).success();
+    let served = sandbox.serve();
+    let mut caller = served.connect();
+    let token = caller.log_in("walker", "secret");
+    let archive = ["archive", "--before", "2026-06-01", "--dry-run"];
+    let ran = sandbox.run(&archive).success();
+    assert_eq!(ran.stdout, "would archive 2 orders of 1 devices\n");
+    assert_eq!(ran.stderr, "dry run: nothing was changed\n");
+    assert_eq!(pages::current_orders(&mut caller, &token, "D1").len(), 2);
+    let more = sandbox.file("more.ndjson", order("3"));
+    let ran = sandbox.run(&["import", "orders", &more, "--dry-run"]).success();
+    assert_eq!(ran.counts(), [1, 0, 0, 0]);
+    assert_eq!(pages::orders(&mut caller, &token, "D1").len(), 2);
+    sandbox.run(&["verify"]).success();
+}

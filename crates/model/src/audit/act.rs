@@ -1,0 +1,114 @@
+//! The changes by the operator that the trail records.
+
+use super::AuditEvent;
+use crate::ids::KeyName;
+use crate::operator::Rights;
+
+/// A change by the operator, except for applied fleets, which have entries of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A key was created.
+    KeyCreated {
+        /// Name of the key.
+        name: KeyName,
+        /// Its rights.
+        rights: Rights,
+    },
+    /// A key was revoked.
+    KeyRevoked {
+        /// Name of the key.
+        name: KeyName,
+    },
+    /// Orders were archived.
+    Archived {
+        /// The number of the run; `None` if there was nothing to archive.
+        run: Option<i64>,
+        /// Number of orders.
+        orders: i64,
+        /// Number of devices.
+        devices: usize,
+    },
+    /// An archive run was undone.
+    ArchiveUndone {
+        /// The number of the run.
+        run: i64,
+        /// Number of orders that are current again.
+        orders: i64,
+        /// Number of their devices.
+        devices: usize,
+    },
+    /// A device without orders was deleted.
+    DeviceDeleted {
+        /// Its code.
+        device_code: String,
+        /// The `groupId` of its last owner.
+        group_id: Option<String>,
+    },
+    /// An import of orders ended.
+    OrdersImported {
+        /// New orders.
+        accepted: u64,
+        /// Changed orders.
+        updated: u64,
+        /// Orders that were stored already.
+        unchanged: u64,
+        /// Rejected lines.
+        rejected: u64,
+        /// The orders that were stored, by the group that owns them.
+        groups: Vec<ImportedGroup>,
+    },
+    /// An import of exchange rates ended.
+    RatesImported {
+        /// Number of rates in the file; a file with an invalid line is not imported.
+        rates: usize,
+    },
+}
+
+/// The orders of a group in an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedGroup {
+    /// The `groupId`.
+    pub group_id: String,
+    /// New orders.
+    pub accepted: u64,
+    /// Changed orders.
+    pub updated: u64,
+    /// Orders that were stored already.
+    pub unchanged: u64,
+}
+
+impl Act {
+    /// Returns the kind of entry.
+    #[must_use]
+    pub const fn event(&self) -> AuditEvent {
+        match self {
+            Act::KeyCreated { .. } => AuditEvent::KeyCreated,
+            Act::KeyRevoked { .. } => AuditEvent::KeyRevoked,
+            Act::Archived { .. } => AuditEvent::Archived,
+            Act::ArchiveUndone { .. } => AuditEvent::ArchiveUndone,
+            Act::DeviceDeleted { .. } => AuditEvent::DeviceDeleted,
+            Act::OrdersImported { .. } => AuditEvent::OrdersImported,
+            Act::RatesImported { .. } => AuditEvent::RatesImported,
+        }
+    }
+
+    /// Returns the details as text.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        match self {
+            Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
+            Act::KeyRevoked { name } => name.to_string(),
+            Act::Archived { orders, devices, .. } => {
+                format!("{orders} orders of {devices} devices")
+            }
+            Act::ArchiveUndone { run, orders, devices } => {
+                format!("run {run}: {orders} orders of {devices} devices")
+            }
+            Act::DeviceDeleted { device_code, .. } => device_code.clone(),
+            Act::OrdersImported { accepted, updated, unchanged, rejected, .. } => format!(
+                "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
+            ),
+            Act::RatesImported { rates } => format!("{rates} rates"),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Dry runs: one connection, in a transaction that is never committed. Each transaction of the
+//! store is a savepoint in it. The server rolls it back when the connection closes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use kiosque_locks::lock_ignoring_poison;
+
+use super::Postgres;
+use super::connection::{Connection, until};
+use super::transaction::{Access, Transaction};
+use crate::Error;
+use crate::sql::{Row, Sql, Value};
+
+/// Begins the transaction, which idles while the input is read and checked.
+const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = 0; \
+    set local statement_timeout = 0";
+const SAVEPOINT: &str = "savepoint change";
+/// Ends a change.
+pub(super) const RELEASE: &str = "release savepoint change";
+const ROLL_BACK: &str = "rollback to savepoint change; release savepoint change";
+
+/// The transaction of a dry run.
+#[derive(Debug, Default)]
+pub(super) struct DryRun {
+    has_begun: AtomicBool,
+}
+
+impl Postgres {
+    /// Returns whether no change is ever committed.
+    pub(in crate::db) fn is_dry_run(&self) -> bool {
+        self.dry_run.is_some()
+    }
+
+    /// Begins a change. The caller has the permit of the connection.
+    pub(super) async fn begin_in_dry_run(
+        &self,
+        dry_run: &DryRun,
+        ends: Instant,
+    ) -> Result<Connection, Error> {
+        let idle = lock_ignoring_poison(&self.idle).pop();
+        let connection = match idle {
+            Some(idle) => idle,
+            // Another connection would not see the changes so far.
+            None if dry_run.has_begun.load(Ordering::Acquire) => {
+                let lost = "its connection was lost, and the dry run with it; repeat it";
+                return Err(Error::Unreachable(lost.to_owned()));
+            }
+            None => {
+                let connection = until(ends, self.connect()).await?;
+                until(ends, connection.simple(BEGIN)).await?;
+                dry_run.has_begun.store(true, Ordering::Release);
+                connection
+            }
+        };
+        until(ends, connection.begin(SAVEPOINT)).await?;
+        Ok(connection)
+    }
+
+    /// Rolls a change back. A connection that does not answer is closed, which ends the dry run.
+    pub(super) async fn roll_back_in_dry_run(&self, connection: Connection) {
+        match until(Instant::now() + self.wait, connection.simple(ROLL_BACK)).await {
+            Ok(()) => self.give_back(connection),
+            Err(_) => connection.abandon(),
+        }
+    }
+
+    /// Returns the first row of one statement, which sees the changes so far.
+    pub(super) async fn one_in_dry_run<T>(
+        &self,
+        dry_run: &DryRun,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let _permit = self.permits.acquire().await.map_err(|_| Error::Gone)?;
+        let ends = Instant::now() + self.wait;
+        let connection = self.begin_in_dry_run(dry_run, ends).await?;
+        let single =
+            Transaction { connection: &connection, ends: Some(ends), access: Access::ReadOnly };
+        let found = single.one(sql, params, read).await;
+        self.roll_back_in_dry_run(connection).await;
+        found
+    }
+}

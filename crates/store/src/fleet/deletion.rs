@@ -1,0 +1,97 @@
+//! Deletes a device that has no orders: its row, its aisles, its owners and its ledgers, and its
+//! part of the rows that its groups have about their devices.
+
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, DeviceCode, GroupNo};
+
+use crate::db::{Deadline, Write};
+use crate::group_devices::GroupDevices;
+use crate::owners::Owners;
+use crate::sql::statements;
+use crate::{Error, Store, activity, audit, metadata};
+
+statements! {
+    ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
+        where group_no = $group_no and device_code = $device_code";
+    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
+    DELETE_AISLES_OF(device_no) = "delete from aisles where device_no = $device_no";
+    DELETE_DEVICE(device_no) = "delete from devices where device_no = $device_no";
+    DELETE_OWNERS(group_no, device_code) = "delete from device_owners
+        where group_no = $group_no and device_code = $device_code";
+    DELETE_LEDGER(group_no, device_code) = "delete from ledger
+        where group_no = $group_no and device_code = $device_code";
+}
+
+/// Why a device is not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteError {
+    /// No device has this code.
+    #[error("no device {0} is known")]
+    Unknown(DeviceCode),
+    /// It has orders, which stay with their groups.
+    #[error(
+        "device {code} has {orders} orders, which cannot be deleted; to hide the device, apply a \
+         fleet with `enabled = false` for it"
+    )]
+    HasOrders {
+        /// The device.
+        code: DeviceCode,
+        /// The number of its orders in all groups.
+        orders: i64,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl Store {
+    /// Deletes a device that has no orders in any group, and records it in the audit trail.
+    ///
+    /// # Errors
+    /// See [`DeleteError`].
+    pub async fn delete_device(&self, code: DeviceCode, by: ActedBy) -> Result<(), DeleteError> {
+        let delete = async move |write: &Write<'_>| delete(write, &code, &by).await;
+        self.db.write(Deadline::OfRequest, delete).await
+    }
+}
+
+async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<(), DeleteError> {
+    metadata::lock_fleet(write).await?;
+    let mut owners = Owners::default();
+    owners.load(write, std::iter::once(code.as_str())).await?;
+    let device = owners.get(code.as_str()).ok_or_else(|| DeleteError::Unknown(code.clone()))?;
+    let mut groups: Vec<GroupNo> = device.groups().collect();
+    let last_owner = groups.last().copied();
+    groups.sort_unstable();
+    groups.dedup();
+    // From here on, no order of the device is stored.
+    for group in &groups {
+        activity::devices_change(write, *group).await?;
+    }
+    let mut orders = 0;
+    for group in &groups {
+        let key = [(*group).into(), code.as_str().into()];
+        orders += write.one(&ORDERS_OF, &key, |row| row.read::<i64>()).await?.unwrap_or(0);
+    }
+    if orders > 0 {
+        return Err(DeleteError::HasOrders { code: code.clone(), orders });
+    }
+    let codes = [[code.as_str().into()]];
+    let before = GroupDevices::read(write, &codes, by.at).await?;
+    write.execute(&DELETE_AISLES_OF, &[device.device.into()]).await?;
+    write.execute(&DELETE_DEVICE, &[device.device.into()]).await?;
+    for group in &groups {
+        let key = [(*group).into(), code.as_str().into()];
+        write.execute(&DELETE_OWNERS, &key).await?;
+        write.execute(&DELETE_LEDGER, &key).await?;
+    }
+    before.write_changes(write, &codes, by.at).await?;
+    metadata::device_deleted(write, device.device).await?;
+    metadata::fleet_changes(write).await?;
+    let group_id = match last_owner {
+        Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
+        None => None,
+    };
+    let act = Act::DeviceDeleted { device_code: code.as_str().to_owned(), group_id };
+    Ok(audit::act(write, &act, by).await?)
+}

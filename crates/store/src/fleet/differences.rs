@@ -1,0 +1,202 @@
+//! The entries that an apply creates or changes, field by field.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Display};
+
+use kiosque_model::UnixMs;
+use kiosque_model::fleet::Aisle;
+
+use super::accounts::ChangedAccount;
+use super::changes::FleetChanges;
+use super::devices::{AislesChange, ChangedDevice};
+use super::groups::ChangedGroup;
+use super::products::ChangedProduct;
+
+/// An entry of a fleet that an apply creates or changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryDifference {
+    /// `group`, `account`, `product` or `device`.
+    pub kind: &'static str,
+    /// Its id, login name or code.
+    pub id: String,
+    /// Whether it is created. Then it has no fields but those that were given.
+    pub is_new: bool,
+    /// The new owner of a device, if it has one.
+    pub owner: Option<OwnerDifference>,
+    /// The fields that change.
+    pub fields: Vec<FieldDifference>,
+}
+
+/// The new owner of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerDifference {
+    /// The last owner before; `None` for a new device.
+    pub from: Option<String>,
+    /// The new owner.
+    pub to: String,
+    /// The start of its ownership.
+    pub since: UnixMs,
+}
+
+/// A field of an entry. Texts are quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDifference {
+    /// Its name in a fleet file, after `aisle` and the code of the aisle if it is one of an aisle.
+    pub name: String,
+    /// The stored value, if there is one that can be shown.
+    pub old: Option<String>,
+    /// The new value.
+    pub new: String,
+}
+
+impl Display for FieldDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.old {
+            Some(old) => write!(f, "{} {old} -> {}", self.name, self.new),
+            None => write!(f, "{} {}", self.name, self.new),
+        }
+    }
+}
+
+/// Returns the entries that change, in the order of a fleet file.
+pub(super) fn of(changes: &FleetChanges<'_>) -> Vec<EntryDifference> {
+    let groups = changes.groups.iter().map(group);
+    let accounts = changes.accounts.iter().map(account);
+    let products = changes.products.iter().map(product);
+    let devices = changes.devices.iter().map(device);
+    groups.chain(accounts).chain(products).chain(devices).collect()
+}
+
+/// Compares the fields of an entry, one after the other.
+struct Comparison {
+    is_new: bool,
+    fields: Vec<FieldDifference>,
+}
+
+impl Comparison {
+    fn new(is_new: bool) -> Comparison {
+        Comparison { is_new, fields: Vec::new() }
+    }
+
+    /// Adds a field if it differs. Fields of a new entry that are empty are left out.
+    fn field(mut self, name: &str, old: Option<String>, new: String) -> Comparison {
+        if old.as_ref() != Some(&new) && !(self.is_new && new == "\"\"") {
+            self.fields.push(FieldDifference { name: name.to_owned(), old, new });
+        }
+        self
+    }
+
+    fn text(self, name: &str, old: Option<&str>, new: &str) -> Comparison {
+        self.field(name, old.map(|old| format!("{old:?}")), format!("{new:?}"))
+    }
+
+    fn value<T: Display>(self, name: &str, old: Option<T>, new: T) -> Comparison {
+        self.field(name, old.map(|old| old.to_string()), new.to_string())
+    }
+
+    /// Adds a field without its old value.
+    fn shown(mut self, name: &str, new: Option<String>) -> Comparison {
+        self.fields.extend(new.map(|new| FieldDifference {
+            name: name.to_owned(),
+            old: None,
+            new,
+        }));
+        self
+    }
+
+    fn of(self, kind: &'static str, id: &str) -> EntryDifference {
+        let Comparison { is_new, fields } = self;
+        EntryDifference { kind, id: id.to_owned(), is_new, owner: None, fields }
+    }
+}
+
+fn group(changed: &ChangedGroup) -> EntryDifference {
+    let (old, new) = (changed.old.as_ref(), &changed.new);
+    Comparison::new(old.is_none())
+        .text("name", old.map(|old| old.group_name.as_str()), &new.group_name)
+        .value("active", old.map(|old| old.active), new.active)
+        .of("group", &new.group_id)
+}
+
+/// No hash of a password is shown.
+fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
+    let (old, new) = (changed.old.as_ref(), &changed.row);
+    let has_other_password = old.is_some_and(|old| old.password_hash != new.password_hash);
+    let groups = changed.group_ids.map(|ids| {
+        let ids: Vec<&str> = ids.iter().map(kiosque_model::GroupId::as_str).collect();
+        format!("{ids:?}")
+    });
+    Comparison::new(old.is_none())
+        .text("display_name", old.map(|old| old.display_name.as_str()), &new.display_name)
+        .shown("password", has_other_password.then(|| "another".to_owned()))
+        .value("third_party_api", old.map(|old| old.third_party_api), new.third_party_api)
+        .value("enabled", old.map(|old| old.enabled), new.enabled)
+        .shown("groups", groups)
+        .of("account", changed.name.as_str())
+}
+
+fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
+    let (old, new) = (changed.old.as_ref(), &changed.new);
+    Comparison::new(old.is_none())
+        .text("name", old.map(|old| old.goods_name.as_str()), &new.goods_name)
+        .text("category", old.map(|old| old.category.as_str()), &new.category)
+        .text("currency", old.map(|old| old.currency.as_str()), &new.currency)
+        .value("default_price", old.map(|old| old.default_price.0), new.default_price.0)
+        .of("product", changed.id)
+}
+
+fn device(changed: &ChangedDevice<'_>) -> EntryDifference {
+    let (old, new) = (changed.old.as_ref(), &changed.new);
+    let mut compared = Comparison::new(old.is_none())
+        .text("name", old.map(|old| old.device_name.as_str()), &new.device_name)
+        .text("model", old.map(|old| old.device_model.as_str()), &new.device_model)
+        .text("address", old.map(|old| old.address.as_str()), &new.address)
+        .value("enabled", old.map(|old| old.enabled), new.enabled);
+    if let Some(aisles) = &changed.aisles {
+        compared = all_aisles(compared, aisles);
+    }
+    let owner = changed.owners.as_ref().and_then(|owners| {
+        let last = owners.new.last()?;
+        let from = owners.old.last().map(|period| period.group_id.clone());
+        Some(OwnerDifference { from, to: last.group_id.clone(), since: last.since })
+    });
+    EntryDifference { owner, ..compared.of("device", changed.code) }
+}
+
+fn all_aisles(mut compared: Comparison, aisles: &AislesChange<'_>) -> Comparison {
+    let old: HashMap<&str, &Aisle> =
+        aisles.old.iter().map(|aisle| (aisle.code.as_str(), aisle)).collect();
+    for aisle in aisles.new {
+        compared = match old.get(aisle.code.as_str()) {
+            Some(old) => changed_aisle(compared, old, aisle),
+            None => {
+                let Aisle { code, goods_id, price, stock, capacity, .. } = aisle;
+                let text = format!("{goods_id} at {}, stock {stock} of {capacity}", price.0);
+                compared.shown(&format!("new aisle {code}"), Some(text))
+            }
+        };
+    }
+    let new: HashSet<&str> = aisles.new.iter().map(|aisle| aisle.code.as_str()).collect();
+    for aisle in aisles.old.iter().filter(|aisle| !new.contains(aisle.code.as_str())) {
+        compared = compared.shown(&format!("aisle {}", aisle.code), Some("removed".to_owned()));
+    }
+    let kept_of_old = aisles.old.iter().filter(|aisle| new.contains(aisle.code.as_str()));
+    let kept_of_new = aisles.new.iter().filter(|aisle| old.contains_key(aisle.code.as_str()));
+    let is_sorted_anew =
+        !kept_of_old.map(|aisle| &aisle.code).eq(kept_of_new.map(|aisle| &aisle.code));
+    compared.shown("order of the aisles", is_sorted_anew.then(|| "another".to_owned()))
+}
+
+fn changed_aisle(compared: Comparison, old: &Aisle, new: &Aisle) -> Comparison {
+    let name = |field: &str| format!("aisle {} {field}", new.code);
+    compared
+        .text(&name("product"), Some(&old.goods_id), &new.goods_id)
+        .value(&name("price"), Some(old.price.0), new.price.0)
+        .value(&name("show_price"), Some(old.show_price.0), new.show_price.0)
+        .value(&name("stock"), Some(old.stock), new.stock)
+        .value(&name("capacity"), Some(old.capacity), new.capacity)
+        .text(&name("cabinet"), Some(&old.cabinet), &new.cabinet)
+        .value(&name("layer"), Some(old.layer), new.layer)
+        .value(&name("enabled"), Some(old.enabled), new.enabled)
+        .value(&name("broken"), Some(old.broken), new.broken)
+}

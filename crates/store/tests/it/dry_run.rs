@@ -1,0 +1,318 @@
+//! A dry run does what its operations do, and stores nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
+use kiosque_model::sales::Rate;
+use kiosque_model::{ActedBy, Currency, Day, Minor, UnixMs};
+use kiosque_store::{
+    Applied, ApplyError, Changes, DatedRate, EntryIndexes, Error, Incoming, MoveError,
+    NeededEntries, NewHashes, OpenOptions, OrderOutcome, ReceiveOptions, Store, UndoError,
+    WhenAbsent,
+};
+use kiosque_testkit::entries::{
+    account, aisle, bare_account, bare_device, device, group, group_id, order, product,
+};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
+
+fn options(data: &TestData) -> OpenOptions<'_> {
+    OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
+}
+
+async fn dry_run(data: &TestData) -> Store {
+    Store::open(&options(data)).await.unwrap()
+}
+
+/// A fleet that creates, changes and moves entries of the fixture.
+fn fleet() -> Fleet {
+    let aisles = Some(vec![aisle("1", "p", 3), aisle("2", "q", 4)]);
+    Fleet {
+        groups: vec![group("c")],
+        accounts: vec![],
+        products: vec![
+            ProductEntry { name: Some("Other".to_owned()), ..product("p") },
+            ProductEntry { default_price: Some(Minor(250)), ..product("q") },
+        ],
+        devices: vec![
+            DeviceEntry { aisles, ..bare_device("d1") },
+            DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") },
+            device("c1", "c"),
+            bare_device("e1"),
+        ],
+    }
+}
+
+fn rates() -> Vec<DatedRate> {
+    let rate = |rate: &str| Rate::parse(rate).unwrap();
+    let currency = Currency::parse("EUR").unwrap();
+    vec![DatedRate { day: Day(10), currency, rate: rate("1.1") }]
+}
+
+/// The results of every operation of the commands that have a dry run.
+#[derive(Debug, PartialEq)]
+struct Results {
+    applied: Applied,
+    received: Vec<Vec<OrderOutcome>>,
+    rates: String,
+    archived: i64,
+    undone: i64,
+    differences: Vec<String>,
+}
+
+async fn results(store: &Store) -> Results {
+    let by = || ActedBy::command(NOW);
+    let applied = store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    let mut received = Vec::new();
+    for orders in [
+        vec![order("o1", "d1", 10), order("o2", "d1", 20)],
+        // One that the batch before has stored, one of a new device, and an unknown one.
+        vec![order("o1", "d1", 10), order("o3", "c1", 30), order("o4", "x9", 40)],
+    ] {
+        let options = ReceiveOptions::at(NOW);
+        received.push(store.receive(Arc::new(orders), no_owners(), options).await.unwrap());
+    }
+    let rates = store.set_rates(rates()).await.unwrap().to_string();
+    let archived = store.archive(UnixMs(25), NOW).await.unwrap().orders;
+    let undone = store.undo_archive(None, by()).await.unwrap().orders;
+    let differences = store.verify().await.unwrap().differences;
+    Results { applied, received, rates, archived, undone, differences }
+}
+
+#[tokio::test]
+async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
+    let fixture = TestStore::with_fleet().await;
+    let (before, bytes) = (fixture.rows(), fixture.data.bytes().await);
+    let store = dry_run(&fixture.data).await;
+    assert!(store.is_dry_run() && !fixture.store.is_dry_run());
+    let tried = results(&store).await;
+    assert_eq!(tried.received[1][..2], [OrderOutcome::Unchanged, OrderOutcome::Accepted]);
+    assert_eq!((tried.archived, tried.undone), (2, 2));
+    assert_eq!(tried.differences, [""; 0]);
+    drop(store);
+    assert_eq!(fixture.rows(), before);
+    assert!(fixture.data.bytes().await == bytes, "a file or a row was written");
+    let tried = Results { applied: Applied { differences: Vec::new(), ..tried.applied }, ..tried };
+    assert_eq!(results(&fixture.store).await, tried);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// An operation that fails changes nothing, and those before it remain in the dry run.
+#[tokio::test]
+async fn an_operation_that_fails_changes_nothing() {
+    let fixture = TestStore::with_fleet().await;
+    let store = dry_run(&fixture.data).await;
+    let by = || ActedBy::command(NOW);
+    store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    let faulty = Fleet {
+        groups: vec![group("z")],
+        devices: vec![device("z1", "unknown")],
+        ..Fleet::default()
+    };
+    let refused = store.apply(faulty, NewHashes::new(), by()).await;
+    assert!(matches!(refused, Err(ApplyError::Faults(_))), "{refused:?}");
+    let ids: Vec<String> = store.group_ids().await.unwrap().into_values().collect();
+    assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
+    let again = store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
+}
+
+/// Each entry that changes is listed with its fields; a password only by its name.
+#[tokio::test]
+async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
+    let fixture = TestStore::with_fleet().await;
+    let store = dry_run(&fixture.data).await;
+    let mut fleet = fleet();
+    fleet.accounts = vec![account("new", &["a"]), bare_account("ops")];
+    fleet.accounts[1].enabled = Some(false);
+    fleet.accounts[1].groups = Some(vec![group_id("b")]);
+    let hash =
+        |text: &str| kiosque_store::NewHash { compared_with: None, new: Some(text.to_owned()) };
+    let hashes = NewHashes::from([("new".to_owned(), hash("hash of new"))]);
+    let applied = store.apply(fleet, hashes, ActedBy::command(NOW)).await.unwrap();
+    let lines: Vec<String> = applied
+        .differences
+        .iter()
+        .map(|entry| {
+            let owner = entry.owner.iter().map(|owner| {
+                format!("owner {:?} -> {} at {}", owner.from, owner.to, owner.since.0 == NOW.0)
+            });
+            let fields = entry.fields.iter().map(ToString::to_string);
+            let parts: Vec<String> = owner.chain(fields).collect();
+            format!("{} {} new={}: {}", entry.kind, entry.id, entry.is_new, parts.join("; "))
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "group c new=true: name \"Group c\"; active true",
+            "account new new=true: display_name \"new\"; third_party_api true; enabled true; \
+             groups [\"a\"]",
+            "account ops new=false: enabled true -> false; groups [\"b\"]",
+            "product p new=false: name \"Product p\" -> \"Other\"",
+            "product q new=true: name \"Product q\"; currency \"EUR\"; default_price 250",
+            "device d1 new=false: new aisle 1 p at 100, stock 3 of 10; \
+             new aisle 2 q at 100, stock 4 of 10",
+            "device d2 new=false: owner Some(\"a\") -> b at true",
+            "device c1 new=true: owner None -> c at false; name \"Device c1\"; enabled true",
+        ]
+    );
+    let aisles = vec![
+        kiosque_model::fleet::Aisle { price: Minor(120), ..aisle("2", "q", 4) },
+        aisle("1", "p", 1),
+    ];
+    let entry = DeviceEntry { aisles: Some(aisles), ..bare_device("d1") };
+    let fleet = Fleet { devices: vec![entry], ..Fleet::default() };
+    let applied = store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await.unwrap();
+    let fields = applied.differences[0].fields.iter().map(ToString::to_string);
+    assert_eq!(
+        fields.collect::<Vec<_>>(),
+        ["aisle 2 price 100 -> 120", "aisle 1 stock 3 -> 1", "order of the aisles another"]
+    );
+}
+
+/// Where there is no data, none is created: neither a directory nor a table.
+#[tokio::test]
+async fn absent_data_is_created_in_the_dry_run_alone() {
+    for data in [TestData::sqlite(), TestData::without_tables()] {
+        let refusing = OpenOptions { when_absent: WhenAbsent::Refuse, ..options(&data) };
+        assert!(matches!(Store::open(&refusing).await, Err(Error::NoData)));
+        let store = dry_run(&data).await;
+        let fleet = Fleet {
+            groups: vec![group("a")],
+            devices: vec![device("d1", "a")],
+            ..Fleet::default()
+        };
+        let by = ActedBy::command(NOW);
+        assert_eq!(store.apply(fleet, NewHashes::new(), by).await.unwrap().devices.created, 1);
+        let orders = Arc::new(vec![order("o1", "d1", 10)]);
+        let received = store.receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
+        assert_eq!(received.unwrap(), [OrderOutcome::Accepted]);
+        drop(store);
+        match &data {
+            TestData::Directory(directory) => {
+                assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+            }
+            TestData::Postgres(_) => {
+                let tables = "select count(*) from pg_tables where schemaname = current_schema";
+                assert_eq!(data.query(tables), ["0"]);
+            }
+        }
+    }
+}
+
+/// The database file remains as it is, byte by byte, also if the changes exceed the memory of the
+/// transaction.
+#[tokio::test]
+async fn the_database_file_is_not_written() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let file = fixture.data.files().join("kiosque.db");
+    let before = std::fs::read(&file).unwrap();
+    let store = dry_run(&fixture.data).await;
+    for batch in 0..20 {
+        let orders: Vec<Incoming> = (0..1_000)
+            .map(|at| order(&format!("o{batch}-{at}"), "d1", batch * 1_000 + at))
+            .collect();
+        store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap();
+    }
+    drop(store);
+    assert!(std::fs::read(&file).unwrap() == before, "the file has changed");
+    assert_eq!(fixture.query("select count(*) from orders"), ["0"]);
+}
+
+/// Other writers of a directory wait for a dry run.
+#[tokio::test]
+async fn writers_of_a_directory_wait_for_a_dry_run() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let store = dry_run(&fixture.data).await;
+    let wait = Duration::from_millis(20);
+    let other = Store::open(&OpenOptions { wait, ..open_options(&fixture.data) }).await;
+    assert!(matches!(other, Err(Error::Busy(_))), "{other:?}");
+    drop(store);
+    assert!(open(&fixture.data, None).await.is_ok());
+}
+
+/// On a database server, a dry run that creates devices holds neither the audit trail nor the
+/// layout: logins, the start of other programs and orders of other groups go on.
+#[tokio::test]
+async fn a_dry_run_on_a_database_server_stops_no_login() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let before = fixture.query("select count(*) from orders");
+    let store = dry_run(&fixture.data).await;
+    let needed = NeededEntries {
+        fleet: Arc::new(Fleet { devices: vec![device("a9", "a")], ..Fleet::default() }),
+        of_orders: vec![EntryIndexes { device: Some(0), products: Vec::new() }],
+    };
+    let orders = Arc::new(vec![order("o1", "a9", 10)]);
+    let options = ReceiveOptions::at(NOW);
+    let by = ActedBy::command(NOW);
+    let received = store.receive_creating(orders, needed, options, by).await.unwrap();
+    assert_eq!(received, [OrderOutcome::Accepted]);
+    fixture.log_in("ops").await.unwrap();
+    open(&fixture.data, None).await.unwrap();
+    fixture.receive_new(vec![order("o2", "e1", 10)]).await;
+    drop(store);
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
+    assert_eq!(
+        (before, fixture.query("select count(*) from orders")),
+        (vec!["0".into()], vec!["2".into()])
+    );
+}
+
+/// Data of an earlier layout is not upgraded by a dry run.
+#[tokio::test]
+async fn a_dry_run_upgrades_nothing() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
+    fixture.data.execute(
+        "drop table imports; drop table archive_runs; drop table archive_marks;
+        delete from counters where name in ('imports', 'archive_runs', 'deleted_devices');
+        delete from migrations where name = 'runs'",
+    );
+    let layout = || fixture.query("select name from migrations order by number desc limit 1");
+    let before = fixture.rows();
+    let store = dry_run(&fixture.data).await;
+    assert_eq!(store.archive(UnixMs(25), NOW).await.unwrap().orders, 1);
+    assert_eq!(store.verify().await.unwrap().differences, [""; 0]);
+    drop(store);
+    assert_eq!(fixture.rows(), before);
+    let upgraded = open(&fixture.data, None).await.unwrap();
+    assert_eq!(layout(), ["runs"]);
+    assert_eq!(upgraded.archive(UnixMs(25), NOW).await.unwrap().run, Some(1));
+    assert_eq!(upgraded.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A move is checked, and its rows are counted; neither side changes.
+#[tokio::test]
+async fn a_move_is_checked_and_counted() {
+    let from = TestStore::with_fleet_on(TestData::sqlite()).await;
+    from.receive_new(vec![order("o1", "d1", 10), order("o2", "e1", 20)]).await;
+    from.log_in("ops").await.unwrap();
+    let (here, target) = (from.rows(), TestData::without_tables());
+    {
+        let source = Store::open_unsettled(&options(&from.data)).await.unwrap();
+        let to = Store::open_unsettled(&options(&target)).await.unwrap();
+        let preview = source.preview_move(&to, NOW).await.unwrap();
+        assert_eq!(preview.rows_of("orders"), 2);
+        assert_eq!((preview.rows_of("groups"), preview.rows_of("sessions")), (2, 1));
+        assert_eq!(preview.already, 0);
+        let moved = preview.rows();
+        drop((source, to));
+        assert_eq!(from.rows(), here);
+        let to = Store::open_unsettled(&open_options(&target)).await.unwrap();
+        let source = Store::open_unsettled(&open_options(&from.data)).await.unwrap();
+        assert_eq!(source.move_to(&to, NOW, |_| {}).await.unwrap().rows, moved);
+    }
+    let source = Store::open_unsettled(&options(&from.data)).await.unwrap();
+    let to = Store::open_unsettled(&options(&target)).await.unwrap();
+    let refused = source.preview_move(&to, NOW).await;
+    assert!(matches!(refused, Err(MoveError::HasMoved)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_unknown_run_is_not_undone_in_a_dry_run_either() {
+    let fixture = TestStore::with_fleet().await;
+    let store = dry_run(&fixture.data).await;
+    let refused = store.undo_archive(Some(3), ActedBy::command(NOW)).await;
+    assert!(matches!(refused, Err(UndoError::NoRun(Some(3)))), "{refused:?}");
+}
