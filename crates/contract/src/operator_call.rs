@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use crate::endpoint::SchemaOf;
 use crate::inventory::{
     AccountItem, DeviceChoice, DeviceDetail, DeviceItem, DeviceListFilter, FleetPage, GroupItem,
-    ListFilter, Listed, OrderItem, OrderListFilter, ProductItem, RateItem, SessionItem, Status,
+    ImportItem, ListFilter, Listed, OrderItem, OrderListFilter, ProductItem, RateItem, SessionItem,
+    Status,
 };
 use crate::{
     ActivityReceived, AuditFilter, AuditPage, FleetApplied, FleetFile, HeartbeatLine, OrderLine,
@@ -141,6 +142,7 @@ macro_rules! operator_calls {
 type Accounts = Listed<AccountItem>;
 type Devices = Listed<DeviceItem>;
 type Groups = Listed<GroupItem>;
+type Imports = Listed<ImportItem>;
 type Orders = Listed<OrderItem>;
 type Products = Listed<ProductItem>;
 type Rates = Listed<RateItem>;
@@ -237,6 +239,15 @@ operator_calls! {
         query: ListFilter,
         body: Empty,
         response: Json(Groups),
+        statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns imports by commands, the last one first.
+    ListImports {
+        Get "/operator/v1/imports",
+        right: Some("read"),
+        query: ListFilter,
+        body: Empty,
+        response: Json(Imports),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns orders by group and device in the order of their arrival, as integrators see them.

@@ -22,9 +22,9 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use kiosque_contract::operator_call::{
-    ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListOrders, ListProducts,
-    ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus, Readyz,
-    ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
+    ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListImports, ListOrders,
+    ListProducts, ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus,
+    Readyz, ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
 };
 use kiosque_listener::Content;
 
@@ -78,6 +78,7 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
         ListAccounts::PATH => call.answer_reader(ListAccounts, inventory::accounts).await,
         ListDevices::PATH => call.answer_reader(ListDevices, inventory::devices).await,
         ListGroups::PATH => call.answer_reader(ListGroups, inventory::groups).await,
+        ListImports::PATH => call.answer_reader(ListImports, inventory::imports).await,
         ListProducts::PATH => call.answer_reader(ListProducts, inventory::products).await,
         ListRates::PATH => call.answer_reader(ListRates, inventory::rates).await,
         ListSessions::PATH => call.answer_reader(ListSessions, inventory::sessions).await,

@@ -12,7 +12,7 @@ pub(super) trait Cursor: Sized {
     fn read(text: &str) -> Option<Self>;
 }
 
-/// The number of an entry of the audit trail.
+/// The number of an entry of the audit trail, or of an import.
 impl Cursor for i64 {
     fn write(&self) -> String {
         format!("{self:016x}")

@@ -3,12 +3,12 @@
 use http::StatusCode;
 use kiosque_contract::inventory::ListFilter;
 use kiosque_contract::inventory::{
-    AccountItem, DeviceDetail, DeviceItem, FleetPage, GroupItem, Listed, OrderItem, ProductItem,
-    RateItem, SessionItem, Status,
+    AccountItem, DeviceDetail, DeviceItem, FleetPage, GroupItem, ImportItem, Listed, OrderItem,
+    ProductItem, RateItem, SessionItem, Status,
 };
 use kiosque_contract::operator_call::{
-    ListAccounts, ListDevices, ListGroups, ListOrders, ListProducts, ListRates, ListSessions,
-    OperatorCall, ReadFleet, ShowDevice,
+    ListAccounts, ListDevices, ListGroups, ListImports, ListOrders, ListProducts, ListRates,
+    ListSessions, OperatorCall, ReadFleet, ShowDevice,
 };
 use kiosque_model::{DeviceCode, GroupId};
 use kiosque_store::{Listing, OrdersOf, Passwords};
@@ -46,6 +46,11 @@ pub(super) async fn products(call: &mut Call<'_>) -> Result<Listed<ProductItem>,
 pub(super) async fn rates(call: &mut Call<'_>) -> Result<Listed<RateItem>, Problem> {
     let listing = listing::<ListRates, _>(call)?;
     page(call.app.store.list_rates(listing).await)
+}
+
+pub(super) async fn imports(call: &mut Call<'_>) -> Result<Listed<ImportItem>, Problem> {
+    let listing = listing::<ListImports, _>(call)?;
+    page(call.app.store.list_imports(listing).await)
 }
 
 pub(super) async fn fleet(call: &mut Call<'_>) -> Result<FleetPage, Problem> {

@@ -1,18 +1,21 @@
 //! `GET /operator/v1/…`: the stored data in pages, for keys with the right `read`.
 
 use http_body_util::Full;
+use kiosque_model::ActedBy;
+use kiosque_model::audit::CommandRun;
 use kiosque_testkit::{Reply, TestServer};
 use serde_json::{Value, json};
 
 use super::{FLEET_CALL, ORDERS, fleet, line};
 
 /// The calls that read.
-const READS: [&str; 10] = [
+const READS: [&str; 11] = [
     "accounts",
     "device?deviceCode=D1",
     "devices",
     "fleet",
     "groups",
+    "imports",
     "orders",
     "products",
     "rates",
@@ -62,6 +65,10 @@ async fn lists_are_read_in_pages() {
     let orders: String = (0..3).map(|at| line(&format!("o{at}"), 100 + at)).collect();
     assert_eq!(server.call_operator(ORDERS, Some(&key), orders).await.status, 200);
     server.log_in("ops").await;
+    for _ in 0..3 {
+        let by = ActedBy::run(CommandRun::default(), server.now());
+        server.store.begin_import(by).await.unwrap();
+    }
     for (call, field, keys) in [
         ("accounts?limit=1", "account", &["ops"][..]),
         ("sessions?limit=1", "account", &["ops"]),
@@ -73,6 +80,8 @@ async fn lists_are_read_in_pages() {
         ("orders?limit=2&deviceCode=D1&groupId=g1", "orderId", &["o0", "o1", "o2"]),
         ("orders?deviceCode=D2", "orderId", &[]),
         ("rates", "currency", &[]),
+        ("imports?limit=1", "importId", &["3", "2", "1"]),
+        ("imports", "importId", &["3", "2", "1"]),
     ] {
         let entries = pages(&server, &key, call).await;
         let found: Vec<&str> = entries.iter().map(|one| one[field].as_str().unwrap()).collect();
