@@ -6,10 +6,13 @@ use std::path::Path;
 use anyhow::Context;
 use kiosque_ingest::csv::{RatesError, read_rates};
 use kiosque_model::audit::{Act, CommandRun};
-use kiosque_store::{Changes, WhenAbsent};
+use kiosque_store::{Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
+
+/// Most replaced rates, and most warnings, that are printed.
+const PRINTED_MAX: usize = 50;
 
 pub(crate) async fn run(
     settings: &Settings,
@@ -32,7 +35,28 @@ pub(crate) async fn run(
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
     let import = acting::begin_import(&store, run).await?;
     let act = Act::RatesImported { rates: rates.len() };
-    println!("rates: {}", store.set_rates(rates).await?);
+    print(&store.set_rates(rates).await?);
     import.end(&store, act).await?;
     Ok(CommandOutcome::Complete)
+}
+
+/// Prints the counts and the replaced rates, and warnings of rates that may be mistyped.
+fn print(set: &RatesSet) {
+    println!("rates: {}", set.counts);
+    for ReplacedRate { new, old } in set.replaced.iter().take(PRINTED_MAX) {
+        println!("{} on {}: {old} -> {}", new.currency, new.day, new.rate);
+    }
+    if set.replaced.len() > PRINTED_MAX {
+        println!("… and {} more", set.replaced.len() - PRINTED_MAX);
+    }
+    for RateJump { new, before } in set.jumps.iter().take(PRINTED_MAX) {
+        eprintln!(
+            "warning: {} on {}: {} differs by more than ten times from the rate before, {} on {}; \
+             if it is mistyped, correct it and import it again",
+            new.currency, new.day, new.rate, before.rate, before.day
+        );
+    }
+    if set.jumps.len() > PRINTED_MAX {
+        eprintln!("… and {} more warnings", set.jumps.len() - PRINTED_MAX);
+    }
 }

@@ -76,7 +76,7 @@ pub use known_sources::SourceStatus;
 pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
-pub use rates::DatedRate;
+pub use rates::{DatedRate, RateJump, RatesSet, ReplacedRate};
 pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };

@@ -1,20 +1,30 @@
 //! Dated exchange rates: US dollars for one unit of a currency, valid from a day on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
-use crate::db::{Deadline, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::fleet::{ChangeCounts, EntryChange};
-use crate::sql::statements;
+use crate::sql::{row, statements};
+use crate::sums::parse_currency;
 use crate::{Error, Store, metadata, months};
 
+row! {
+    struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }
+}
+
 statements! {
-    STORED_RATE(currency, day) -> i64 = "select usd_per_unit_e12 from rates
-        where currency = $currency and day = $day";
+    STORED_RATES() -> StoredRate = "select t.currency, t.day, t.usd_per_unit_e12
+        from {rows r: currency text} cross join rates t where t.currency = r.currency";
     SET_RATE(currency, day, usd_per_unit_e12) = "insert into rates (currency, day, usd_per_unit_e12)
         values ($currency, $day, $usd_per_unit_e12)
         on conflict (currency, day) do update set usd_per_unit_e12 = excluded.usd_per_unit_e12";
 }
+
+/// The factor by which a rate must differ from the one before to be reported.
+const JUMP: i128 = 10;
 
 /// A rate that is valid from a day on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,31 +37,109 @@ pub struct DatedRate {
     pub rate: Rate,
 }
 
+/// The effect of storing rates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RatesSet {
+    /// The rates by their effect.
+    pub counts: ChangeCounts,
+    /// The rates that replaced another one, in their order.
+    pub replaced: Vec<ReplacedRate>,
+    /// The new and changed rates that differ from the one before by more than ten times, in their
+    /// order.
+    pub jumps: Vec<RateJump>,
+}
+
+/// A rate that replaced the stored one of its currency and day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplacedRate {
+    /// The rate that is stored now.
+    pub new: DatedRate,
+    /// The rate that was stored.
+    pub old: Rate,
+}
+
+/// A rate that differs from the one before by more than ten times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateJump {
+    /// The rate that is stored now.
+    pub new: DatedRate,
+    /// The rate that it replaced, or the one of the latest earlier day.
+    pub before: DatedRate,
+}
+
 impl Store {
     /// Stores rates, all or nothing. A rate replaces a stored one of the same currency and day.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<ChangeCounts, Error> {
+    pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<RatesSet, Error> {
         self.db.write(Deadline::None, async move |write: &Write<'_>| set(write, &rates).await).await
     }
 }
 
-async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<ChangeCounts, Error> {
+async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<RatesSet, Error> {
     metadata::rates_change(write).await?;
-    let (mut counts, mut first_change) = (ChangeCounts::default(), None);
-    for DatedRate { day, currency, rate } in rates {
+    let stored = stored_rates(write, rates).await?;
+    let (effect, changed) = effect(rates, stored);
+    let mut first_change = None;
+    for DatedRate { day, currency, rate } in &changed {
         let key = [currency.code().into(), (*day).into()];
-        let stored = write.one(&STORED_RATE, &key, |row| row.read::<i64>()).await?;
         write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
-        let change = EntryChange::between(stored.as_ref(), &rate.parts());
-        if change != EntryChange::Unchanged {
-            first_change = Some(first_change.map_or(*day, |first: Day| first.min(*day)));
-        }
-        counts.count(change);
+        first_change = Some(first_change.map_or(*day, |first: Day| first.min(*day)));
     }
     if let Some(day) = first_change {
         months::reopen_since(write, day).await?;
     }
-    Ok(counts)
+    Ok(effect)
+}
+
+/// Rates by the code of their currency and their day.
+type RatesByDay = BTreeMap<(&'static str, Day), Rate>;
+
+/// Returns the stored rates of the currencies of some rates.
+async fn stored_rates(read: &Read<'_>, rates: &[DatedRate]) -> Result<RatesByDay, Error> {
+    let currencies: BTreeSet<&str> = rates.iter().map(|rate| rate.currency.code()).collect();
+    let rows: Vec<_> = currencies.into_iter().map(|code| [code.into()]).collect();
+    let mut stored = RatesByDay::new();
+    read.each_of(&STORED_RATES, &rows, &[], |row| {
+        let StoredRate { currency, day, usd_per_unit_e12 } = row.read()?;
+        let rate = Rate::from_parts(usd_per_unit_e12);
+        let rate =
+            rate.ok_or_else(|| Error::Data(format!("{currency}: a rate is not above zero")))?;
+        stored.insert((parse_currency(&currency)?.code(), day), rate);
+        Ok(())
+    })
+    .await?;
+    Ok(stored)
+}
+
+/// Returns the effect of storing rates, and the new and changed ones.
+fn effect(rates: &[DatedRate], mut stored: RatesByDay) -> (RatesSet, Vec<DatedRate>) {
+    let mut all = stored.clone();
+    all.extend(rates.iter().map(|rate| ((rate.currency.code(), rate.day), rate.rate)));
+    let (mut effect, mut changed) = (RatesSet::default(), Vec::new());
+    for new in rates {
+        let DatedRate { day, currency, rate } = *new;
+        let key = (currency.code(), day);
+        let old = stored.insert(key, rate);
+        effect.counts.count(EntryChange::between(old.as_ref(), &rate));
+        if old == Some(rate) {
+            continue;
+        }
+        changed.push(*new);
+        effect.replaced.extend(old.map(|old| ReplacedRate { new: *new, old }));
+        let replaced = old.map(|rate| DatedRate { rate, ..*new });
+        let before = replaced.or_else(|| {
+            let earlier = all.range((key.0, Day(i64::MIN))..key).next_back();
+            earlier.map(|((_, day), rate)| DatedRate { day: *day, currency, rate: *rate })
+        });
+        let jump = before.filter(|before| is_jump(before.rate, rate));
+        effect.jumps.extend(jump.map(|before| RateJump { new: *new, before }));
+    }
+    (effect, changed)
+}
+
+fn is_jump(before: Rate, after: Rate) -> bool {
+    let (before, after) = (i128::from(before.parts()), i128::from(after.parts()));
+    after > before * JUMP || before > after * JUMP
 }

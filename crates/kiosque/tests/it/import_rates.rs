@@ -20,7 +20,28 @@ fn rates_are_taken_in_and_replaced() {
     );
     let file = sandbox.file("rates.csv", RATES.replace(",2\n", ",3\n"));
     let ran = sandbox.run(&["import", "rates", &file]).success();
-    assert_eq!(ran.stdout, "rates: 0 created, 1 changed, 1 unchanged\nimport 2\n");
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.as_str()),
+        ("rates: 0 created, 1 changed, 1 unchanged\nEUR on 2026-01-03: 2 -> 3\nimport 2\n", "")
+    );
+}
+
+#[test]
+fn a_rate_that_may_be_mistyped_is_warned_of() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let file = sandbox.file("rates.csv", RATES);
+    sandbox.run(&["import", "rates", &file]).success();
+    let file = sandbox.file("rates.csv", RATES.replace("1.25", "12500"));
+    let ran = sandbox.run(&["import", "rates", &file]).success();
+    assert_eq!(
+        ran.stdout,
+        "rates: 0 created, 1 changed, 1 unchanged\nEUR on 2026-01-01: 1.25 -> 12500\nimport 2\n"
+    );
+    assert_eq!(
+        ran.stderr,
+        "warning: EUR on 2026-01-01: 12500 differs by more than ten times from the rate before, \
+         1.25 on 2026-01-01; if it is mistyped, correct it and import it again\n"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
-use kiosque_store::{ChangeCounts, DatedRate};
+use kiosque_store::{ChangeCounts, DatedRate, RateJump, RatesSet, ReplacedRate};
 use kiosque_testkit::TestStore;
 
 fn rate(code: &str, day: i64, text: &str) -> DatedRate {
@@ -17,10 +17,16 @@ async fn a_rate_is_of_one_currency_and_one_day() {
     let fixture = TestStore::new().await;
     let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
     let counts = |created, changed, unchanged| ChangeCounts { created, changed, unchanged };
-    assert_eq!(fixture.store.set_rates(loaded.clone()).await.unwrap(), counts(3, 0, 0));
-    assert_eq!(fixture.store.set_rates(loaded).await.unwrap(), counts(0, 0, 3));
+    let set = fixture.store.set_rates(loaded.clone()).await.unwrap();
+    assert_eq!(set, RatesSet { counts: counts(3, 0, 0), ..RatesSet::default() });
+    let set = fixture.store.set_rates(loaded).await.unwrap();
+    assert_eq!(set, RatesSet { counts: counts(0, 0, 3), ..RatesSet::default() });
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
-    assert_eq!(fixture.store.set_rates(mended).await.unwrap(), counts(1, 1, 1));
+    let set = fixture.store.set_rates(mended).await.unwrap();
+    assert_eq!(set.counts, counts(1, 1, 1));
+    let old = Rate::parse("1.2").unwrap();
+    assert_eq!(set.replaced, [ReplacedRate { new: rate("EUR", 20, "1.25"), old }]);
+    assert_eq!(set.jumps, []);
     assert_eq!(
         fixture.query("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
         [
@@ -30,4 +36,32 @@ async fn a_rate_is_of_one_currency_and_one_day() {
             "JPY|10|6700000000"
         ]
     );
+}
+
+/// A rate is compared with the one that it replaces, else with the latest earlier one of its
+/// currency, stored or loaded with it. Ten times is no jump yet.
+#[tokio::test]
+async fn a_rate_that_differs_by_more_than_ten_times_is_reported() {
+    let fixture = TestStore::new().await;
+    let first = [rate("EUR", 10, "1"), rate("EUR", 20, "10"), rate("JPY", 30, "0.0067")];
+    let set = fixture.store.set_rates(first.to_vec()).await.unwrap();
+    assert_eq!(set.jumps, []);
+    let typed = [
+        rate("EUR", 10, "10837"),
+        rate("EUR", 15, "1.1"),
+        rate("EUR", 25, "0.999"),
+        rate("EUR", 9, "0.01"),
+        rate("JPY", 31, "0.067"),
+        rate("JPY", 32, "0.67000001"),
+    ];
+    let set = fixture.store.set_rates(typed.to_vec()).await.unwrap();
+    let jumps = [
+        RateJump { new: typed[0], before: first[0] },
+        RateJump { new: typed[1], before: typed[0] },
+        RateJump { new: typed[2], before: first[1] },
+        RateJump { new: typed[5], before: typed[4] },
+    ];
+    assert_eq!(set.jumps, jumps);
+    assert_eq!(set.replaced, [ReplacedRate { new: typed[0], old: first[0].rate }]);
+    assert_eq!(fixture.store.set_rates(typed.to_vec()).await.unwrap().jumps, []);
 }
