@@ -6,11 +6,14 @@ use kiosque_store::Summary;
 
 use crate::locale::Locale;
 
+/// The value of a share of nothing (DASH-16).
+const OF_NOTHING: &str = "–";
+
 /// Returns every KPI, in the order of DASH-15.
 pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
     let turnover = &summary.turnover;
-    let shipped = permille(turnover.shipped, turnover.shipped + turnover.failed);
-    let online = permille(summary.online_devices, summary.devices);
+    let shipped = percent(turnover.shipped, turnover.shipped + turnover.failed);
+    let online = percent(summary.online_devices, summary.devices);
     let figures = [
         ("salesAmount", ("Sales amount", "销售额"), money(turnover.amount.cents()), "money"),
         ("orderCount", ("Orders", "订单数"), count(turnover.orders), "count"),
@@ -22,12 +25,7 @@ pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
             "money",
         ),
         ("refundAmount", ("Refunds", "退款金额"), money(turnover.refund.cents()), "money"),
-        (
-            "shipmentSuccessRate",
-            ("Shipment success rate", "出货成功率"),
-            percent(shipped),
-            "percent",
-        ),
+        ("shipmentSuccessRate", ("Shipment success rate", "出货成功率"), shipped, "percent"),
         ("deviceCount", ("Devices", "设备数"), count(summary.devices), "count"),
         (
             "onlineDeviceCount",
@@ -35,7 +33,7 @@ pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
             count(summary.online_devices),
             "count",
         ),
-        ("onlineRate", ("Online rate", "在线率"), percent(online), "percent"),
+        ("onlineRate", ("Online rate", "在线率"), online, "percent"),
     ];
     let list = figures.into_iter().map(|(code, (en, zh), value, kind)| Kpi {
         code: code.into(),
@@ -65,7 +63,12 @@ fn count(count: i64) -> String {
     count.to_string()
 }
 
-fn percent(permille: i64) -> String {
+/// Returns a share in percent; [`OF_NOTHING`] if there is nothing to take a share of.
+fn percent(part: i64, whole: i64) -> String {
+    if whole == 0 {
+        return OF_NOTHING.to_owned();
+    }
+    let permille = permille(part, whole);
     format!("{}.{}%", permille / 10, permille % 10)
 }
 
@@ -86,9 +89,11 @@ mod tests {
         ] {
             assert_eq!(money(cents), text);
         }
-        assert_eq!((percent(975), percent(1_000), percent(0)), {
-            ("97.5%".to_owned(), "100.0%".to_owned(), "0.0%".to_owned())
-        });
+        for (part, whole, text) in
+            [(975, 1_000, "97.5%"), (7, 7, "100.0%"), (0, 7, "0.0%"), (0, 0, "–")]
+        {
+            assert_eq!(percent(part, whole), text);
+        }
         assert_eq!(count(1_234), "1234");
     }
 }

@@ -165,7 +165,7 @@ async fn a_range_without_sales_has_the_empty_shapes() {
             ("itemCount", "0"),
             ("averageOrderAmount", "0.00"),
             ("refundAmount", "0.00"),
-            ("shipmentSuccessRate", "0.0%"),
+            ("shipmentSuccessRate", "–"),
             ("deviceCount", "3"),
             ("onlineDeviceCount", "1"),
             ("onlineRate", "33.3%"),

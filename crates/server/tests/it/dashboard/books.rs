@@ -161,10 +161,13 @@ impl Books {
         }
         let converted = sum.orders - sum.unconverted;
         let average = if converted > 0 { cents(sum.dollars, converted) } else { 0 };
-        // Tenths of a percent, rounded half to even.
-        let tenths = match sum.tried {
-            0 => 0,
-            tried => cents(i128::from(sum.shipped) * 100_000_000_000_000_000, tried),
+        // DASH-16: tenths of a percent, rounded half to even.
+        let shipped = match sum.tried {
+            0 => "–".to_owned(),
+            tried => {
+                let tenths = cents(i128::from(sum.shipped) * 100_000_000_000_000_000, tried);
+                format!("{}.{}%", tenths / 10, tenths % 10)
+            }
         };
         BTreeMap::from([
             ("salesAmount", written(cents(sum.dollars, 1))),
@@ -172,7 +175,7 @@ impl Books {
             ("itemCount", sum.items.to_string()),
             ("averageOrderAmount", written(average)),
             ("refundAmount", written(cents(sum.refund, 1))),
-            ("shipmentSuccessRate", format!("{}.{}%", tenths / 10, tenths % 10)),
+            ("shipmentSuccessRate", shipped),
             ("unconvertedOrders", sum.unconverted.to_string()),
         ])
     }
