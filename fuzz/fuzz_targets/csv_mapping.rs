@@ -2,13 +2,13 @@
 //! twice, however the bytes come in.
 #![no_main]
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Read};
 use std::time::Duration;
 
+use kiosque_ingest::UnknownKeys;
 use kiosque_ingest::csv::{self, MappedOrder, Mapping, RejectedRows};
 use kiosque_ingest::given_order::{self, DateRules};
-use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{UnixMs, Zone};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -52,10 +52,10 @@ fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String
     let items: Vec<Item> = reading.by_ref().collect();
     assert!(reading.next().is_none(), "an ended report stays ended");
     let lines = items.iter().flat_map(|item| match item {
-        Ok(order) => &order.lines,
-        Err(rejected) => &rejected.lines,
+        Ok(order) => order.lines().collect(),
+        Err(rejected) => rejected.lines.clone(),
     });
-    let lines: Vec<u64> = lines.copied().collect();
+    let lines: Vec<u64> = lines.collect();
     let distinct: HashSet<u64> = lines.iter().copied().collect();
     assert_eq!(distinct.len(), lines.len(), "a row is reported once");
     let left_out: u64 = reading.left_out().iter().map(|(_, count)| count).sum();
@@ -66,18 +66,14 @@ fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String
 fn one(item: &Item, mapping: &Mapping) {
     match item {
         Ok(mapped) => {
-            assert_eq!(mapped.lines.iter().min(), Some(&mapped.first_line));
+            assert_eq!(mapped.lines().min(), Some(mapped.first_line));
             let order = Value::Object(mapping.to_json(&mapped.order));
             let zone = Zone::utc();
             let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
             let checked = given_order::check(mapped.order.clone(), &dates);
             let line = order.to_string();
-            let parsed = given_order::parse(line.as_bytes(), &dates, &mut BTreeSet::new());
+            let parsed = given_order::parse(line.as_bytes(), &dates, &mut UnknownKeys::default());
             assert_eq!(checked, parsed, "the same as a line of an order file: {line}");
-            if let Err(reason) = checked {
-                let rejected = Rejected::mapped(mapped.first_line, order, reason);
-                assert!(rejected.to_json().is_object());
-            }
         }
         Err(rejected) => {
             assert!(rejected.reason.starts_with("line"), "{}", rejected.reason);

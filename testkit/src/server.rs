@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use kiosque_clock::Entropy;
 use kiosque_ingest::fleet::{self, Format};
-use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson};
+use kiosque_ingest::import::{ImportObserver, ImportRules, Imported, Progress, import_ndjson};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_listener::tls::Certificate;
 use kiosque_listener::{Listener, Stop};
@@ -196,7 +196,7 @@ impl TestServer {
     /// The fleet has faults, or the store failed.
     pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
         let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
-            .map_err(ApplyError::Faults)?;
+            .map_err(|faults| ApplyError::Faults(faults.of_file()))?;
         let by = ActedBy::command(self.now());
         fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }
@@ -205,10 +205,10 @@ impl TestServer {
     pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
         let mut rejections = Rejections::default();
         let (clock, lead_max) = (self.clock.clock(), self.settings.limits.order_lead_max);
-        let imported =
-            import_ndjson(&self.store, &clock, lead_max, ndjson.as_ref(), &mut rejections)
-                .await
-                .unwrap();
+        let rules = ImportRules::lenient(lead_max);
+        let imported = import_ndjson(&self.store, &clock, rules, ndjson.as_ref(), &mut rejections)
+            .await
+            .unwrap();
         (imported, rejections.0)
     }
 

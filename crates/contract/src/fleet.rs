@@ -91,7 +91,7 @@ pub struct FleetProduct {
     /// ISO 4217 code of its prices; required when the product is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// Its default price, minor units; 0 by default.
+    /// Its default price, minor units; none by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_price: Option<i64>,
 }

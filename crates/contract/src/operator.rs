@@ -17,6 +17,9 @@ pub struct OrdersReceived {
     pub rejected_count: u64,
     /// The first of them.
     pub rejected: Vec<RejectedOrder>,
+    /// Keys that no field has, which were ignored; each once, without the positions of lines, with
+    /// characters that cannot be printed escaped. At most 100 keys of at most 64 characters.
+    pub ignored_keys: Vec<String>,
 }
 
 /// A rejected line of a stream of orders.
@@ -41,6 +44,8 @@ pub struct ActivityReceived {
     pub rejected_count: u64,
     /// The first of them.
     pub rejected: Vec<RejectedHeartbeat>,
+    /// Keys that no field has, which were ignored, as in the answer to a stream of orders.
+    pub ignored_keys: Vec<String>,
 }
 
 /// A rejected line of a stream of heartbeats.
@@ -71,6 +76,9 @@ pub struct FleetApplied {
     pub sessions_ended: usize,
     /// Moves of devices that take effect at another time than now.
     pub moves: Vec<DatedMove>,
+    /// Values that are valid and likely wrong, such as a stock above the capacity; at most 51
+    /// lines.
+    pub warnings: Vec<String>,
 }
 
 /// A move of a device that takes effect at another time than now.

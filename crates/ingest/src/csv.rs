@@ -9,14 +9,17 @@ mod assemble;
 mod bound_mapping;
 mod field_sources;
 mod fields;
+mod head;
 mod header;
 mod mapping;
 mod mapping_parser;
 mod numbers;
 mod rates;
+mod rejected_rows;
 mod row;
 mod row_groups;
 mod row_values;
+mod rows_of_orders;
 mod section;
 mod skip;
 mod template;
@@ -25,19 +28,23 @@ mod tests;
 mod times;
 
 use std::io::Read;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use kiosque_model::fleet::{DeviceEntry, ProductEntry};
 use kiosque_model::time::Zone;
-use serde_json::{Map, Value};
 
 use self::bound_mapping::{BoundMapping, CheckedRow};
+use self::head::WithHead;
 use self::header::{Header, names_of};
 pub use self::mapping::Mapping;
 pub use self::rates::{RatesError, read_rates};
+use self::rejected_rows::Numbering;
+pub use self::rejected_rows::{RejectedFormat, RejectedRow};
 pub use self::row::ROW_MAX_BYTES;
-use self::row::Rows;
+use self::row::{Row, Rows};
 use self::row_groups::{RowGroups, SeenIds};
+pub(crate) use self::rows_of_orders::RowsOfOrders;
 use kiosque_contract::OrderLine;
 
 /// The largest report, in rows.
@@ -50,14 +57,21 @@ pub const GROUPED_MAX_BYTES: usize = 512 << 20;
 pub struct MappedOrder {
     /// The line of the report that it begins on, from 1.
     pub first_line: u64,
-    /// The lines that its rows begin on.
-    pub lines: Vec<u64>,
+    /// Its rows.
+    pub(crate) rows: Vec<Row>,
     /// The order.
     pub order: OrderLine,
     /// The device to create if it is unknown; `None` if the mapping creates none.
     pub device: Option<DeviceEntry>,
     /// The products to create if they are unknown, each once.
     pub products: Vec<ProductEntry>,
+}
+
+impl MappedOrder {
+    /// Returns the lines that its rows begin on.
+    pub fn lines(&self) -> impl Iterator<Item = u64> {
+        self.rows.iter().map(|row| row.line)
+    }
 }
 
 /// Rows that are not an order.
@@ -67,13 +81,13 @@ pub struct RejectedRows {
     pub lines: Vec<u64>,
     /// The invalid lines and columns, and the expected values.
     pub reason: String,
-    /// The cells of each by column, with card and phone numbers masked; empty for a row too long.
-    pub rows: Vec<Map<String, Value>>,
+    /// The rows, with card and phone numbers masked.
+    pub rows: Vec<RejectedRow>,
 }
 
 /// Applies a mapping to a report. If the mapping has `order.key`, rows stay in memory until the
 /// end, since the rows of an order may be anywhere, up to [`GROUPED_MAX_BYTES`]; otherwise each row
-/// is an order.
+/// is an order. A file with rejected rows of the report is read like the report.
 ///
 /// # Errors
 /// Everything that prevents reading the report, such as missing columns.
@@ -83,8 +97,16 @@ pub fn read<'m, R: Read>(
     zone: &'m Zone,
 ) -> Result<Report<'m, R>, Vec<String>> {
     let unreadable = |fault: std::io::Error| vec![format!("the report cannot be read: {fault}")];
-    let mut rows = Rows::open(input, &mapping.format).map_err(unreadable)?;
-    let names = match &mapping.format.columns {
+    let input = WithHead::read(input);
+    if let Some(fault) = input.other_kind() {
+        return Err(vec![fault]);
+    }
+    let format = match input.is_rejected_file(&mapping.format) {
+        true => mapping.format.of_rejected_rows(),
+        false => mapping.format.clone(),
+    };
+    let mut rows = Rows::open(input, &format).map_err(unreadable)?;
+    let names = match &format.columns {
         Some(names) => Some(names.clone()),
         None => rows.next_row().map_err(unreadable)?.as_ref().map(names_of).transpose()?,
     };
@@ -93,7 +115,7 @@ pub fn read<'m, R: Read>(
     let header = names.map(|names| Header::bind(names, mapping)).transpose()?;
     Ok(Report {
         rows,
-        bound: header.map(|header| BoundMapping { mapping, header, zone }),
+        bound: header.map(|header| BoundMapping { mapping, header: Arc::new(header), zone }),
         left_out: vec![0; mapping.skips.len()],
         mapping,
         seen: SeenIds::default(),
@@ -105,7 +127,7 @@ pub fn read<'m, R: Read>(
 
 /// An iterator over the orders and the rejected rows of a report.
 pub struct Report<'m, R> {
-    rows: Rows<R>,
+    rows: Rows<WithHead<R>>,
     bound: Option<BoundMapping<'m>>,
     /// Rows left out so far, by `[[skip]]`.
     left_out: Vec<u64>,
@@ -128,6 +150,18 @@ impl<R> Report<'_, R> {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows.number()
+    }
+
+    /// Returns an empty collection of rows, and the format in which they are written; `None` if the
+    /// report is empty.
+    pub(crate) fn rows_of_orders(&self) -> Option<RowsOfOrders> {
+        let header = &self.bound.as_ref()?.header;
+        let numbering = match self.mapping.columns.has_row_number {
+            true => Numbering::Column,
+            false => Numbering::None,
+        };
+        let format = RejectedFormat::new(header.columns(), &self.mapping.format, numbering);
+        Some(RowsOfOrders::new(Arc::clone(header), Arc::new(format)))
     }
 
     /// Returns each `[[skip]]` with the number of rows that it has left out so far.
@@ -158,7 +192,7 @@ impl<R: Read> Report<'_, R> {
         loop {
             if let Some(ready) = &mut self.ready {
                 let rows = ready.next()?;
-                return Some(self.seen.assemble(mapping, &rows));
+                return Some(self.seen.assemble(mapping, rows));
             }
             let line = self.rows.line();
             let row = match self.rows.next_row() {
@@ -179,7 +213,7 @@ impl<R: Read> Report<'_, R> {
             if let Some(skip) = mapping.skipped_by(&checked) {
                 self.left_out[skip] += 1;
             } else if self.mapping.key.is_empty() {
-                return Some(self.seen.assemble(mapping, &[checked]));
+                return Some(self.seen.assemble(mapping, vec![checked]));
             } else if let Some(rejected) = self.add_to_group(mapping, checked) {
                 return Some(Err(rejected));
             }
@@ -220,7 +254,7 @@ impl<R: Read> Report<'_, R> {
         RejectedRows {
             lines: vec![line],
             reason: format!("line {line}: {reason}: {consequence}"),
-            rows: vec![Map::new()],
+            rows: vec![RejectedRow::default()],
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Fleet files: groups, accounts, products, devices and aisles, in TOML or JSON with the same keys.
 
+mod readable;
+
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::hash::Hash;
@@ -13,13 +15,16 @@ use kiosque_model::fleet::{
 };
 use kiosque_model::money::MINOR_MAX;
 use kiosque_model::{
-    ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
+    ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, UnixMs, Zone, ids::check_id,
 };
-use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store};
+use kiosque_store::{Applied, ApplyError, Credentials, Error, NewHash, NewHashes, Store};
 
 use kiosque_clock::{Entropy, NoEntropy};
 
 use crate::json_line::with_plain_types;
+
+/// Warnings that are listed; further ones are counted.
+const WARNINGS_MAX: usize = 50;
 
 /// How a fleet file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +35,64 @@ pub enum Format {
     Json,
 }
 
+/// The faults of a fleet file, and its entries as far as they could be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetFaults {
+    /// The faults of the file itself.
+    faults: Vec<String>,
+    readable: Fleet,
+}
+
+impl FleetFaults {
+    /// Returns the faults of the file itself.
+    #[must_use]
+    pub fn of_file(self) -> Vec<String> {
+        self.faults
+    }
+
+    /// Returns these faults and those of the readable entries that follow from the stored data,
+    /// such as unknown groups.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
+        let FleetFaults { mut faults, readable } = self;
+        let of_entries = store.fleet_faults(Arc::new(first_of_each(readable)), now).await?;
+        // A field that has a fault of its own is not missing.
+        let is_reported = |fault: &String| {
+            let Some((field, _)) = fault.split_once(": required for a new ") else { return false };
+            let field = field.split(" or ").next().unwrap_or(field);
+            faults.iter().any(|known| known.starts_with(&format!("{field}: ")))
+        };
+        let further: Vec<String> = of_entries.into_iter().filter(|one| !is_reported(one)).collect();
+        faults.extend(further);
+        Ok(faults)
+    }
+}
+
+/// Returns the first entry of each name.
+fn first_of_each(mut fleet: Fleet) -> Fleet {
+    fn dedup<T, K: Hash + Eq>(entries: &mut Vec<T>, key: impl Fn(&T) -> K) {
+        let mut seen = HashSet::new();
+        entries.retain(|entry| seen.insert(key(entry)));
+    }
+    dedup(&mut fleet.groups, |entry| entry.id.clone());
+    dedup(&mut fleet.accounts, |entry| entry.login_name.clone());
+    dedup(&mut fleet.products, |entry| entry.id.clone());
+    dedup(&mut fleet.devices, |entry| entry.code.clone());
+    fleet
+}
+
 /// Reads a fleet file.
 ///
 /// # Errors
-/// Every fault with its entry, or the position at which the file is not TOML or JSON of this form.
-pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<String>> {
-    let given: FleetFile = match format {
-        Format::Toml => toml::from_str(text).map_err(|error| vec![error.to_string()])?,
-        Format::Json => {
-            let mut json = serde_json::Deserializer::from_str(text);
-            let read = serde_path_to_error::deserialize(&mut json);
-            let read = read.map_err(|error| vec![json_fault(&error)])?;
-            json.end().map_err(|error| vec![no_json(&error)])?;
-            read
-        }
-    };
+/// Every fault with its entry, or the position at which the file is not TOML or JSON.
+pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetFaults> {
     let mut faults = Faults(Vec::new());
+    let given = match parse_whole(text, format) {
+        Ok(given) => given,
+        Err(fault) => parse_parts(text, format, fault, &mut faults.0),
+    };
     let fleet = Fleet {
         groups: given.group.into_iter().filter_map(|one| faults.group(one)).collect(),
         accounts: given.account.into_iter().filter_map(|one| faults.account(one)).collect(),
@@ -56,7 +103,38 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, Vec<Strin
     faults.repeats("account", fleet.accounts.iter().map(|one| &one.login_name));
     faults.repeats("product", fleet.products.iter().map(|one| &one.id));
     faults.repeats("device", fleet.devices.iter().map(|one| &one.code));
-    if faults.0.is_empty() { Ok(fleet) } else { Err(faults.0) }
+    let Faults(faults) = faults;
+    if faults.is_empty() { Ok(fleet) } else { Err(FleetFaults { faults, readable: fleet }) }
+}
+
+/// Reads a file in which every key is known and every value has its type.
+///
+/// # Errors
+/// The first fault.
+fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
+    match format {
+        Format::Toml => toml::from_str(text).map_err(|error| error.to_string()),
+        Format::Json => {
+            let mut json = serde_json::Deserializer::from_str(text);
+            let read = serde_path_to_error::deserialize(&mut json);
+            let read = read.map_err(|error| json_fault(&error))?;
+            json.end().map_err(|error| no_json(&error))?;
+            Ok(read)
+        }
+    }
+}
+
+/// Reads the parts of a file that can be read, and adds all its faults, at least `first`.
+fn parse_parts(text: &str, format: Format, first: String, faults: &mut Vec<String>) -> FleetFile {
+    let value = match format {
+        Format::Toml => toml::from_str(text).ok().map(readable::json_of),
+        Format::Json => serde_json::from_str(text).ok(),
+    };
+    let file = value.map(|value| readable::entries(value, faults));
+    if faults.is_empty() {
+        faults.push(first);
+    }
+    file.unwrap_or_default()
 }
 
 /// Returns the fault with its entry; in a text that is not JSON, with the position only.
@@ -69,6 +147,29 @@ fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
 
 fn no_json(error: &serde_json::Error) -> String {
     format!("not JSON: {error}")
+}
+
+/// Returns warnings of a fleet: values that are valid and likely wrong.
+#[must_use]
+pub fn warnings(fleet: &Fleet) -> Vec<String> {
+    let aisles = fleet
+        .devices
+        .iter()
+        .flat_map(|device| device.aisles.iter().flatten().map(move |aisle| (&device.code, aisle)));
+    // A capacity of 0 is one that was not given.
+    let full = aisles.filter(|(_, aisle)| (1..aisle.stock).contains(&aisle.capacity));
+    let texts = full.map(|(device, aisle)| {
+        let Aisle { code, stock, capacity, .. } = aisle;
+        format!("device {device}: aisle {code}: stock: {stock} is more than capacity, {capacity}")
+    });
+    let (mut listed, mut more) = (Vec::new(), 0_usize);
+    for text in texts {
+        if listed.len() < WARNINGS_MAX { listed.push(text) } else { more += 1 }
+    }
+    if more > 0 {
+        listed.push(format!("… and {more} more warnings"));
+    }
+    listed
 }
 
 /// Applies a fleet, all or nothing. A password that is unchanged is not hashed again.
@@ -292,7 +393,8 @@ mod tests {
             Format::Toml,
             &Zone::utc(),
         )
-        .expect_err("faults");
+        .expect_err("faults")
+        .of_file();
         assert_eq!(
             faults,
             [
@@ -319,6 +421,95 @@ mod tests {
                     "aisle":[{"code":"1","product":"p","price":5}]}]}"#;
         let zone = Zone::utc();
         assert_eq!(parse(toml, Format::Toml, &zone), parse(json, Format::Json, &zone));
-        assert!(parse("[[grop]]", Format::Toml, &zone).expect_err("typo")[0].contains("grop"));
+    }
+
+    /// A misspelt key or a value of another type hides no other fault.
+    #[test]
+    fn reading_continues_after_a_fault_of_a_key() {
+        let toml = r#"
+            [[grop]]
+            id = "x"
+            [[account]]
+            login_name = "a"
+            password = 5
+            groups = ["g", 7]
+            [[product]]
+            id = "p"
+            currency = "ZZZ"
+            default_price = "5"
+            colour = "red"
+            [[device]]
+            code = "d"
+            nmae = "D"
+            since = 2026-01-01
+            [[device.aisle]]
+            code = "1"
+            prize = 5
+            [[device.aisle]]
+            code = "2"
+            product = "p"
+            price = "7"
+            stock = -1
+            [[device]]
+            name = "no code"
+            [[device]]
+            code = "d"
+        "#;
+        let faults = parse(toml, Format::Toml, &Zone::utc()).expect_err("faults").of_file();
+        assert_eq!(
+            faults,
+            [
+                "unknown key \"grop\"; known here are group, account, product, device",
+                "account a: groups[1]: invalid type: integer `7`, expected a string",
+                "account a: password: is not a string",
+                "product p: unknown key \"colour\"; known here are id, name, category, currency, \
+                 default_price",
+                "product p: default_price: invalid type: string \"5\", expected a whole number",
+                "device d: aisle 1: unknown key \"prize\"; known here are code, product, price, \
+                 show_price, stock, capacity, cabinet, layer, enabled, broken",
+                "device d: aisle 1: product: is missing",
+                "device d: aisle 2: price: invalid type: string \"7\", expected a whole number",
+                "device d: unknown key \"nmae\"; known here are code, name, group, since, model, \
+                 address, enabled, aisle",
+                "device d: since: a date or time is written in quotes: \"2026-01-01\"",
+                "device[1]: code: is missing",
+                "product p: currency: ZZZ is not an ISO 4217 code",
+                "device d: duplicate entry",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_of_another_shape_is_reported_with_its_entry() {
+        for (json, want) in [
+            ("{", "not JSON: EOF while parsing an object at line 1 column 1"),
+            (r#"{"group":{}}"#, "group: expected a list, got an object"),
+            (r#"{"group":[7]}"#, "group[0]: expected an object, got a number"),
+            (r#"{"group":[{"id":"g","id":"h"}]}"#, "group[0]: duplicate field `id`"),
+            (
+                r#"{"device":[{"code":"d","aisle":7}]}"#,
+                "device d: aisle: expected a list, got a number",
+            ),
+        ] {
+            let faults = parse(json, Format::Json, &Zone::utc()).expect_err(json).of_file();
+            assert!(faults[0].starts_with(want), "{faults:?}");
+            assert_eq!(faults.len(), 1, "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn stock_above_capacity_is_a_warning() {
+        let aisle = |stock: i64, capacity: i64| {
+            let numbers = format!("stock = {stock}\ncapacity = {capacity}\n");
+            format!("[[device.aisle]]\ncode = \"{stock}\"\nproduct = \"p\"\nprice = 1\n{numbers}")
+        };
+        let device = "[[device]]\ncode = \"d\"\n".to_owned();
+        let fleet = device.clone() + &aisle(50, 12) + &aisle(12, 12 + 1) + &aisle(5, 0);
+        let fleet = parse(&fleet, Format::Toml, &Zone::utc()).expect("a fleet");
+        assert_eq!(warnings(&fleet), ["device d: aisle 50: stock: 50 is more than capacity, 12"]);
+        let many: String = (10..70).map(|stock| aisle(stock, 1)).collect();
+        let fleet = parse(&(device + &many), Format::Toml, &Zone::utc()).expect("a fleet");
+        assert_eq!(warnings(&fleet).len(), WARNINGS_MAX + 1);
+        assert_eq!(warnings(&fleet)[WARNINGS_MAX], "… and 10 more warnings");
     }
 }

@@ -1,7 +1,6 @@
 //! Reads an order from a line of NDJSON, checks orders of every format, and derives the values of
 //! absent fields.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -17,28 +16,33 @@ use kiosque_model::setting::SettingValue;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 
 use crate::json_line::{describe_error, object_text};
+use crate::payment::Payment;
+use crate::unknown_keys::{UnknownKeys, without_positions};
 
-/// Reads an order from a line of NDJSON. Adds unknown keys to `unknown_keys`.
+/// Reads an order from a line of NDJSON. Adds keys that it ignores to `unknown_keys`.
 ///
 /// # Errors
 /// Every fault, each beginning with its field.
 pub fn parse(
     text: &[u8],
     dates: &DateRules<'_>,
-    unknown_keys: &mut BTreeSet<String>,
+    unknown_keys: &mut UnknownKeys,
 ) -> Result<Order, String> {
     let text = object_text(text)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let add_unknown = |path: serde_ignored::Path<'_>| {
-        // One warning for each key, without the positions of lines.
-        let path = path.to_string();
-        let generic: Vec<&str> =
-            path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err()).collect();
-        unknown_keys.insert(generic.join("."));
-    };
-    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, add_unknown);
+    let mut of_line = Vec::new();
+    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, |path| {
+        of_line.push(without_positions(&path));
+    });
     let given = given.and_then(|given| deserializer.end().map(|()| given));
-    check(given.map_err(|_| describe_error::<OrderLine>(text))?, dates)
+    let given = given.map_err(|_| describe_error::<OrderLine>(text))?;
+    match unknown_keys.add(of_line) {
+        Ok(()) => check(given, dates),
+        Err(faults) => Err(match check(given, dates) {
+            Ok(_) => faults,
+            Err(others) => format!("{faults}; {others}"),
+        }),
+    }
 }
 
 /// The rules for the dates of orders.
@@ -87,11 +91,11 @@ impl OrderFaults {
         given
     }
 
-    fn amount(&mut self, field: &str, given: i64) -> Minor {
-        if !(0..=MINOR_MAX).contains(&given) {
-            self.note::<()>(field, format_args!("{given} is not between 0 and {MINOR_MAX}"));
+    fn amount(&mut self, field: &str, given: i64) -> Option<Minor> {
+        if (0..=MINOR_MAX).contains(&given) {
+            return Some(Minor(given));
         }
-        Minor(given)
+        self.note(field, format_args!("{given} is not between 0 and {MINOR_MAX}"))
     }
 
     /// Checks an amount of a line, which may be negative: a discount can be a line.
@@ -116,13 +120,8 @@ impl OrderFaults {
         self.check(field, TradeNo::parse(given))
     }
 
-    fn time(
-        &mut self,
-        field: &str,
-        given: Option<String>,
-        dates: &DateRules<'_>,
-    ) -> Option<UnixMs> {
-        self.check(field, dates.parse(&given?))
+    fn time(&mut self, field: &str, given: Option<&str>, dates: &DateRules<'_>) -> Option<UnixMs> {
+        self.check(field, dates.parse(given?))
     }
 
     fn status<T>(
@@ -144,60 +143,74 @@ impl OrderFaults {
 ///
 /// # Errors
 /// Every fault, each beginning with its field.
-pub fn check(given: OrderLine, dates: &DateRules<'_>) -> Result<Order, String> {
+pub fn check(mut given: OrderLine, dates: &DateRules<'_>) -> Result<Order, String> {
     let mut faults = OrderFaults(Vec::new());
-    let order_id = faults.needed("orderId", given.order_id);
+    let order_id = faults.needed("orderId", given.order_id.take());
     let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
-    let device = faults.needed("deviceCode", given.device_code);
+    let device = faults.needed("deviceCode", given.device_code.take());
     let device = device.and_then(|code| faults.check("deviceCode", DeviceCode::parse(code)));
-    let currency = faults.needed("currency", given.currency);
-    let currency = currency.and_then(|code| faults.check("currency", Currency::parse(&code)));
-    let total = faults.needed("totalAmount", given.total_amount);
-    let total_amount = faults.amount("totalAmount", total.unwrap_or(0));
-    let started = faults.needed("tradeStartTime", given.trade_start_time);
-    let trade_start = faults.time("tradeStartTime", started, dates);
+    let currency = faults.needed("currency", given.currency.as_deref());
+    let currency = currency.and_then(|code| faults.check("currency", Currency::parse(code)));
+    let payment = Payment::read(&mut faults, &given, dates);
     let trade_no = faults.trade_no("tradeNo", given.trade_no);
     let trade_no_in = given_trade_no_in(&mut faults, given.trade_no_in, order_id.as_ref());
-    let pay_end = faults.time("payEndTime", given.pay_end_time, dates);
-    let shipment = faults.time("shipmentTime", given.shipment_time, dates);
-    let pay_status = faults.status("payStatus", given.pay_status, PayStatus::of);
     let shipment_status =
         faults.status("shipmentStatus", given.shipment_status, ShipmentStatus::of);
-    let shipment_status = shipment_status.unwrap_or(ShipmentStatus::following(shipment));
-    let pay_amount = match given.pay_amount {
-        Some(amount) => faults.amount("payAmount", amount),
-        None => pay_amount_following(pay_end, total_amount),
-    };
-    let refund_amount = faults.amount("refundAmount", given.refund_amount.unwrap_or(0));
+    let shipment_status = shipment_status.unwrap_or(ShipmentStatus::following(payment.shipment));
     let card_number = faults.text("cardNumber", given.card_number);
     let phone = faults.text("phone", given.phone);
     let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
     let lines = given.detail_vo_list.unwrap_or_default();
     let lines = check_lines(&mut faults, lines, shipment_status);
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
-        (order_id, device, currency, trade_start, faults.0.as_slice())
+        (order_id, device, currency, payment.start, faults.0.as_slice())
     else {
         return Err(faults.0.join("; "));
     };
+    let pay_end = payment.pay_end.flatten();
     Ok(Order {
         order_id,
         device_code,
         trade_no,
         trade_no_in,
         currency,
-        total_amount,
-        pay_amount,
-        refund_amount,
-        pay_status: pay_status.unwrap_or(PayStatus::following(pay_end)),
+        total_amount: payment.total.unwrap_or_default(),
+        pay_amount: payment.paid.unwrap_or_default(),
+        refund_amount: payment.refunded.unwrap_or_default(),
+        pay_status: payment.status.unwrap_or(PayStatus::following(pay_end)),
         shipment_status,
         pay_channel_name,
         trade_start,
         pay_end,
-        shipment,
+        shipment: payment.shipment,
         card_number: card_number.map(|number| masked(&number)),
         phone: phone.map(|number| masked(&number)),
         lines,
     })
+}
+
+impl Payment {
+    /// Reads the amounts, the times and the payment state of an order, and adds their faults.
+    fn read(faults: &mut OrderFaults, given: &OrderLine, dates: &DateRules<'_>) -> Payment {
+        let total = faults.needed("totalAmount", given.total_amount);
+        let total = total.and_then(|total| faults.amount("totalAmount", total));
+        let started = faults.needed("tradeStartTime", given.trade_start_time.as_deref());
+        let start = faults.time("tradeStartTime", started, dates);
+        let pay_end = match given.pay_end_time.as_deref() {
+            Some(text) => faults.time("payEndTime", Some(text), dates).map(Some),
+            None => Some(None),
+        };
+        let shipment = faults.time("shipmentTime", given.shipment_time.as_deref(), dates);
+        let status = faults.status("payStatus", given.pay_status, PayStatus::of);
+        let paid = match given.pay_amount {
+            Some(amount) => faults.amount("payAmount", amount),
+            None => pay_end.zip(total).map(|(end, total)| pay_amount_following(end, total)),
+        };
+        let refunded = faults.amount("refundAmount", given.refund_amount.unwrap_or(0));
+        let payment = Payment { total, paid, refunded, start, pay_end, shipment, status };
+        faults.0.extend(payment.contradictions(dates.zone));
+        payment
+    }
 }
 
 /// Returns a given internal trade number; none if it equals the one derived from the order's id.
@@ -288,7 +301,7 @@ mod tests {
         let zone = Zone::named("Europe/Paris").expect("zone");
         let now = zone.parse("2026-01-02 12:00:00").expect("a time");
         let dates = DateRules { zone: &zone, now, lead_max: DAY };
-        parse(line.as_bytes(), &dates, &mut BTreeSet::new())
+        parse(line.as_bytes(), &dates, &mut UnknownKeys::default())
     }
 
     const GOOD: &str = r#"{"orderId":"1","deviceCode":"D","currency":"EUR","totalAmount":5,
@@ -383,23 +396,92 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_reported_once() {
-        let (zone, mut unknown) = (Zone::utc(), BTreeSet::new());
+    fn an_unknown_key_is_ignored_and_reported_once_or_rejects_the_order() {
+        let (zone, mut unknown) = (Zone::utc(), UnknownKeys::default());
         let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: DAY };
         let line = GOOD.replace(
             "\"currency\"",
             "\"colour\":1,\"detailVOList\":[{\"goodsId\":\"\",\"x\":1},{\"goodsId\":\"\",\"x\":2}],
-             \"currency\"",
+             \"\\u001b\":1,\"currency\"",
         );
         parse(line.as_bytes(), &dates, &mut unknown).expect("good");
-        assert_eq!(unknown.into_iter().collect::<Vec<_>>(), ["colour", "detailVOList.x"]);
+        let ignored: Vec<String> = unknown.into_ignored().into_iter().collect();
+        assert_eq!(ignored, ["\u{1b}", "colour", "detailVOList.x"]);
+        let mut strict = UnknownKeys::Rejected;
+        assert_eq!(parse(GOOD.as_bytes(), &dates, &mut strict).map(|_| ()), Ok(()));
+        let line = line.replace("\"totalAmount\":5", "\"totalAmount\":-5");
+        assert_eq!(
+            parse(line.as_bytes(), &dates, &mut strict).expect_err("unknown keys"),
+            "\\u{1b}: unknown key; colour: unknown key; detailVOList.x: unknown key; \
+             totalAmount: -5 is not between 0 and 1000000000000"
+        );
+    }
+
+    /// ORD-21. Times are compared to the second.
+    #[test]
+    fn an_order_that_contradicts_itself_is_rejected() {
+        let with = |fields: &str| read(&GOOD.replace("\"totalAmount\":5", fields));
+        let paid = "\"payEndTime\":\"2026-01-02 03:04:05\"";
+        for (fields, reason) in [
+            ("\"totalAmount\":5,\"payAmount\":6", "payAmount: 6 is more than totalAmount, 5"),
+            ("\"totalAmount\":5,\"refundAmount\":1", "refundAmount: 1 is more than payAmount, 0"),
+            (
+                "\"totalAmount\":5,\"payEndTime\":\"2026-01-02 03:04:04\"",
+                "payEndTime: 2026-01-02 03:04:04 is before tradeStartTime, 2026-01-02 03:04:05",
+            ),
+            (
+                "\"totalAmount\":5,\"shipmentTime\":\"2026-01-01 03:04:05\"",
+                "shipmentTime: 2026-01-01 03:04:05 is before tradeStartTime, 2026-01-02 03:04:05",
+            ),
+            (
+                "\"totalAmount\":5,\"payStatus\":1",
+                "payStatus: 1 (paid) requires payEndTime, which is missing",
+            ),
+            (
+                "\"totalAmount\":5,\"payStatus\":3",
+                "payStatus: 3 (refunding) requires payEndTime, which is missing",
+            ),
+            (
+                "\"totalAmount\":5,\"payStatus\":4",
+                "payStatus: 4 (refunded) requires payEndTime, which is missing",
+            ),
+            // A field with a fault of its own contradicts nothing.
+            (
+                "\"totalAmount\":-5,\"payAmount\":6",
+                "totalAmount: -5 is not between 0 and 1000000000000",
+            ),
+        ] {
+            assert_eq!(with(fields).expect_err(fields), reason);
+        }
+        let unpaid = format!("\"totalAmount\":5,{paid},\"payStatus\":0,\"refundAmount\":6");
+        assert_eq!(
+            with(&unpaid).expect_err("two"),
+            "refundAmount: 6 is more than payAmount, 5; \
+             payStatus: 0 (unpaid) contradicts payEndTime, 2026-01-02 03:04:05"
+        );
+        let unreadable =
+            "\"totalAmount\":5,\"payEndTime\":\"x\",\"payStatus\":1,\"refundAmount\":5";
+        let reason = with(unreadable).expect_err("a time");
+        assert!(reason.starts_with("payEndTime: ") && !reason.contains("more than"), "{reason}");
+
+        for status in [1, 2, 3, 4] {
+            let fields =
+                format!("\"totalAmount\":5,{paid},\"payStatus\":{status},\"refundAmount\":5");
+            assert!(with(&fields).is_ok(), "{fields}");
+        }
+        for status in [0, 2] {
+            assert!(with(&format!("\"totalAmount\":5,\"payStatus\":{status}")).is_ok());
+        }
+        let truncated = GOOD.replace("2026-01-02 03:04:05", "2026-01-02T02:04:05.900Z");
+        let truncated = truncated.replace('}', &format!(",{paid}}}"));
+        assert!(read(&truncated).is_ok(), "{truncated}");
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(line in proptest::collection::vec(any::<u8>(), 0..300)) {
             let dates = DateRules { zone: &Zone::utc(), now: UnixMs(0), lead_max: DAY };
-            let _ = parse(&line, &dates, &mut BTreeSet::new());
+            let _ = parse(&line, &dates, &mut UnknownKeys::default());
         }
     }
 }

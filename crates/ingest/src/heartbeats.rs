@@ -1,5 +1,7 @@
 //! Streams of heartbeats: each line has a device and a time.
 
+use std::collections::BTreeSet;
+
 use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
 use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
@@ -7,7 +9,8 @@ use serde_json::{Number, Value};
 
 use super::json_line::{describe_error, object_text};
 use super::ndjson::RawLine;
-use super::stream::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
+use super::response_lists::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
+use super::unknown_keys::{add_to_list, shown, without_positions};
 use crate::Error;
 
 /// The outcomes of a stream of heartbeats.
@@ -27,8 +30,9 @@ impl Heartbeats {
     ) -> Result<(), Error> {
         let (mut valid, mut heartbeats) = (Vec::new(), Vec::new());
         let mut rejected = Vec::new();
+        let mut ignored_keys = BTreeSet::new();
         for raw in lines {
-            match parse(&raw, now) {
+            match parse(&raw, now, &mut ignored_keys) {
                 Ok(heartbeat) => {
                     valid.push((raw.number, heartbeat.device_code.clone()));
                     heartbeats.push(heartbeat);
@@ -36,6 +40,7 @@ impl Heartbeats {
                 Err(reason) => rejected.push(reported(raw.number, device_of(&raw), reason)),
             }
         }
+        add_to_list(&mut self.0.ignored_keys, shown(ignored_keys));
         let refused = store.record_heartbeats(heartbeats).await?;
         self.0.accepted += count(valid.len() - refused.len());
         for one in refused {
@@ -57,10 +62,19 @@ impl Heartbeats {
     }
 }
 
-fn parse(raw: &RawLine, now: UnixMs) -> Result<Heartbeat, String> {
+/// Reads a heartbeat. Adds keys that it ignores to `ignored_keys`.
+fn parse(
+    raw: &RawLine,
+    now: UnixMs,
+    ignored_keys: &mut BTreeSet<String>,
+) -> Result<Heartbeat, String> {
     let text = object_text(raw.whole()?)?;
-    let given: HeartbeatLine =
-        serde_json::from_str(text).map_err(|_| describe_error::<HeartbeatLine>(text))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let given: Result<HeartbeatLine, _> = serde_ignored::deserialize(&mut deserializer, |path| {
+        ignored_keys.insert(without_positions(&path));
+    });
+    let given = given.and_then(|given| deserializer.end().map(|()| given));
+    let given = given.map_err(|_| describe_error::<HeartbeatLine>(text))?;
     let code = given.device_code.ok_or("deviceCode: is missing")?;
     let device_code = DeviceCode::parse(code).map_err(|fault| format!("deviceCode: {fault}"))?;
     let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;
@@ -103,7 +117,7 @@ mod tests {
 
     fn read(line: &str) -> Result<i64, String> {
         let raw = RawLine { number: 1, text: line.as_bytes().to_vec(), size: LineSize::Whole };
-        parse(&raw, UnixMs(1_000)).map(|heartbeat| {
+        parse(&raw, UnixMs(1_000), &mut BTreeSet::new()).map(|heartbeat| {
             assert_eq!(heartbeat.device_code.as_str(), "d");
             heartbeat.at.0
         })

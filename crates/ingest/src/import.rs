@@ -2,6 +2,7 @@
 //! in short transactions, so that a server on the same data continues. Invalid lines are reported
 //! and skipped; the other orders are stored.
 
+mod alike;
 mod missing_entries;
 mod ndjson_chunk;
 mod preview;
@@ -18,17 +19,47 @@ use kiosque_model::audit::{Act, CommandRun, ImportedGroup};
 use kiosque_model::order::Order;
 use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
 
+use super::csv::RowsOfOrders;
+use super::file_kind;
 use super::given_order::DateRules;
 use super::rejected::Rejected;
 use super::storage_order::CheckedOrder;
+use super::unknown_keys::UnknownKeys;
 use kiosque_clock::Clock;
 
 use missing_entries::MissingEntries;
+use ndjson_chunk::LineChecks;
 pub(super) use ndjson_chunk::check_block;
 use preview::FileOrders;
 pub use preview::{Preview, Total};
 pub use report::import_report;
 pub(super) use write::PAUSE;
+
+/// The rules by which an import accepts orders.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportRules {
+    /// The longest time by which a date of an order may lie ahead.
+    pub lead_max: Duration,
+    /// How unknown keys and empty files are treated.
+    pub strictness: Strictness,
+}
+
+impl ImportRules {
+    /// Returns the rules of an import that is not strict.
+    #[must_use]
+    pub fn lenient(lead_max: Duration) -> ImportRules {
+        ImportRules { lead_max, strictness: Strictness::Lenient }
+    }
+}
+
+/// How an import treats unknown keys and empty files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// Unknown keys are ignored and listed, and an empty file is imported.
+    Lenient,
+    /// An order with an unknown key is rejected, and an empty file is an error.
+    Strict,
+}
 
 /// Lines that are sorted together. A longer file is sorted in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
@@ -43,6 +74,15 @@ pub enum ImportError {
     /// The rejected file, or the progress, cannot be written.
     #[error("{0}")]
     Output(String),
+    /// The file is of another kind; the message gives the remedy.
+    #[error("{0}")]
+    OtherKind(String),
+    /// The first lines are all rejected for the same reason, given with the first line.
+    #[error("the first 1,000 lines are rejected for the same reason; nothing was imported: {0}")]
+    Alike(String),
+    /// The file has no orders, although the import is strict.
+    #[error("the file has no orders")]
+    NoOrders,
     /// The devices or products of the report could not be created.
     #[error("{0}")]
     Fleet(#[from] ApplyError),
@@ -68,6 +108,8 @@ pub struct Imported {
     pub unchanged: u64,
     /// Lines, or orders of a report, that were not stored.
     pub rejected: u64,
+    /// Lines of the file that are not blank, or rows of the report.
+    pub lines: u64,
     /// Unknown keys, which are ignored; each once.
     pub unknown_keys: BTreeSet<String>,
     /// Rows that the mapping skips, by the rule that skips them.
@@ -113,7 +155,14 @@ pub trait ImportObserver {
 pub(super) struct Chunk {
     pub(super) orders: Vec<CheckedOrder>,
     pub(super) rejected: Vec<Rejected>,
-    pub(super) unknown_keys: BTreeSet<String>,
+    pub(super) unknown_keys: UnknownKeys,
+}
+
+impl Chunk {
+    /// Returns the number of lines.
+    fn lines(&self) -> usize {
+        self.orders.len() + self.rejected.len()
+    }
 }
 
 /// An import under way.
@@ -123,6 +172,8 @@ pub struct Import<'a> {
     observer: &'a mut dyn ImportObserver,
     names: Arc<ProductNames>,
     missing: MissingEntries,
+    /// The rows of the orders of a report; `None` for an order file.
+    rows: Option<RowsOfOrders>,
     /// The origin of the devices and products that are created.
     run: CommandRun,
     done: Imported,
@@ -131,28 +182,46 @@ pub struct Import<'a> {
     file_orders: Option<FileOrders>,
 }
 
-/// Imports NDJSON. Orders with a date further ahead than `lead_max` are rejected.
+/// Imports NDJSON.
 ///
 /// # Errors
-/// The file cannot be read, or the store failed.
+/// The file is of another kind, or cannot be read, or the store failed.
 pub async fn import_ndjson(
     store: &Store,
     clock: &Clock,
-    lead_max: Duration,
-    input: impl io::BufRead,
+    rules: ImportRules,
+    mut input: impl io::BufRead,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
+    if let Some(kind) = other_kind(input.fill_buf()?) {
+        return Err(ImportError::OtherKind(kind));
+    }
     let mut import = Import::start(store, clock, observer).await?;
     let mut lines = super::ndjson::RawLines::new(input);
+    let mut is_opening = true;
     loop {
-        let dates = DateRules { zone: store.zone(), now: clock.now(), lead_max };
-        let chunk = ndjson_chunk::read(&mut lines, &dates, &import.names, &mut |read| {
+        let dates = DateRules { zone: store.zone(), now: clock.now(), lead_max: rules.lead_max };
+        let checks = LineChecks { dates, names: &import.names, strictness: rules.strictness };
+        let opening = if is_opening { checks.opening(&mut lines)? } else { checks.chunk() };
+        is_opening = false;
+        let chunk = checks.read(&mut lines, opening, &mut |read| {
             import.observer.progress(Progress::Read(read));
         })?;
-        let Some(chunk) = chunk else { break };
+        if chunk.lines() == 0 {
+            break;
+        }
+        import.done.lines += u64::try_from(chunk.lines()).unwrap_or(u64::MAX);
         import.store_chunk(chunk).await?;
     }
-    import.finish().await
+    import.finish(rules.strictness).await
+}
+
+fn other_kind(head: &[u8]) -> Option<String> {
+    if let Some(kind) = file_kind::binary(head) {
+        return Some(format!("the file {kind}"));
+    }
+    let advice = "the file looks like a CSV report; give its mapping with --map MAPPING.toml";
+    file_kind::is_csv(head).then(|| advice.to_owned())
 }
 
 /// Imports orders from memory. Their line numbers are their positions in the list.
@@ -172,7 +241,7 @@ pub async fn import_orders(
         chunk.orders.push(CheckedOrder { line, incoming });
     }
     import.store_chunk(chunk).await?;
-    import.finish().await
+    import.finish(Strictness::Lenient).await
 }
 
 impl<'a> Import<'a> {
@@ -185,11 +254,25 @@ impl<'a> Import<'a> {
         let (missing, done) = (MissingEntries::default(), Imported::default());
         let (run, by_group) = (CommandRun::default(), BTreeMap::new());
         let file_orders = store.is_dry_run().then(FileOrders::default);
-        Ok(Import { store, clock, observer, names, missing, run, done, by_group, file_orders })
+        Ok(Import {
+            store,
+            clock,
+            observer,
+            names,
+            missing,
+            rows: None,
+            run,
+            done,
+            by_group,
+            file_orders,
+        })
     }
 
     /// Returns the result, with the ids of the groups.
-    async fn finish(mut self) -> Result<Imported, ImportError> {
+    async fn finish(mut self, strictness: Strictness) -> Result<Imported, ImportError> {
+        if strictness == Strictness::Strict && self.done.lines == 0 {
+            return Err(ImportError::NoOrders);
+        }
         if !self.by_group.is_empty() {
             let mut ids = self.store.group_ids().await?;
             self.done.groups = self
@@ -208,8 +291,8 @@ impl<'a> Import<'a> {
         Ok(self.done)
     }
 
-    async fn store_chunk(&mut self, mut chunk: Chunk) -> Result<(), ImportError> {
-        self.done.unknown_keys.append(&mut chunk.unknown_keys);
+    async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {
+        self.done.unknown_keys.append(&mut chunk.unknown_keys.into_ignored());
         let mut rejected = chunk.rejected;
         let stored = write::store(self, chunk.orders, &mut rejected).await;
         rejected.sort_by_key(|one| one.line);
@@ -217,7 +300,8 @@ impl<'a> Import<'a> {
             self.done.rejected += 1;
             self.observer.rejected(one).map_err(|error| {
                 ImportError::Output(format!(
-                    "the rejected line {} cannot be written: {error}",
+                    "the rejected line {} cannot be written: {error}; \
+                     name another file with --rejected FILE",
                     one.line
                 ))
             })?;

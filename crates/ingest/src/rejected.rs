@@ -1,10 +1,13 @@
 //! Rejected lines and orders: the line, the reason and the content with card and phone numbers
 //! masked.
 
+use std::sync::Arc;
+
 use kiosque_model::mask::masked;
 use kiosque_store::Incoming;
 use serde_json::{Map, Value};
 
+use super::csv::{RejectedFormat, RejectedRow};
 use super::ndjson::RawLine;
 
 /// The fields that are always masked.
@@ -34,8 +37,8 @@ pub enum Content {
     Order(Value),
     /// Text that is not a JSON object.
     Text(String),
-    /// The rows of a CSV report.
-    Rows(Vec<Map<String, Value>>),
+    /// The rows of a CSV report, and the format in which they are written.
+    Rows(Vec<RejectedRow>, Arc<RejectedFormat>),
 }
 
 impl Rejected {
@@ -51,14 +54,6 @@ impl Rejected {
             _ => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
         };
         Rejected { line: raw.number, order_id, reason, content }
-    }
-
-    /// Returns a rejected order that a mapping made from the rows of a report.
-    #[must_use]
-    pub fn mapped(line: u64, mut order: Value, reason: String) -> Rejected {
-        mask_fields(&mut order);
-        let order_id = order.get("orderId").and_then(Value::as_str).map(str::to_owned);
-        Rejected { line, order_id, reason, content: Content::Order(order) }
     }
 
     /// Returns an order that the store rejected, whose record is masked already.
@@ -78,15 +73,31 @@ impl Rejected {
     pub fn message(&self) -> String {
         match self.content {
             // The reason of rows names their lines, of which there may be several.
-            Content::Rows(_) => self.reason.clone(),
+            Content::Rows(..) => self.reason.clone(),
             _ => format!("line {}: {}", self.line, self.reason),
         }
     }
 
-    /// Returns the line of the rejected file: the reason, and the order to correct and import
-    /// again.
+    /// Returns the first line of a file of such entries; `None` for lines of NDJSON.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn file_header(&self) -> Option<Vec<u8>> {
+        match &self.content {
+            Content::Rows(_, format) => Some(format.header()),
+            Content::Order(_) | Content::Text(_) => None,
+        }
+    }
+
+    /// Returns the lines of the rejected file, to correct and import again: rows of a report, or a
+    /// line of NDJSON.
+    #[must_use]
+    pub fn file_lines(&self) -> Vec<u8> {
+        if let Content::Rows(rows, format) = &self.content {
+            return rows.iter().flat_map(|row| format.row(row, &self.reason)).collect();
+        }
+        format!("{}\n", self.to_json()).into_bytes()
+    }
+
+    fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("line".to_owned(), self.line.into());
         object.insert("orderId".to_owned(), self.order_id.clone().into());
@@ -94,9 +105,7 @@ impl Rejected {
         match &self.content {
             Content::Order(order) => object.insert("order".to_owned(), order.clone()),
             Content::Text(text) => object.insert("text".to_owned(), text.clone().into()),
-            Content::Rows(rows) => {
-                object.insert("rows".to_owned(), rows.iter().cloned().map(Value::Object).collect())
-            }
+            Content::Rows(..) => None,
         };
         Value::Object(object)
     }

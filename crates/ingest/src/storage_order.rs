@@ -135,7 +135,6 @@ fn sort_by_locality(orders: &mut [CheckedOrder], groups: &DeviceGroups) {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::collections::BTreeSet;
     use std::time::Duration;
 
     use kiosque_model::{UnixMs, Zone};
@@ -143,6 +142,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::given_order::{self, DateRules};
+    use crate::unknown_keys::UnknownKeys;
 
     /// Devices and the numbers of their groups. `m2` moved from group 1 to group 2.
     pub(crate) fn groups() -> DeviceGroups {
@@ -163,7 +163,7 @@ pub(crate) mod tests {
             );
             let zone = Zone::utc();
             let dates = DateRules { zone: &zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
-            let order = given_order::parse(text.as_bytes(), &dates, &mut BTreeSet::new());
+            let order = given_order::parse(text.as_bytes(), &dates, &mut UnknownKeys::default());
             let order = order.expect("a valid order");
             let incoming = Incoming::of(order, &zone, &ProductNames::new()).expect("rendered");
             CheckedOrder { line, incoming }

@@ -17,13 +17,11 @@ use super::group_commit::{self, GroupCommit, Stored};
 use super::import::{Chunk, check_block};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
+use super::response_lists::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
 use super::storage_order::{StorageOrder, sort_for_storage};
+use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
 
-/// The rejected lines that a response lists; the others are only counted.
-pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
-/// The longest reason reported in full, in characters: a reason may quote the line.
-pub(super) const REASON_CHARS_MAX: usize = 500;
 /// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a
 /// larger chunk.
 const CHUNK_BYTES_MIN: usize = 256 << 10;
@@ -190,12 +188,14 @@ impl StreamIntake {
     }
 
     /// Logs a warning for each unknown key that was not logged before.
-    fn log_unknown(&self, keys: BTreeSet<String>) {
+    fn log_unknown(&self, keys: &[String]) {
+        if keys.is_empty() {
+            return;
+        }
         let mut logged = lock_ignoring_poison(&self.unknown_keys);
         for key in keys {
-            let key = truncate(key, ids::ID_CHARS_MAX);
             if logged.len() < UNKNOWN_KEYS_LOGGED_MAX && logged.insert(key.clone()) {
-                tracing::warn!(key, "ignored an unknown key of streamed orders");
+                tracing::warn!(key = key.as_str(), "ignored an unknown key of streamed orders");
             }
         }
     }
@@ -212,7 +212,7 @@ impl OrderStream<'_> {
         let reserved = self.intake.reserve(bytes, self.started).await?;
         self.started = true;
         let chunk = self.intake.check(lines).await?;
-        self.intake.log_unknown(chunk.unknown_keys);
+        self.list_ignored(chunk.unknown_keys);
         // A later line may replace an order of an earlier one: the chunks are stored in order.
         let settled = self.settle().await?;
         let SortedChunk { orders, fleet, rejected, .. } = chunk;
@@ -222,8 +222,15 @@ impl OrderStream<'_> {
         Ok(settled)
     }
 
-    /// Returns the counts and the rejected lines of the stream. Call [`OrderStream::settle`]
-    /// before.
+    /// Logs the unknown keys of a chunk, and adds those that are not listed yet to the response.
+    fn list_ignored(&mut self, keys: BTreeSet<String>) {
+        let keys = shown(keys);
+        self.intake.log_unknown(&keys);
+        add_to_list(&mut self.received.ignored_keys, keys);
+    }
+
+    /// Returns the counts, the rejected lines and the ignored keys of the stream. Call
+    /// [`OrderStream::settle`] before.
     #[must_use]
     pub fn into_received(self) -> OrdersReceived {
         self.received
@@ -272,7 +279,7 @@ fn check(lines: Vec<RawLine>, dates: &DateRules<'_>, fleet: Arc<FleetSnapshot>) 
         orders: sort_for_storage(chunk.orders, &fleet.groups_by_device),
         fleet,
         rejected: chunk.rejected.into_iter().map(reported).collect(),
-        unknown_keys: chunk.unknown_keys,
+        unknown_keys: chunk.unknown_keys.into_ignored(),
     }
 }
 
@@ -283,16 +290,6 @@ fn reported(rejected: Rejected) -> RejectedOrder {
         order_id: rejected.order_id.map(|id| truncate(id, ids::ID_CHARS_MAX)),
         reason: truncate(rejected.reason, REASON_CHARS_MAX),
     }
-}
-
-/// Truncates a text to a number of characters, and marks the cut with an ellipsis.
-pub(super) fn truncate(mut text: String, chars_max: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(chars_max) {
-        text.truncate(end);
-        text.push('…');
-        text.shrink_to_fit();
-    }
-    text
 }
 
 #[cfg(test)]

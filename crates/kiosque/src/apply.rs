@@ -30,8 +30,17 @@ pub(crate) async fn run(
     };
     let fleet = match fleet::parse(&text, format, &zone) {
         Ok(fleet) => fleet,
-        Err(faults) => return Ok(print_faults(file, &faults)),
+        Err(faults) => {
+            let faults = match &existing {
+                Some(store) => faults.with_stored(store, Clock::System.now()).await?,
+                None => faults.of_file(),
+            };
+            return Ok(print_faults(file, &faults));
+        }
     };
+    for warning in fleet::warnings(&fleet) {
+        eprintln!("warning: {warning}");
+    }
     let store = match existing {
         Some(store) => store,
         None => {

@@ -283,8 +283,9 @@ pub(crate) enum ImportWhat {
         zcat orders.ndjson.gz | kiosque import orders - --data /srv/kiosque\n  \
         kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
         May be repeated, and may run while the server runs. Invalid lines are printed, and written \
-        to FILE.rejected.ndjson with the reason; all others are imported. The exit status is 1 if \
-        a line was rejected. With --dry-run, no file is written, and further results are printed: \
+        to FILE.rejected.ndjson with the reason, or invalid rows of a report to FILE.rejected.csv; \
+        all others are imported. If such a file is there, it is renamed. The exit status is 1 if a \
+        line was rejected. With --dry-run, no file is written, and further results are printed: \
         dates, totals, devices and products that would be created, and the first orders as \
         integrators would see them."
     )]
@@ -294,6 +295,12 @@ pub(crate) enum ImportWhat {
         /// Mapping from the columns of a CSV report to orders.
         #[arg(long, value_name = "MAP.toml")]
         map: Option<PathBuf>,
+        /// File to create for the rejected lines or rows [default: FILE.rejected.ndjson or .csv].
+        #[arg(long, value_name = "FILE")]
+        rejected: Option<PathBuf>,
+        /// Reject orders with unknown keys, and refuse a file without orders.
+        #[arg(long)]
+        strict: bool,
         #[command(flatten)]
         dry_run: DryRun,
         #[command(flatten)]

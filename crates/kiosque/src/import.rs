@@ -1,40 +1,54 @@
 //! `kiosque import orders`
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_ingest::csv::Mapping;
-use kiosque_ingest::import::{ImportObserver, Imported, Progress, import_ndjson, import_report};
+use kiosque_ingest::import::{
+    ImportError, ImportObserver, ImportRules, Imported, Progress, Strictness, import_ndjson,
+    import_report,
+};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::CommandRun;
 use kiosque_store::{Changes, WhenAbsent};
 
 use crate::progress::ImportBar;
+use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
 
 /// Most rejections printed on stderr; the file has all.
 const PRINTED_MAX: u64 = 50;
 
+/// The files of an import.
+pub(crate) struct Files {
+    /// The orders; `-` for standard input.
+    pub(crate) input: PathBuf,
+    pub(crate) map: Option<PathBuf>,
+    /// The file for rejected lines; `None` for one that is named after the input.
+    pub(crate) rejected: Option<PathBuf>,
+}
+
 pub(crate) async fn run(
     settings: &Settings,
-    file: &Path,
-    map: Option<&Path>,
+    files: &Files,
+    strictness: Strictness,
     changes: Changes,
 ) -> anyhow::Result<CommandOutcome> {
-    let mapping = map.map(read_mapping).transpose()?;
+    let file = files.input.as_path();
+    let mapping = files.map.as_deref().map(read_mapping).transpose()?;
     let input = open_input(file)?;
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
-    let lead_max = settings.limits()?.order_lead_max;
-    // A dry run leaves the file of an earlier run as it is.
-    let rejected = (changes == Changes::Stored).then(|| rejected_path(file));
-    let mut reporter = Reporter::new(rejected)?;
+    let rules = ImportRules { lead_max: settings.limits()?.order_lead_max, strictness };
+    // A dry run writes no file, and leaves that of an earlier run as it is.
+    let rejected = (changes == Changes::Stored).then(|| rejected_file(files)).transpose()?;
+    let mut reporter = Reporter::new(rejected);
     let run = CommandRun {
         file: Some(acting::file_name(file)),
-        mapping: map.map(acting::file_name),
+        mapping: files.map.as_deref().map(acting::file_name),
         ..acting::run_of("import orders")
     };
     let import = acting::begin_import(&store, run).await?;
@@ -42,14 +56,13 @@ pub(crate) async fn run(
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
-            import_ndjson(&store, &Clock::System, lead_max, input, &mut reporter).await
+            import_ndjson(&store, &Clock::System, rules, input, &mut reporter).await
         }
         Some(mapping) => {
-            import_report(&store, &Clock::System, lead_max, input, mapping, run, &mut reporter)
-                .await
+            import_report(&store, &Clock::System, rules, input, mapping, run, &mut reporter).await
         }
     };
-    if imported.is_err() && changes == Changes::Stored {
+    if changes == Changes::Stored && imported.as_ref().is_err_and(is_interrupted) {
         eprintln!(
             "{} orders of {} are stored; repeat the command to store the others",
             reporter.stored(),
@@ -58,13 +71,36 @@ pub(crate) async fn run(
     }
     let reported = reporter.finish();
     let imported = imported.with_context(|| file.display().to_string())?;
-    print(&imported);
+    print(&imported, file);
     if let Some(preview) = &imported.preview {
         dry_run::print_preview(preview, store.zone())?;
     }
     import.end(&store, imported.act()).await?;
     reported?;
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
+}
+
+fn rejected_file(files: &Files) -> anyhow::Result<RejectedFile> {
+    match &files.rejected {
+        Some(path) => RejectedFile::named(path),
+        None if files.map.is_some() => RejectedFile::after(&files.input, "csv"),
+        None => RejectedFile::after(&files.input, "ndjson"),
+    }
+}
+
+/// Returns whether an import ended between its orders, so that the others can be imported later.
+fn is_interrupted(error: &ImportError) -> bool {
+    match error {
+        ImportError::Input(_)
+        | ImportError::Output(_)
+        | ImportError::Fleet(_)
+        | ImportError::Store(_)
+        | ImportError::Worker => true,
+        ImportError::Mapping(_)
+        | ImportError::OtherKind(_)
+        | ImportError::Alike(_)
+        | ImportError::NoOrders => false,
+    }
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {
@@ -81,14 +117,10 @@ fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     Ok(Box::new(input))
 }
 
-fn rejected_path(file: &Path) -> PathBuf {
-    let name = if file == Path::new("-") { Path::new("stdin") } else { file };
-    let mut path = name.as_os_str().to_owned();
-    path.push(".rejected.ndjson");
-    path.into()
-}
-
-fn print(imported: &Imported) {
+fn print(imported: &Imported, file: &Path) {
+    if imported.lines == 0 {
+        eprintln!("warning: {} has no orders", file.display());
+    }
     for key in &imported.unknown_keys {
         eprintln!("warning: unknown key {key} was ignored");
     }
@@ -105,25 +137,15 @@ fn print(imported: &Imported) {
 struct Reporter {
     bar: ImportBar,
     /// The file for rejections; `None` in a dry run.
-    path: Option<PathBuf>,
-    file: Option<BufWriter<File>>,
+    file: Option<RejectedFile>,
     count: u64,
     /// Orders stored of earlier parts of the file, and of this one.
     stored: [u64; 2],
 }
 
 impl Reporter {
-    /// Removes the file of an earlier run: its rejections may be fixed by now.
-    fn new(path: Option<PathBuf>) -> anyhow::Result<Reporter> {
-        if let Some(path) = &path {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| path.display().to_string());
-                }
-                _ => {}
-            }
-        }
-        Ok(Reporter { bar: ImportBar::new(), path, file: None, count: 0, stored: [0; 2] })
+    fn new(file: Option<RejectedFile>) -> Reporter {
+        Reporter { bar: ImportBar::new(), file, count: 0, stored: [0; 2] }
     }
 
     /// Returns the number of orders that are stored, new or not.
@@ -131,13 +153,13 @@ impl Reporter {
         self.stored.iter().sum()
     }
 
-    fn finish(mut self) -> anyhow::Result<()> {
+    fn finish(self) -> anyhow::Result<()> {
         self.bar.finish();
         if self.count > PRINTED_MAX {
             eprintln!("… and {} more", self.count - PRINTED_MAX);
         }
-        if let (Some(mut file), Some(path)) = (self.file.take(), &self.path) {
-            file.flush().with_context(|| path.display().to_string())?;
+        let written = self.file.map(RejectedFile::finish).transpose()?;
+        if let Some(path) = written.flatten() {
             eprintln!("rejected lines are in {}", path.display());
         }
         Ok(())
@@ -150,13 +172,10 @@ impl ImportObserver for Reporter {
         if self.count <= PRINTED_MAX {
             self.bar.print(&rejected.message());
         }
-        let Some(path) = &self.path else { return Ok(()) };
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(BufWriter::new(File::create(path)?)),
-        };
-        serde_json::to_writer(&mut *file, &rejected.to_json())?;
-        file.write_all(b"\n")
+        match &mut self.file {
+            Some(file) => file.write(rejected),
+            None => Ok(()),
+        }
     }
 
     fn progress(&mut self, progress: Progress) {

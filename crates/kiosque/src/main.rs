@@ -34,6 +34,7 @@ mod output;
 mod product;
 mod progress;
 mod rates;
+mod rejected_file;
 mod schema;
 mod serve;
 mod service_manager;
@@ -47,6 +48,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use kiosque_ingest::import::Strictness;
 use kiosque_server::Audience;
 use tracing_subscriber::EnvFilter;
 
@@ -99,8 +101,12 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Serve { .. } => serve::run(settings).await,
         Command::Init => init::run(&settings).await,
         Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
-        Command::Import { what: ImportWhat::Orders { file, map, dry_run, .. } } => {
-            import::run(&settings, &file, map.as_deref(), dry_run.changes()).await
+        Command::Import {
+            what: ImportWhat::Orders { file, map, rejected, strict, dry_run, .. },
+        } => {
+            let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
+            let files = import::Files { input: file, map, rejected };
+            import::run(&settings, &files, strictness, dry_run.changes()).await
         }
         Command::Import { what: ImportWhat::Rates { file, dry_run } } => {
             import_rates::run(&settings, &file, dry_run.changes()).await

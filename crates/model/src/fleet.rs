@@ -73,7 +73,7 @@ pub struct ProductEntry {
     pub category: Option<String>,
     /// Currency; required when the product is new.
     pub currency: Option<Currency>,
-    /// List price; the default is 0.
+    /// List price; `None` in a new product means that none is known.
     pub default_price: Option<Minor>,
 }
 

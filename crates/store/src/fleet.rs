@@ -9,6 +9,7 @@
 mod accounts;
 mod audit_details;
 mod changes;
+mod check;
 mod chunks;
 mod creation;
 mod deletion;

@@ -46,6 +46,11 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../migrations/0010_audit_details.sql"),
     },
     Migration { number: 11, name: "runs", text: include_str!("../migrations/0011_runs.sql") },
+    Migration {
+        number: 12,
+        name: "free_products",
+        text: include_str!("../migrations/0012_free_products.sql"),
+    },
 ];
 
 row! {

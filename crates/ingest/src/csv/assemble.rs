@@ -20,12 +20,12 @@ use kiosque_contract::{OrderLine, OrderLineItem};
 /// The rows, with everything that is wrong with them.
 pub(super) fn assemble(
     mapping: &BoundMapping<'_>,
-    rows: &[CheckedRow],
+    rows: Vec<CheckedRow>,
 ) -> Result<MappedOrder, RejectedRows> {
     let mut faults = Vec::new();
     let mut first: Option<(&Row, RowValues)> = None;
     let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
-    for CheckedRow { row, fault } in rows {
+    for CheckedRow { row, fault } in &rows {
         let values = match fault {
             Some(fault) => Err(vec![fault.clone()]),
             None => RowValues::read(mapping, row),
@@ -46,14 +46,14 @@ pub(super) fn assemble(
             Some(first) => faults.extend(contradiction(mapping, first, (row, &values))),
         }
     }
-    let Some((first, values)) = first.filter(|_| faults.is_empty()) else {
-        return Err(mapping.reject(rows, &faults.join("; ")));
+    let Some((first, RowValues { order, device, .. })) = first.filter(|_| faults.is_empty()) else {
+        return Err(mapping.reject(&rows, &faults.join("; ")));
     };
     let first_line = first.line;
-    let order = with_lines(mapping, values.order, lines)
-        .map_err(|fault| mapping.reject(rows, &format!("line {first_line}: {fault}")))?;
-    let lines = rows.iter().map(|checked| checked.row.line).collect();
-    Ok(MappedOrder { first_line, lines, order, device: values.device, products })
+    let order = with_lines(mapping, order, lines)
+        .map_err(|fault| mapping.reject(&rows, &format!("line {first_line}: {fault}")))?;
+    let rows = rows.into_iter().map(|checked| checked.row).collect();
+    Ok(MappedOrder { first_line, rows, order, device, products })
 }
 
 /// Returns the first field in which two rows of an order differ, as a fault.

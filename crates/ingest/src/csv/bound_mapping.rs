@@ -1,5 +1,7 @@
 //! A mapping bound to the header of a report: finds cells, and checks rows as a whole.
 
+use std::sync::Arc;
+
 use kiosque_model::mask::masked;
 use kiosque_model::time::Zone;
 
@@ -17,7 +19,7 @@ const REASON_MAX_BYTES: usize = 1_000;
 /// A mapping bound to a report.
 pub(super) struct BoundMapping<'m> {
     pub(super) mapping: &'m Mapping,
-    pub(super) header: Header,
+    pub(super) header: Arc<Header>,
     pub(super) zone: &'m Zone,
 }
 
@@ -30,8 +32,10 @@ pub(super) struct CheckedRow {
 
 impl BoundMapping<'_> {
     /// Checks a row as a whole, before any of its cells is interpreted.
-    pub(super) fn check(&self, row: Row) -> CheckedRow {
-        let fault = self.row_fault(&row);
+    pub(super) fn check(&self, mut row: Row) -> CheckedRow {
+        let number = self.header.number_in_report(&row);
+        let fault = self.row_fault(&row).or_else(|| number.as_ref().err().cloned());
+        row.number = number.ok().flatten().unwrap_or(row.number);
         CheckedRow { row, fault }
     }
 
@@ -68,8 +72,17 @@ impl BoundMapping<'_> {
         rows: impl IntoIterator<Item = &'r CheckedRow>,
         reason: &str,
     ) -> RejectedRows {
-        let rows = rows.into_iter().map(|checked| &checked.row);
-        let (lines, rows) = rows.map(|row| (row.line, self.header.cells(row))).unzip();
+        self.reject_rows(rows.into_iter().map(|checked| &checked.row), reason)
+    }
+
+    /// Returns the rejection of rows that are whole, with card and phone numbers masked.
+    pub(super) fn reject_rows<'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r Row>,
+        reason: &str,
+    ) -> RejectedRows {
+        let rows = rows.into_iter();
+        let (lines, rows) = rows.map(|row| (row.line, self.header.rejected(row))).unzip();
         RejectedRows { lines, reason: shortened(reason), rows }
     }
 

@@ -1,18 +1,20 @@
 //! The columns of a report, and where the columns of a mapping are among them.
 
 use kiosque_model::mask::masked;
-use serde_json::{Map, Value};
 
 use super::mapping::Mapping;
+use super::rejected_rows::{REASON_COLUMN, ROW_COLUMN, RejectedRow};
 use super::row::Row;
 use super::template::ColumnNo;
 
 /// The header of a report, with the positions of the mapping's columns.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     names: Vec<String>,
     positions: Vec<usize>,
     secret: Vec<bool>,
+    /// The columns of the report; a file of rejected rows has others after them.
+    report_width: usize,
 }
 
 impl Header {
@@ -50,7 +52,38 @@ impl Header {
                  \"{{{text}}}\" for the column or {{ constant = {text:?} }} for the text"
             ));
         }
-        if faults.is_empty() { Ok(Header { names, positions, secret }) } else { Err(faults) }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let added = match names.as_slice() {
+            [.., row, reason] if row == ROW_COLUMN && reason == REASON_COLUMN => 2,
+            [.., reason] if reason == REASON_COLUMN => 1,
+            _ => 0,
+        };
+        let report_width = names.len() - added;
+        Ok(Header { names, positions, secret, report_width })
+    }
+
+    /// Returns the columns of the report.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.names[..self.report_width]
+    }
+
+    /// Returns the number that a rejected row has in its report, if the row gives one.
+    ///
+    /// # Errors
+    /// The cell is not a number.
+    pub(super) fn number_in_report(&self, row: &Row) -> Result<Option<u64>, String> {
+        let position = self.report_width;
+        let is_given = self.names.get(position).is_some_and(|name| name == ROW_COLUMN);
+        if !is_given || row.len() != self.width() {
+            return Ok(None);
+        }
+        let text = row.text(position);
+        let number = text.trim().parse().map_err(|_| {
+            format!("column {ROW_COLUMN}: {text:?} is not the number of a row in the report")
+        });
+        number.map(Some)
     }
 
     /// Returns the number of cells that a row must have.
@@ -69,23 +102,26 @@ impl Header {
         name.cloned().unwrap_or_else(|| format!("column {}", position + 1))
     }
 
-    /// Returns the cells of a rejected row by column, with card and phone numbers masked.
-    pub(super) fn cells(&self, row: &Row) -> Map<String, Value> {
+    /// Returns a rejected row, with card and phone numbers masked.
+    pub(super) fn rejected(&self, row: &Row) -> RejectedRow {
+        let is_whole = row.len() == self.width() && row.flaw.is_none();
         // A card number may be under any name in a row with missing or extra cells.
-        let shifted = row.len() != self.width() || row.flaw.is_some();
-        let shifted = shifted && self.secret.contains(&true);
-        let mut cells = Map::new();
-        for (position, cell) in row.cells().enumerate() {
-            let text = String::from_utf8_lossy(cell);
+        let shifted = !is_whole && self.secret.contains(&true);
+        let cells = row.cells().enumerate().map(|(position, cell)| {
             let secret = shifted || self.secret.get(position).copied().unwrap_or_default();
-            let text = if secret { masked(&text) } else { text.into_owned() };
-            let mut name = self.name(position);
-            if cells.contains_key(&name) {
-                name = format!("{name} (column {})", position + 1);
+            match secret {
+                true => masked(&String::from_utf8_lossy(cell)).into_bytes(),
+                false => cell.to_vec(),
             }
-            cells.insert(name, Value::from(text));
+        });
+        let mut cells: Vec<Vec<u8>> = cells.collect();
+        if is_whole {
+            cells.truncate(self.report_width);
+        } else if cells.len() == self.report_width {
+            // Otherwise the row would seem whole when it is imported again.
+            cells.push(Vec::new());
         }
-        cells
+        RejectedRow { number: row.number, cells }
     }
 }
 

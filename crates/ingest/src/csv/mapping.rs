@@ -47,6 +47,13 @@ pub(super) struct FileFormat {
     pub(super) trim: bool,
 }
 
+impl FileFormat {
+    /// Returns the format of a file with the rejected rows of such a report.
+    pub(super) fn of_rejected_rows(&self) -> FileFormat {
+        FileFormat { columns: None, lines_above_header: 0, ..self.clone() }
+    }
+}
+
 /// The sources of an unknown device, which is created.
 #[derive(Clone, Debug)]
 pub(super) struct NewDevice {

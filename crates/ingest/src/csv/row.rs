@@ -13,8 +13,8 @@ pub const ROW_MAX_BYTES: usize = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A row, its cells unquoted.
-#[derive(Debug, Default)]
-pub(super) struct Row {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
     /// The line that it begins on, from 1.
     pub(super) line: u64,
     /// The line that it ends on, which differs if a quoted cell has line breaks.

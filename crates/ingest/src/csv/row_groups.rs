@@ -58,7 +58,7 @@ impl SeenIds {
     pub(super) fn assemble(
         &mut self,
         mapping: &BoundMapping<'_>,
-        rows: &[CheckedRow],
+        rows: Vec<CheckedRow>,
     ) -> Result<MappedOrder, RejectedRows> {
         let order = assemble(mapping, rows)?;
         let (device, id) = (&order.order.device_code, &order.order.order_id);
@@ -74,7 +74,7 @@ impl SeenIds {
                     "line {line}: line {first} gave its device an order with the same orderId \
                      already; make orderId unique, or combine the rows by order.key"
                 );
-                Err(mapping.reject(rows, &reason))
+                Err(mapping.reject_rows(&order.rows, &reason))
             }
         }
     }

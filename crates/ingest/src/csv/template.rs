@@ -23,6 +23,8 @@ impl ColumnNo {
 pub(super) struct Columns {
     /// The columns, in the order in which the mapping names them.
     pub(super) named: Vec<NamedColumn>,
+    /// Whether a template has the row's number.
+    pub(super) has_row_number: bool,
 }
 
 /// A column that a mapping names.
@@ -113,7 +115,10 @@ impl Template {
             }
             parts.push(match after[..end].trim() {
                 "" => return Err(Fault::NoName),
-                ROW => Part::Row,
+                ROW => {
+                    columns.has_row_number = true;
+                    Part::Row
+                }
                 SUM => return Err(Fault::Sum),
                 name => Part::Column(columns.number(name, path)),
             });

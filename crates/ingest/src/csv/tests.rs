@@ -4,15 +4,17 @@ mod examples;
 mod faults;
 mod features;
 mod mappings;
+mod rejected;
 
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::time::Duration;
 
 use kiosque_model::UnixMs;
+use serde_json::{Map, Value};
 
 use super::*;
 use crate::given_order::{self, DateRules};
+use crate::unknown_keys::UnknownKeys;
 
 /// A mapping of four columns, without `order.key`.
 const SIMPLE: &str = r#"
@@ -60,11 +62,12 @@ struct JsonOrder {
 impl JsonOrder {
     /// Also checks that the order is the one that its line of an order file gives.
     fn of(mapped: MappedOrder, mapping: &Mapping, zone: &Zone) -> JsonOrder {
-        let MappedOrder { first_line, lines, order, device, products } = mapped;
+        let lines = mapped.lines().collect();
+        let MappedOrder { first_line, order, device, products, .. } = mapped;
         let json = mapping.to_json(&order);
         let line = Value::Object(json.clone()).to_string();
         let dates = DateRules { zone, now: UnixMs::MAX, lead_max: Duration::ZERO };
-        let parsed = given_order::parse(line.as_bytes(), &dates, &mut BTreeSet::new());
+        let parsed = given_order::parse(line.as_bytes(), &dates, &mut UnknownKeys::default());
         assert_eq!(given_order::check(order, &dates), parsed, "{line}");
         JsonOrder { first_line, lines, order: json, device, products }
     }

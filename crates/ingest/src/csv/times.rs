@@ -35,7 +35,7 @@ impl TimeFormats {
         let text = text.trim();
         let zone = self.zone.as_ref().unwrap_or(platform);
         if self.formats.is_empty() {
-            return zone.parse_time_or_date(text).map_err(|fault| fault.to_string());
+            return zone.parse_time_or_date(text).map_err(|fault| without_format(&fault, text));
         }
         let mut impossible = false;
         for format in &self.formats {
@@ -52,15 +52,39 @@ impl TimeFormats {
     }
 }
 
+/// Formats that are suggested if they fit a text, and the one that shows the notation.
+const SUGGESTED: [&str; 4] =
+    ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S%.f", "%d.%m.%Y %H:%M"];
+const EXAMPLE: &str = "%d.%m.%Y %H:%M:%S";
+
+/// Returns the fault of a text that was read without a format, with a format that fits it.
+fn without_format(fault: &TimeFault, text: &str) -> String {
+    if !matches!(fault, TimeFault::NotATime(..)) {
+        return fault.to_string();
+    }
+    let fits = SUGGESTED.iter().find(|format| strtime::parse(format, text).is_ok());
+    match fits {
+        Some(format) => {
+            format!("{text:?} is not a time in the default format; set time.format = {format:?}")
+        }
+        None => format!("{fault}; or set time.format, such as {EXAMPLE:?}"),
+    }
+}
+
 /// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
 pub(super) fn format_fault(format: &str) -> Option<String> {
-    if format.contains("%Q") || format.contains("%:Q") {
-        return Some("names of zones in cells are not read; set time.zone, or use %z".to_owned());
+    if !format.contains('%') {
+        return Some(format!("has no fields; formats are those of strftime, such as {EXAMPLE}"));
+    }
+    if let Some(unknown) = unknown_field(format) {
+        return Some(format!(
+            "has the unknown field {unknown}; known are %Y %m %d %H %M %S %.f %z, for example"
+        ));
     }
     let sample = Timestamp::from_second(981_173_106).ok()?;
     let sample = Zoned::new(sample, TimeZone::UTC);
     let Ok(text) = BrokenDownTime::from(&sample).to_string(format) else {
-        return Some("is not a time format, such as %d.%m.%Y %H:%M:%S".to_owned());
+        return Some(format!("is not a time format, such as {EXAMPLE}"));
     };
     let Ok(parts) = strtime::parse(format, &text) else {
         return Some("is a format that can be written but not read".to_owned());
@@ -70,6 +94,23 @@ pub(super) fn format_fault(format: &str) -> Option<String> {
     }
     if parts.timestamp().is_none() && parts.to_time().is_err() {
         return Some("gives minutes or seconds without the hour".to_owned());
+    }
+    None
+}
+
+/// Returns the first field of a format that is not known. Names of zones are not read.
+fn unknown_field(format: &str) -> Option<&str> {
+    let sample = Zoned::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
+    let mut rest = format;
+    while let Some(start) = rest.find('%') {
+        let field = &rest[start..];
+        let mut after = field.char_indices().skip(1);
+        let (end, letter) = after.find(|(_, c)| c.is_ascii_alphabetic() || *c == '%')?;
+        let (field, tail) = field.split_at(end + letter.len_utf8());
+        if letter == 'Q' || BrokenDownTime::from(&sample).to_string(field).is_err() {
+            return Some(field);
+        }
+        rest = tail;
     }
     None
 }
@@ -165,5 +206,35 @@ mod tests {
         for bad in ["", "%H:%M", "%m/%d", "%Y-%m-%d %M:%S", "%!", "%", "yyyy-MM-dd", "%F %Q"] {
             assert!(format_fault(bad).is_some(), "{bad}");
         }
+        for (bad, want) in [
+            (
+                "yyyy-MM-dd HH:mm:ss.SSS",
+                "has no fields; formats are those of strftime, such as %d.%m.%Y %H:%M:%S",
+            ),
+            ("%Y-%m-%d %H:%M:%Q", "has the unknown field %Q; known are %Y"),
+            ("%F %:Q", "has the unknown field %:Q;"),
+            ("%F %E", "has the unknown field %E;"),
+            ("%H:%M", "gives no date: year, month and day are needed"),
+        ] {
+            let fault = format_fault(bad).expect(bad);
+            assert!(fault.starts_with(want), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_needs_a_format_is_reported_with_one_that_fits() {
+        for (text, format) in [
+            ("2024-03-01 10:15:50.520", "%Y-%m-%d %H:%M:%S%.f"),
+            ("2024-03-01 10:15", "%Y-%m-%d %H:%M"),
+            ("01.03.2024 10:15", "%d.%m.%Y %H:%M"),
+        ] {
+            let fault = read(&[], text).expect_err(text);
+            let want = format!(
+                "{text:?} is not a time in the default format; set time.format = {format:?}"
+            );
+            assert_eq!(fault, want);
+        }
+        let fault = read(&[], "3/1/24").expect_err("no format fits");
+        assert!(fault.ends_with("; or set time.format, such as \"%d.%m.%Y %H:%M:%S\""), "{fault}");
     }
 }

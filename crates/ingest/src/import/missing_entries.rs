@@ -1,5 +1,6 @@
 //! The devices and products that the orders of a report need and that do not exist. Each is created
-//! together with the first of these orders that is stored.
+//! together with the first of these orders that is stored. Stored products without a price get one
+//! in the same way.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,15 +10,17 @@ use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_store::{DeviceGroups, EntryIndexes, NeededEntries, OrderOutcome, Store};
 
 use super::ImportError;
-use crate::csv::MappedOrder;
 
 /// The missing devices and products of a report. Order files have none.
 #[derive(Debug, Default)]
 pub(super) struct MissingEntries {
-    /// The entries, each as the first valid order describes it.
+    /// The entries, each as the first valid order describes it, with the first price in its
+    /// currency.
     fleet: Arc<Fleet>,
     devices: Positions,
     products: Positions,
+    /// The stored products without a price.
+    unpriced: HashSet<String>,
     /// The entries that an order needs, by its line.
     needed: HashMap<u64, EntryIndexes>,
 }
@@ -35,14 +38,6 @@ impl Positions {
         Positions { by_name, created: HashSet::new() }
     }
 
-    /// Returns the position of an entry that did not exist. The first time, `add` adds it.
-    fn of(&mut self, name: &str, add: impl FnOnce() -> usize) -> Option<usize> {
-        match self.by_name.get(name) {
-            Some(known) => *known,
-            None => *self.by_name.entry(name.to_owned()).or_insert_with(|| Some(add())),
-        }
-    }
-
     /// Returns those of the entries that were created.
     fn created<T: Clone>(&self, entries: &[T]) -> Vec<T> {
         let entries = (0..).zip(entries);
@@ -56,31 +51,64 @@ impl Positions {
 }
 
 impl MissingEntries {
-    /// Reads which devices and products exist.
+    /// Reads which devices and products exist, and which products have no price.
     pub(super) async fn read(store: &Store) -> Result<MissingEntries, ImportError> {
         let devices = Positions::of_existing(store.device_codes().await?);
-        let products = Positions::of_existing(store.product_names().await?.into_keys());
-        Ok(MissingEntries { devices, products, ..MissingEntries::default() })
+        let unpriced: HashSet<String> = store.unpriced_products().await?.into_iter().collect();
+        let priced = store.product_names().await?.into_keys();
+        let priced = priced.filter(|product| !unpriced.contains(product));
+        let products = Positions::of_existing(priced);
+        Ok(MissingEntries { devices, products, unpriced, ..MissingEntries::default() })
     }
 
     /// Adds the entries that a valid order needs.
-    pub(super) fn add(&mut self, order: &MappedOrder) {
-        let fleet = Arc::make_mut(&mut self.fleet);
-        let device = order.device.as_ref().and_then(|device| {
-            self.devices.of(device.code.as_str(), || {
-                fleet.devices.push(device.clone());
-                fleet.devices.len() - 1
-            })
-        });
-        let products = order.products.iter().filter_map(|product| {
-            self.products.of(&product.id, || {
-                fleet.products.push(product.clone());
-                fleet.products.len() - 1
-            })
-        });
-        let needed = EntryIndexes { device, products: products.collect() };
+    pub(super) fn add(
+        &mut self,
+        first_line: u64,
+        device: Option<DeviceEntry>,
+        products: Vec<ProductEntry>,
+    ) {
+        let device = device.and_then(|device| self.device(device));
+        let products = products.into_iter().filter_map(|product| self.product(product)).collect();
+        let needed = EntryIndexes { device, products };
         if needed != EntryIndexes::default() {
-            self.needed.insert(order.first_line, needed);
+            self.needed.insert(first_line, needed);
+        }
+    }
+
+    fn device(&mut self, device: DeviceEntry) -> Option<usize> {
+        let devices = &mut Arc::make_mut(&mut self.fleet).devices;
+        match self.devices.by_name.get(device.code.as_str()) {
+            Some(known) => *known,
+            None => {
+                let position = devices.len();
+                self.devices.by_name.insert(device.code.as_str().to_owned(), Some(position));
+                devices.push(device);
+                Some(position)
+            }
+        }
+    }
+
+    /// Returns the position of a product that does not exist, or that has no price while the order
+    /// gives it one.
+    fn product(&mut self, product: ProductEntry) -> Option<usize> {
+        let products = &mut Arc::make_mut(&mut self.fleet).products;
+        match self.products.by_name.get(&product.id) {
+            Some(Some(position)) => {
+                let first = &mut products[*position];
+                if first.default_price.is_none() && first.currency == product.currency {
+                    first.default_price = product.default_price;
+                }
+                Some(*position)
+            }
+            Some(None) => None,
+            None if product.default_price.is_none() && self.unpriced.contains(&product.id) => None,
+            None => {
+                let position = products.len();
+                self.products.by_name.insert(product.id.clone(), Some(position));
+                products.push(product);
+                Some(position)
+            }
         }
     }
 
@@ -117,7 +145,10 @@ impl MissingEntries {
 
     /// Returns the devices and the products that were created.
     pub(super) fn created_entries(&self) -> (Vec<DeviceEntry>, Vec<ProductEntry>) {
-        (self.devices.created(&self.fleet.devices), self.products.created(&self.fleet.products))
+        let mut products = self.products.created(&self.fleet.products);
+        // Those that existed got a price.
+        products.retain(|product| !self.unpriced.contains(&product.id));
+        (self.devices.created(&self.fleet.devices), products)
     }
 
     /// Records that the entries of stored orders exist.

@@ -1,63 +1,103 @@
 //! Reads up to a million lines, and checks them on one thread per core.
 
-use std::collections::BTreeSet;
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
-use super::{Chunk, ImportError, LINES_TOGETHER};
+use super::alike::{OPENING_LINES, check_opening};
+use super::{Chunk, ImportError, LINES_TOGETHER, Strictness};
 use crate::given_order::{self, DateRules};
 use crate::ndjson::{RawLine, RawLines};
 use crate::rejected::Rejected;
 use crate::storage_order::CheckedOrder;
+use crate::unknown_keys::UnknownKeys;
 
 /// Lines that a thread checks at a time.
 const BLOCK: usize = 512;
 
 type Block = Vec<RawLine>;
 
-/// Reads and checks the next lines of the file; `None` at its end.
-pub(super) fn read(
-    lines: &mut RawLines<impl BufRead>,
-    dates: &DateRules<'_>,
-    names: &ProductNames,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<Chunk>, ImportError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (sender, receiver) = sync_channel::<Block>(threads * 2);
-    let receiver = Mutex::new(receiver);
-    let (sent, chunks) = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| check_blocks(&receiver, dates, names))).collect();
-        let sent = send_blocks(lines, |block| sender.send(block).is_ok(), progress);
-        drop(sender);
-        let chunks: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
-        (sent, chunks)
-    });
-    let mut all = Chunk::default();
-    for chunk in chunks {
-        let mut chunk = chunk.map_err(|_| ImportError::Worker)?;
-        all.orders.append(&mut chunk.orders);
-        all.rejected.append(&mut chunk.rejected);
-        all.unknown_keys.append(&mut chunk.unknown_keys);
-    }
-    Ok((sent? > 0).then_some(all))
+/// How the lines of a file are checked.
+pub(super) struct LineChecks<'a> {
+    pub(super) dates: DateRules<'a>,
+    pub(super) names: &'a ProductNames,
+    pub(super) strictness: Strictness,
 }
 
-/// Sends lines in blocks, and returns their number.
+impl LineChecks<'_> {
+    /// Returns a chunk without lines.
+    pub(super) fn chunk(&self) -> Chunk {
+        let unknown_keys = match self.strictness {
+            Strictness::Lenient => UnknownKeys::default(),
+            Strictness::Strict => UnknownKeys::Rejected,
+        };
+        Chunk { unknown_keys, ..Chunk::default() }
+    }
+
+    /// Reads and checks the first lines of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its first lines are all rejected for the same reason.
+    pub(super) fn opening(&self, lines: &mut RawLines<impl BufRead>) -> Result<Chunk, ImportError> {
+        let mut chunk = self.chunk();
+        let block = lines.by_ref().take(OPENING_LINES).collect::<Result<Block, _>>()?;
+        check_block(block, &self.dates, self.names, &mut chunk);
+        check_opening(&chunk)?;
+        Ok(chunk)
+    }
+
+    /// Adds the next lines of the file to those of its beginning, and checks them. The chunk
+    /// remains empty at the end of the file.
+    pub(super) fn read(
+        &self,
+        lines: &mut RawLines<impl BufRead>,
+        mut all: Chunk,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Chunk, ImportError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (sender, receiver) = sync_channel::<Block>(threads * 2);
+        let receiver = Mutex::new(receiver);
+        let lines_max = LINES_TOGETHER - all.lines();
+        let (sent, chunks) = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..threads).map(|_| scope.spawn(|| self.check_blocks(&receiver))).collect();
+            let next = lines.by_ref().take(lines_max);
+            let sent = send_blocks(next, |block| sender.send(block).is_ok(), progress);
+            drop(sender);
+            let chunks: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+            (sent, chunks)
+        });
+        for chunk in chunks {
+            let mut chunk = chunk.map_err(|_| ImportError::Worker)?;
+            all.orders.append(&mut chunk.orders);
+            all.rejected.append(&mut chunk.rejected);
+            all.unknown_keys.append(chunk.unknown_keys);
+        }
+        sent.map(|()| all)
+    }
+
+    fn check_blocks(&self, receiver: &Mutex<Receiver<Block>>) -> Chunk {
+        let mut chunk = self.chunk();
+        loop {
+            let block = lock_ignoring_poison(receiver).recv();
+            let Ok(block) = block else { return chunk };
+            check_block(block, &self.dates, self.names, &mut chunk);
+        }
+    }
+}
+
+/// Sends lines in blocks.
 fn send_blocks(
-    lines: &mut RawLines<impl BufRead>,
+    lines: impl Iterator<Item = io::Result<RawLine>>,
     mut send: impl FnMut(Block) -> bool,
     progress: &mut dyn FnMut(u64),
-) -> Result<usize, ImportError> {
-    let mut sent = 0;
+) -> Result<(), ImportError> {
     let mut block = Vec::with_capacity(BLOCK);
-    for line in lines.by_ref().take(LINES_TOGETHER) {
+    for line in lines {
         let line = line?;
-        sent += 1;
         let number = line.number;
         block.push(line);
         if block.len() == BLOCK {
@@ -70,20 +110,7 @@ fn send_blocks(
     if !block.is_empty() && !send(block) {
         return Err(ImportError::Worker);
     }
-    Ok(sent)
-}
-
-fn check_blocks(
-    receiver: &Mutex<Receiver<Block>>,
-    dates: &DateRules<'_>,
-    names: &ProductNames,
-) -> Chunk {
-    let mut chunk = Chunk::default();
-    loop {
-        let block = lock_ignoring_poison(receiver).recv();
-        let Ok(block) = block else { return chunk };
-        check_block(block, dates, names, &mut chunk);
-    }
+    Ok(())
 }
 
 /// Checks lines, and adds each to the orders or the rejected lines of a chunk.
@@ -106,7 +133,7 @@ fn check(
     raw: &RawLine,
     dates: &DateRules<'_>,
     names: &ProductNames,
-    unknown_keys: &mut BTreeSet<String>,
+    unknown_keys: &mut UnknownKeys,
 ) -> Result<CheckedOrder, String> {
     let order = given_order::parse(raw.whole()?, dates, unknown_keys)?;
     let incoming = Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())?;

@@ -4,30 +4,31 @@
 use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kiosque_model::audit::CommandRun;
 use kiosque_model::fleet::ProductEntry;
 use kiosque_store::{Incoming, Store};
-use serde_json::Value;
 
+use super::alike::{OPENING_LINES, check_opening};
 use super::missing_entries::MissingEntries;
-use super::{Chunk, Import, ImportError, ImportObserver, Imported, LINES_TOGETHER, Progress};
-use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
+use super::{
+    Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, LINES_TOGETHER, Progress,
+};
+use crate::csv::{self, MappedOrder, Mapping, RejectedRows, RowsOfOrders};
 use crate::given_order::{self, DateRules};
 use crate::rejected::{Content, Rejected};
 use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
-/// Imports a CSV report through a mapping. Orders with a date further ahead than `lead_max` are
-/// rejected. `run` is the origin of the devices and products that it creates.
+/// Imports a CSV report through a mapping. `run` is the origin of the devices and products that it
+/// creates.
 ///
 /// # Errors
-/// The report cannot be read, or the store failed.
+/// The report is a file of another kind, or cannot be read, or the store failed.
 pub async fn import_report(
     store: &Store,
     clock: &Clock,
-    lead_max: Duration,
+    rules: ImportRules,
     input: impl Read,
     mapping: &Mapping,
     run: &CommandRun,
@@ -39,72 +40,93 @@ pub async fn import_report(
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
         .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
+    import.rows = report.rows_of_orders();
+    let mut is_opening = true;
     loop {
-        let mut mapped = Vec::new();
         let mut chunk = Chunk::default();
         let mut read = 0_usize;
+        let dates = DateRules { zone, now: clock.now(), lead_max: rules.lead_max };
         for item in report.by_ref().take(LINES_TOGETHER) {
             read += 1;
             match item {
-                Ok(order) => mapped.push(order),
-                Err(rows) => chunk.rejected.push(rejected(rows)),
+                Ok(order) => import.check(order, &dates, &mut chunk),
+                Err(rows) => chunk.rejected.extend(import.rows_rejected(rows)),
+            }
+            if is_opening && read == OPENING_LINES {
+                check_opening(&chunk)?;
             }
         }
+        is_opening = false;
         if read == 0 {
             break;
         }
         import.observer.progress(Progress::Read(report.rows()));
-        let dates = DateRules { zone, now: clock.now(), lead_max };
-        for order in mapped {
-            check(order, mapping, &dates, &mut import, &mut chunk);
-        }
         import.store_chunk(chunk).await?;
+        import.rows.iter_mut().for_each(RowsOfOrders::clear);
     }
+    import.done.lines = report.rows();
     import.done.left_out = report.left_out();
-    import.finish().await
+    import.finish(rules.strictness).await
 }
 
-/// Checks a mapped order by the rules of an order file. Only a valid order adds its device and its
-/// products to those that are created with the orders.
-fn check(
-    mapped: MappedOrder,
-    mapping: &Mapping,
-    dates: &DateRules<'_>,
-    import: &mut Import<'_>,
-    chunk: &mut Chunk,
-) {
-    let names = Arc::make_mut(&mut import.names);
-    let mut named = Vec::new();
-    for ProductEntry { id, name, .. } in &mapped.products {
-        if let (Some(name), Entry::Vacant(entry)) = (name, names.entry(id.clone())) {
-            entry.insert(name.clone());
-            named.push(id);
-        }
-    }
-    let order = given_order::check(mapped.order.clone(), dates);
-    let incoming = order.and_then(|order| {
-        Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())
-    });
-    match incoming {
-        Ok(incoming) => {
-            import.missing.add(&mapped);
-            chunk.orders.push(CheckedOrder { line: mapped.first_line, incoming });
-        }
-        Err(reason) => {
-            for id in named {
-                names.remove(id);
+impl Import<'_> {
+    /// Checks a mapped order by the rules of an order file. Only a valid order adds its device and
+    /// its products to those that are created with the orders.
+    fn check(&mut self, mapped: MappedOrder, dates: &DateRules<'_>, chunk: &mut Chunk) {
+        let names = Arc::make_mut(&mut self.names);
+        let mut named = Vec::new();
+        for ProductEntry { id, name, .. } in &mapped.products {
+            if let (Some(name), Entry::Vacant(entry)) = (name, names.entry(id.clone())) {
+                entry.insert(name.clone());
+                named.push(id);
             }
-            let order = Value::Object(mapping.to_json(&mapped.order));
-            chunk.rejected.push(Rejected::mapped(mapped.first_line, order, reason));
+        }
+        let MappedOrder { first_line, .. } = mapped;
+        let order_id = mapped.order.order_id.clone();
+        let order = given_order::check(mapped.order, dates);
+        let incoming = order.and_then(|order| {
+            Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())
+        });
+        match incoming {
+            Ok(incoming) => {
+                self.missing.add(first_line, mapped.device, mapped.products);
+                if let Some(rows) = &mut self.rows {
+                    rows.add(first_line, mapped.rows);
+                }
+                chunk.orders.push(CheckedOrder { line: first_line, incoming });
+            }
+            Err(reason) => {
+                for id in named {
+                    names.remove(id);
+                }
+                chunk.rejected.extend(self.rows.as_ref().map(|rows| Rejected {
+                    line: first_line,
+                    order_id,
+                    reason: format!("line {first_line}: {reason}"),
+                    content: Content::Rows(rows.rejected(&mapped.rows), Arc::clone(rows.format())),
+                }));
+            }
         }
     }
-}
 
-fn rejected(rows: RejectedRows) -> Rejected {
-    Rejected {
-        line: rows.lines.first().copied().unwrap_or_default(),
-        order_id: None,
-        reason: rows.reason,
-        content: Content::Rows(rows.rows),
+    fn rows_rejected(&self, rejected: RejectedRows) -> Option<Rejected> {
+        let format = Arc::clone(self.rows.as_ref()?.format());
+        Some(Rejected {
+            line: rejected.lines.first().copied().unwrap_or_default(),
+            order_id: None,
+            reason: rejected.reason,
+            content: Content::Rows(rejected.rows, format),
+        })
+    }
+
+    /// Returns an order that the store rejected.
+    pub(super) fn rejected(&mut self, line: u64, incoming: &Incoming, reason: String) -> Rejected {
+        let Some(rows) = &mut self.rows else { return Rejected::order(line, incoming, reason) };
+        Rejected {
+            line,
+            order_id: Some(incoming.order_id.as_str().to_owned()),
+            reason: format!("line {line}: {reason}"),
+            content: Content::Rows(rows.remove(line), Arc::clone(rows.format())),
+        }
     }
 }

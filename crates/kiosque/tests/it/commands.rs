@@ -97,6 +97,15 @@ fn apply_names_every_fault_and_applies_nothing() {
     let said =
         format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
     assert_eq!(ran.stderr, said);
+    // A misspelt key hides neither of the other faults.
+    let all = "[[device]]\ncode = \"D3\"\nnmae = \"Third\"\ngroup = \"west\"\n";
+    let all = sandbox.file("all.toml", all);
+    let ran = sandbox.run(&["apply", &all]).failure();
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(lines[0].starts_with(&format!("{all}: device D3: unknown key \"nmae\"; known")));
+    let required = format!("{all}: device D3: name: required for a new device");
+    let west = format!("{all}: device D3: group: no group west is known");
+    assert_eq!(lines[1..], [required.as_str(), &west, "nothing was applied"]);
     // The group `east` is still new.
     let east = sandbox.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
     let ran = sandbox.run(&["apply", &east]).success();
@@ -119,8 +128,14 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
         (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet is a .toml or a .json file"]),
         (&["apply", "half.toml"], &["half.toml: ", "line 1", "nothing was applied"]),
-        (&["apply", "typo.toml"], &["typo.toml: ", "unknown field `colour`", "line 3"]),
-        (&["apply", "typo.json"], &["typo.json: device[0].aisle[0].code: ", "expected a string"]),
+        (
+            &["apply", "typo.toml"],
+            &["typo.toml: device X: unknown key \"colour\"; known here are code, name"],
+        ),
+        (
+            &["apply", "typo.json"],
+            &["typo.json: device X: aisle[0]: code: invalid type", "expected a string"],
+        ),
         (&["import", "orders", "absent.ndjson"], &["kiosque: absent.ndjson: No such file"]),
         (&["import", "orders", "."], &["kiosque: .: the file cannot be read: Is a directory"]),
         (&["import", "orders", "report.csv", "--map", "none"], &["kiosque: none: No such file"]),

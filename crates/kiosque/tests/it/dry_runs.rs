@@ -63,7 +63,7 @@ fn apply_prints_each_entry_that_would_change() {
          devices:  0 created, 2 changed, 0 unchanged\n\
          group west: created: name \"West\"; active true\n\
          account walker: changed: password another\n\
-         product cola: changed: default_price 0 -> 150\n\
+         product cola: changed: default_price none -> 150\n\
          device D1: changed: group north -> south from now on\n\
          {aisle}\n"
     );
@@ -106,7 +106,7 @@ fn an_import_shows_what_a_report_would_create() {
     let mapping = std::fs::read_to_string(example("mapping.toml")).unwrap();
     let slip = sandbox.file("mapping.toml", mapping.replace("\"coffee-foyer\"", "\"cofee-foyer\""));
     let report = sandbox.file("report.csv", std::fs::read(example("sample.csv")).unwrap());
-    sandbox.file("report.csv.rejected.ndjson", "of an earlier run");
+    sandbox.file("report.csv.rejected.csv", "of an earlier run");
     let import = ["import", "orders", &report, "--map", &slip];
     let ran = dry_run(&sandbox, &import).success();
     let lines: Vec<&str> = ran.stdout.lines().collect();

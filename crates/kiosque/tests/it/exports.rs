@@ -73,7 +73,7 @@ const ODD: [&str; 5] = [
         "detailVOList":[{"goodsId":"x","count":0,"payAmount":-5,"shipmentErrCode":-3,
         "shipmentFailDesc":"jammed; \"twice\"","shipmentStatus":3,"aisleCode":"1"}]}"#,
     r#"{"orderId":"e","deviceCode":"D2","currency":"EUR","totalAmount":0,
-        "tradeStartTime":"2026-02-02 03:04:05","shipmentTime":"2022-10-30T00:31:00Z"}"#,
+        "tradeStartTime":"2026-02-02 03:04:05","shipmentTime":"2026-02-02T02:31:00Z"}"#,
     r#"{"orderId":"f","deviceCode":"D1","currency":"EUR","totalAmount":5,
         "tradeStartTime":"2026-02-02 03:04:05","payEndTime":"2026-02-02 03:04:06","payStatus":4,
         "detailVOList":[]}"#,

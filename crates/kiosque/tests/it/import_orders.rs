@@ -36,7 +36,7 @@ fn an_empty_file_is_success() {
         let ran = sandbox.run(&["import", "orders", &file]).success();
         let said = format!("0 accepted, 0 updated, 0 unchanged, 0 rejected\nimport {import}\n");
         assert_eq!(ran.stdout, said);
-        assert_eq!(ran.stderr, "");
+        assert_eq!(ran.stderr, format!("warning: {file} has no orders\n"));
         assert!(!sandbox.path(&format!("{name}.rejected.ndjson")).exists());
     }
 }
@@ -90,12 +90,85 @@ fn a_key_that_means_nothing_is_warned_of_once() {
     );
 }
 
+/// With `--strict`, an unknown key rejects its line, and a file without orders is an error.
+#[test]
+fn strict_imports_refuse_unknown_keys_and_empty_files() {
+    let sandbox = sandbox();
+    let line = order_with("1", "totalAmount\":250", "totalAmount\":250,\"colour\":1");
+    let file = sandbox.file("orders.ndjson", format!("{line}\n{}\n", order("2")));
+    let ran = sandbox.run(&["import", "orders", &file, "--strict"]).failure();
+    assert_eq!(ran.counts(), [1, 0, 0, 1]);
+    assert!(ran.stderr.starts_with("line 1: colour: unknown key\n"), "{}", ran.stderr);
+
+    for content in ["", "\n \n"] {
+        let empty = sandbox.file("empty.ndjson", content);
+        let ran = sandbox.run(&["import", "orders", &empty]).success();
+        assert_eq!(ran.counts(), [0; 4]);
+        assert_eq!(ran.stderr, format!("warning: {empty} has no orders\n"));
+        let ran = sandbox.run(&["import", "orders", &empty, "--strict"]).failure();
+        assert_eq!(ran.stderr, format!("kiosque: {empty}: the file has no orders\n"));
+    }
+}
+
+/// A rejected file that cannot be written ends the import, with the number of stored orders and the
+/// remedy.
+#[test]
+fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
+    let sandbox = sandbox();
+    let file = sandbox.file("orders.ndjson", format!("{}\nnonsense\n", order("1")));
+    let rejected = format!("{file}.rejected.ndjson");
+    std::fs::create_dir(&rejected).unwrap();
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "line 2: not a JSON object\n\
+             1 orders of {file} are stored; repeat the command to store the others\n\
+             kiosque: {file}: the rejected line 2 cannot be written: {rejected}: Is a directory \
+             (os error 21); name another file with --rejected FILE\n"
+        )
+    );
+    let named = format!("{file}.mine");
+    let ran = sandbox.run(&["import", "orders", &file, "--rejected", &named]).failure();
+    assert_eq!(ran.counts(), [0, 0, 1, 1]);
+    assert!(ran.stderr.ends_with(&format!("rejected lines are in {named}\n")), "{}", ran.stderr);
+}
+
+/// Files of another kind end the import at once, with the remedy.
+#[test]
+fn a_file_of_another_kind_is_recognized() {
+    let sandbox = sandbox();
+    let nonsense = "nonsense 7\n".repeat(1_000);
+    for (content, message) in [
+        (
+            &b"Id,Total\n1,2\n"[..],
+            "the file looks like a CSV report; give its mapping with --map MAPPING.toml",
+        ),
+        (
+            b"PK\x03\x04....[Content_Types].xml",
+            "the file is an Excel workbook; save the sheet as CSV in UTF-8",
+        ),
+        (
+            nonsense.as_bytes(),
+            "the first 1,000 lines are rejected for the same reason; nothing was imported: \
+             line 1: not a JSON object",
+        ),
+    ] {
+        let file = sandbox.file("orders.ndjson", content);
+        let ran = sandbox.run(&["import", "orders", &file]).failure();
+        let said = (ran.stdout.as_str(), ran.stderr.as_str());
+        assert_eq!(said, ("", format!("kiosque: {file}: {message}\n").as_str()));
+        assert!(!sandbox.path("orders.ndjson.rejected.ndjson").exists());
+    }
+}
+
 #[test]
 fn a_thousand_rejections_are_printed_in_part_and_written_in_full() {
     let sandbox = sandbox();
-    let file = sandbox.file("orders.ndjson", "nonsense\n".repeat(1_000));
+    let lines = format!("{}\n{}", order("1"), "nonsense\n".repeat(1_000));
+    let file = sandbox.file("orders.ndjson", lines);
     let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert_eq!(ran.stdout, "0 accepted, 0 updated, 0 unchanged, 1000 rejected\nimport 1\n");
+    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1000 rejected\nimport 1\n");
     assert_eq!(ran.stderr.lines().count(), 52);
     assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
     assert_eq!(sandbox.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);

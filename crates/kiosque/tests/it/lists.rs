@@ -43,7 +43,7 @@ fn lists_are_tables_for_people() {
     );
     assert_eq!(
         table(&sandbox, &["product", "list"]),
-        "ID    CURRENCY  PRICE  CATEGORY  NAME\ncola  EUR           0            Cola\n"
+        "ID    CURRENCY  PRICE  CATEGORY  NAME\ncola  EUR       -                Cola\n"
     );
     let devices = "CODE  GROUP  ENABLED  ORDERS  STOCK  LAST ACTIVE          NAME\n\
                    D1    north  yes           1      0  2026-01-02 03:04:05  First\n\

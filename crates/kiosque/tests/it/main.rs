@@ -23,6 +23,7 @@ mod operating;
 mod operator_key;
 mod operator_listen;
 mod pages;
+mod product_prices;
 mod readme;
 mod sales_report;
 mod sessions;

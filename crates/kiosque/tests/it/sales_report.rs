@@ -32,7 +32,7 @@ fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
     let [accepted, updated, unchanged, rejected] = ran.counts();
     assert_eq!((updated, unchanged, rejected), (0, 0, 0), "{ran:?}");
     assert_eq!(sandbox.run(&import).success().counts(), [0, 0, accepted, 0]);
-    assert!(!sandbox.path("report.csv.rejected.ndjson").exists());
+    assert!(!sandbox.path("report.csv.rejected.csv").exists());
     sandbox.run(&["verify"]).success();
     sandbox
 }
@@ -313,7 +313,52 @@ fn invalid_rows_of_a_report_are_reported_and_the_rest_is_stored() {
     let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
     assert_eq!(ran.counts(), [2, 0, 0, 6]);
     let said = ran.stderr.replace(sandbox.directory.path().to_str().unwrap(), "DIR");
-    let set_aside = sandbox.read("report.csv.rejected.ndjson");
+    let set_aside = sandbox.read("report.csv.rejected.csv");
     insta::assert_snapshot!(format!("{said}\n{set_aside}"));
     crate::bad_lines::check_nowhere(&sandbox, said.as_bytes(), "report.csv");
+
+    // The file is a report for the same mapping, to correct and import again.
+    let corrected = set_aside.replace(";1,505 €;", ";1,50 €;").replace(";vielleicht;", ";ok;");
+    let corrected = corrected.replace("31.11.2026;", "01.11.2026;");
+    let corrected = sandbox.file("corrected.csv", corrected);
+    let ran = sandbox.run(&["import", "orders", &corrected, "--map", &mapping]).failure();
+    assert_eq!(ran.counts(), [3, 0, 0, 3], "{}", ran.stderr);
+    assert!(sandbox.path("corrected.csv.rejected.csv").exists());
+}
+
+/// Orders that the checks of an order, or the store, reject are rows of the rejected file, too.
+#[test]
+fn rejected_orders_of_a_report_are_written_as_its_rows() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "Europe/Paris");
+    let mapping = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\n\
+        deviceCode = \"{Device}\"\ncurrency = \"EUR\"\ntotalAmount = \"{Total}\"\n\
+        payAmount = \"{Paid}\"\ntradeStartTime = \"{Time}\"\npayEndTime = \"{Time}\"\n";
+    let mapping = sandbox.file("mapping.toml", mapping);
+    let report = "Id,Device,Total,Paid,Time\n1,D1,5,5,2026-01-02\n2,D9,5,5,2026-01-02\n\
+        3,D1,5,6,2026-01-02\n";
+    let report = sandbox.file("report.csv", report);
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
+    assert_eq!(ran.counts(), [1, 0, 0, 2]);
+    let rejected = sandbox.read("report.csv.rejected.csv");
+    assert_eq!(
+        rejected,
+        "Id,Device,Total,Paid,Time,kiosque: reason\n\
+         2,D9,5,5,2026-01-02,line 3: deviceCode: no device D9 is known\n\
+         3,D1,5,6,2026-01-02,\"line 4: payAmount: 6 is more than totalAmount, 5\"\n"
+    );
+    // A file of an earlier import is not replaced, nor one that the user names.
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
+    let renamed =
+        format!("{report}.rejected.csv of an earlier import is now {report}.rejected.csv.1");
+    assert!(ran.stderr.starts_with(&renamed), "{}", ran.stderr);
+    assert_eq!(sandbox.read("report.csv.rejected.csv.1"), rejected);
+    assert_eq!(sandbox.read("report.csv.rejected.csv"), rejected);
+    let named = sandbox.file("mine.csv", "kept");
+    let again = ["import", "orders", &report, "--map", &mapping, "--rejected", &named];
+    let ran = sandbox.run(&again).failure();
+    let refused = format!("kiosque: {named}: the file exists; name another one with --rejected\n");
+    assert_eq!((ran.stderr, sandbox.read("mine.csv")), (refused, "kept".to_owned()));
+    std::fs::remove_file(&named).unwrap();
+    sandbox.run(&again).failure();
+    assert_eq!(sandbox.read("mine.csv"), rejected);
 }

@@ -21,15 +21,22 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
     let zone = app.store.zone().clone();
     // A large fleet takes long enough to read that it would delay other requests.
     let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {
-        Ok(text) => fleet::parse(text, Format::Json, &zone).map_err(faulty),
+        Ok(text) => Ok(fleet::parse(text, Format::Json, &zone)),
         Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
     });
-    let fleet = reading.await.map_err(|panic| Failure::internal(&panic))??;
+    let fleet = match reading.await.map_err(|panic| Failure::internal(&panic))?? {
+        Ok(fleet) => fleet,
+        Err(faults) => {
+            let faults = faults.with_stored(&app.store, call.now).await;
+            return Err(faulty(faults.map_err(Failure::from)?));
+        }
+    };
+    let warnings = fleet::warnings(&fleet);
     let (fleet, by) = (Arc::new(fleet), call.acted_by(holder));
     loop {
         let new_hashes = new_hashes(app, &fleet).await?;
         match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
-            Ok(applied) => return Ok(wire_answer(applied)),
+            Ok(applied) => return Ok(wire_answer(applied, warnings)),
             Err(ApplyError::Faults(faults)) => return Err(faulty(faults)),
             Err(ApplyError::PasswordChanged) => {}
             Err(ApplyError::Store(error)) => return Err(Failure::from(error).into()),
@@ -55,7 +62,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     Ok(new_hashes)
 }
 
-fn wire_answer(applied: Applied) -> FleetApplied {
+fn wire_answer(applied: Applied, warnings: Vec<String>) -> FleetApplied {
     let counts = |counts: ChangeCounts| kiosque_contract::Applied {
         created: counts.created,
         changed: counts.changed,
@@ -73,5 +80,6 @@ fn wire_answer(applied: Applied) -> FleetApplied {
         devices: counts(applied.devices),
         sessions_ended: applied.sessions_ended,
         moves: moves.collect(),
+        warnings,
     }
 }

@@ -113,6 +113,18 @@ impl Accounts {
         Ok(Accounts { by_name, next })
     }
 
+    /// Returns a substitute for the hash of each given password, for a plan that is not written.
+    pub(super) fn unhashed(&self, entries: &[AccountEntry]) -> NewHashes {
+        let given = entries.iter().filter(|entry| entry.password.is_some());
+        let hashes = given.map(|entry| {
+            let name = entry.login_name.as_str();
+            let stored = self.by_name.get(name);
+            let compared_with = stored.map(|account| account.row.password_hash.clone());
+            (name.to_owned(), NewHash { compared_with, new: Some(String::new()) })
+        });
+        hashes.collect()
+    }
+
     /// Returns the accounts that entries create or change.
     ///
     /// # Errors
@@ -135,12 +147,10 @@ impl Accounts {
                 Some(given) => given.checked_against(stored_hash)?.or(stored_hash),
                 None => stored_hash,
             };
-            let Some(hash) = hash else {
+            if hash.is_none() {
                 let required = "password or password_hash: required for a new account";
                 faults.push(format!("account {name}: {required}"));
-                continue;
-            };
-            let row = merged(entry, hash, old_row);
+            }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
                     let number = groups.number(id);
@@ -151,6 +161,8 @@ impl Accounts {
                 });
                 known.collect::<Vec<_>>()
             });
+            let Some(hash) = hash else { continue };
+            let row = merged(entry, hash, old_row);
             let old_groups = old.map(|account| account.groups.as_slice()).unwrap_or_default();
             let groups = groups.filter(|new| new != old_groups);
             let change = match EntryChange::between(old_row, &row) {

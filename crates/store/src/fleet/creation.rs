@@ -1,4 +1,5 @@
-//! Creates the products and devices of a fleet that do not exist, and changes none that does.
+//! Creates the products and devices of a fleet that do not exist. Of those that do, only products
+//! without a price change, to which it gives one.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use crate::db::{Deadline, Read, Write};
 use crate::{Error, Store, audit, metadata};
 
 impl Store {
-    /// Checks the products and devices of a fleet that do not exist, as an apply does. Returns the
-    /// codes of these devices, each with the number of its group.
+    /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply
+    /// does. Returns the codes of the devices, each with the number of its group.
     ///
     /// # Errors
     /// Every fault of these entries, or the store failed.
@@ -34,7 +35,7 @@ impl Store {
     }
 }
 
-/// The products and devices of a fleet that do not exist.
+/// The products and devices of a fleet that do not exist, or lack a price.
 pub(crate) struct NewEntries {
     fleet: Fleet,
     stored: StoredFleet,
@@ -49,7 +50,8 @@ impl NewEntries {
 
     async fn read(read: &Read<'_>, mut fleet: Fleet) -> Result<NewEntries, Error> {
         let stored = StoredFleet::read(read, &fleet).await?;
-        fleet.products.retain(|entry| !stored.products.contains(&entry.id));
+        let products = fleet.products.into_iter();
+        fleet.products = products.filter_map(|entry| stored.products.completing(entry)).collect();
         fleet.devices.retain(|entry| !stored.devices.contains(entry.code.as_str()));
         Ok(NewEntries { fleet, stored })
     }

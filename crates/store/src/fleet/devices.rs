@@ -121,8 +121,7 @@ impl DevicePlan<'_> {
     ) -> Option<ChangedDevice<'e>> {
         let code = entry.code.as_str();
         if stored.is_none() && (entry.name.is_none() || entry.group.is_none()) {
-            let missing = if entry.name.is_none() { "name" } else { "group" };
-            self.faults.push(format!("device {code}: {missing}: required for a new device"));
+            self.faults_of_incomplete(entry);
             return None;
         }
         let new = merged(entry, stored.as_ref().map(|device| &device.row), self.now);
@@ -144,6 +143,20 @@ impl DevicePlan<'_> {
             groups.dedup();
         }
         Some(ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups })
+    }
+
+    /// Adds the faults of a new device without a required field.
+    fn faults_of_incomplete(&mut self, entry: &DeviceEntry) {
+        for (field, is_missing) in
+            [("name", entry.name.is_none()), ("group", entry.group.is_none())]
+        {
+            if is_missing {
+                let code = &entry.code;
+                self.faults.push(format!("device {code}: {field}: required for a new device"));
+            }
+        }
+        self.owners(entry, Vec::new());
+        self.aisles(entry, Vec::new());
     }
 
     fn owners(&mut self, entry: &DeviceEntry, old: Vec<Period>) -> Option<OwnersChange> {

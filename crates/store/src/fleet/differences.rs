@@ -10,7 +10,7 @@ use super::accounts::ChangedAccount;
 use super::changes::FleetChanges;
 use super::devices::{AislesChange, ChangedDevice};
 use super::groups::ChangedGroup;
-use super::products::ChangedProduct;
+use super::products::{ChangedProduct, ProductRow};
 
 /// An entry of a fleet that an apply creates or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,12 +137,18 @@ fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
 
 fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
-    Comparison::new(old.is_none())
+    let mut compared = Comparison::new(old.is_none())
         .text("name", old.map(|old| old.goods_name.as_str()), &new.goods_name)
         .text("category", old.map(|old| old.category.as_str()), &new.category)
-        .text("currency", old.map(|old| old.currency.as_str()), &new.currency)
-        .value("default_price", old.map(|old| old.default_price.0), new.default_price.0)
-        .of("product", changed.id)
+        .text("currency", old.map(|old| old.currency.as_str()), &new.currency);
+    if let Some(price) = new.default_price {
+        let stored = |old: &ProductRow| match old.default_price {
+            Some(price) => price.0.to_string(),
+            None => "none".to_owned(),
+        };
+        compared = compared.field("default_price", old.map(stored), price.0.to_string());
+    }
+    compared.of("product", changed.id)
 }
 
 fn device(changed: &ChangedDevice<'_>) -> EntryDifference {

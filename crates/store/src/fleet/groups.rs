@@ -80,11 +80,12 @@ impl Groups {
         for entry in entries {
             let id = entry.id.as_str();
             let old = self.by_id.get(id);
-            let Some(group_name) = entry.name.clone().or_else(|| Some(old?.group_name.clone()))
-            else {
+            let group_name = entry.name.clone().or_else(|| Some(old?.group_name.clone()));
+            if group_name.is_none() {
                 faults.push(format!("group {id}: name: required for a new group"));
-                continue;
-            };
+            }
+            // A group with a fault is known to entries that refer to it.
+            let group_name = group_name.unwrap_or_default();
             let active = entry.active.unwrap_or_else(|| old.is_none_or(|group| group.active));
             let group_no = old.map_or(GroupNo(self.next), |group| group.group_no);
             self.next += i64::from(old.is_none());

@@ -7,9 +7,9 @@ use kiosque_model::fleet::{Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
 use super::{ChangeCounts, EntryChange};
-use crate::Error;
-use crate::db::{Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::sql::{row, statements};
+use crate::{Error, Store};
 
 row! {
     #[derive(Clone, PartialEq)]
@@ -17,22 +17,27 @@ row! {
         pub(crate) goods_name: String,
         pub(crate) category: String,
         pub(crate) currency: String,
-        pub(crate) default_price: Minor,
+        /// `None` if none was given.
+        pub(crate) default_price: Option<Minor>,
     }
     struct KeyedProduct { goods_id: String, product: ProductRow }
 }
 
 statements! {
     PRODUCTS_BY_ID() -> KeyedProduct = "select p.goods_id, p.goods_name, p.category, p.currency,
-            p.default_price
+            case when p.default_price = 0 and not p.is_free then null
+                else p.default_price end as default_price
         from {rows r: id text} cross join products p where p.goods_id = r.id";
     SET_PRODUCTS() = "insert into products
-            (goods_id, goods_name, category, currency, default_price)
-        select r.id, r.name, r.category, r.currency, r.price
-        from {rows r: id text, name text, category text, currency text, price bigint} where true
+            (goods_id, goods_name, category, currency, default_price, is_free)
+        select r.id, r.name, r.category, r.currency, r.price, r.is_free
+        from {rows r: id text, name text, category text, currency text, price bigint,
+            is_free boolean} where true
         on conflict (goods_id) do update set goods_name = excluded.goods_name,
             category = excluded.category, currency = excluded.currency,
-            default_price = excluded.default_price";
+            default_price = excluded.default_price, is_free = excluded.is_free";
+    UNPRICED_PRODUCTS() -> String = "select goods_id from products
+        where default_price = 0 and not is_free";
 }
 
 /// The products that a fleet refers to: the stored ones, and those that it creates.
@@ -46,6 +51,18 @@ pub(crate) struct ChangedProduct<'a> {
     /// `None` for a new product.
     pub(crate) old: Option<ProductRow>,
     pub(crate) new: ProductRow,
+}
+
+impl Store {
+    /// Returns the ids of the products without a default price.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn unpriced_products(&self) -> Result<Vec<String>, Error> {
+        let unpriced =
+            async |read: &Read<'_>| read.all(&UNPRICED_PRODUCTS, &[], |row| row.read()).await;
+        self.db.read(Deadline::None, unpriced).await
+    }
 }
 
 impl ChangedProduct<'_> {
@@ -71,6 +88,19 @@ impl Products {
         Ok(Products { by_id })
     }
 
+    /// Returns an entry for a product that is not stored; for one without a price, an entry that
+    /// sets its price alone, if it has one in its currency.
+    pub(super) fn completing(&self, entry: ProductEntry) -> Option<ProductEntry> {
+        let Some(stored) = self.by_id.get(&entry.id) else { return Some(entry) };
+        let is_same = entry.currency.is_some_and(|currency| currency.code() == stored.currency);
+        let is_priced = entry.default_price.is_some();
+        (stored.default_price.is_none() && is_priced && is_same).then_some(ProductEntry {
+            name: None,
+            category: None,
+            ..entry
+        })
+    }
+
     /// Returns whether a product is stored, or created by the fleet.
     pub(super) fn contains(&self, id: &str) -> bool {
         self.by_id.contains_key(id)
@@ -87,13 +117,11 @@ impl Products {
         for entry in entries {
             let id = entry.id.as_str();
             let old = self.by_id.get(id);
-            let new = match merged(entry, old) {
-                Ok(new) => new,
-                Err(missing) => {
-                    faults.push(format!("product {id}: {missing}: required for a new product"));
-                    continue;
-                }
-            };
+            let (new, missing) = merged(entry, old);
+            for field in missing {
+                faults.push(format!("product {id}: {field}: required for a new product"));
+            }
+            // A product with a fault is known to entries that refer to it.
             let change = EntryChange::between(old, &new);
             counts.count(change);
             if change != EntryChange::Unchanged {
@@ -105,19 +133,23 @@ impl Products {
     }
 }
 
-/// Returns the row with the fields of an entry, and the old ones that the entry leaves out; or the
-/// name of the field that a new product lacks.
-fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> Result<ProductRow, &'static str> {
+/// Returns the row with the fields of an entry, and the old ones that the entry leaves out; and the
+/// names of the fields that a new product lacks.
+fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> (ProductRow, Vec<&'static str>) {
     let name = entry.name.clone().or_else(|| Some(old?.goods_name.clone()));
     let currency = entry.currency.map(|currency| currency.code().to_owned());
+    let currency = currency.or_else(|| Some(old?.currency.clone()));
     let category = entry.category.clone().or_else(|| Some(old?.category.clone()));
-    let default_price = entry.default_price.or_else(|| Some(old?.default_price));
-    Ok(ProductRow {
-        goods_name: name.ok_or("name")?,
+    let missing = [("name", name.is_none()), ("currency", currency.is_none())];
+    let missing = missing.into_iter().filter_map(|(field, is_missing)| is_missing.then_some(field));
+    let missing = missing.collect();
+    let row = ProductRow {
+        goods_name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),
-        currency: currency.or_else(|| Some(old?.currency.clone())).ok_or("currency")?,
-        default_price: default_price.unwrap_or_default(),
-    })
+        currency: currency.unwrap_or_default(),
+        default_price: entry.default_price.or_else(|| old?.default_price),
+    };
+    (row, missing)
 }
 
 /// Writes the products that a plan changes.
@@ -125,8 +157,9 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedProduct<'_>]) -> 
     let rows = changes.iter().map(|ChangedProduct { id, new, .. }| {
         let ProductRow { goods_name, category, currency, default_price } = new;
         let (name, category) = (goods_name.as_str(), category.as_str());
-        let currency = currency.as_str();
-        [(*id).into(), name.into(), category.into(), currency.into(), (*default_price).into()]
+        let (currency, is_free) = (currency.as_str(), *default_price == Some(Minor(0)));
+        let price = default_price.unwrap_or_default().into();
+        [(*id).into(), name.into(), category.into(), currency.into(), price, is_free.into()]
     });
     execute_in_chunks(write, &SET_PRODUCTS, rows).await
 }

@@ -20,9 +20,10 @@ row! {
 }
 
 statements! {
-    PRODUCTS(after, count) -> ProductRow = "select goods_id, goods_name, category, currency,
-            default_price
-        from products where goods_id > $after order by goods_id limit $count";
+    PRODUCTS(after, count) -> ProductRow = "select p.goods_id, p.goods_name, p.category, p.currency,
+            case when p.default_price = 0 and not p.is_free then null
+                else p.default_price end as default_price
+        from products p where p.goods_id > $after order by p.goods_id limit $count";
 }
 
 impl Store {

@@ -37,7 +37,7 @@ const LAYOUT: [Layout; 25] = [
     (
         "products",
         &[("goods_id", "text")],
-        "goods_name text, category text, currency text, default_price bigint",
+        "goods_name text, category text, currency text, default_price bigint, is_free boolean",
     ),
     (
         "devices",

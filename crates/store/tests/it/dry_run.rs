@@ -72,7 +72,7 @@ async fn results(store: &Store) -> Results {
         let options = ReceiveOptions::at(NOW);
         received.push(store.receive(Arc::new(orders), no_owners(), options).await.unwrap());
     }
-    let rates = store.set_rates(rates()).await.unwrap().to_string();
+    let rates = store.set_rates(rates()).await.unwrap().counts.to_string();
     let archived = store.archive(UnixMs(25), NOW).await.unwrap().orders;
     let undone = store.undo_archive(None, by()).await.unwrap().orders;
     let differences = store.verify().await.unwrap().differences;

@@ -35,7 +35,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "8|order_blocks",
             "9|months",
             "10|audit_details",
-            "11|runs"
+            "11|runs",
+            "12|free_products"
         ]
     );
 }
@@ -49,8 +50,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (12, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 12 is unknown here)",
+            "insert into migrations values (13, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 13 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -1,12 +1,15 @@
 //! Every kind of invalid row: named with its line and column, and the valid rows stored.
 
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 
 const HEADER: &str = "Id,Machine,Total,Time\n";
 const GOOD: &str = "9,m9,1,2022-01-01\n";
+
+fn texts(row: &RejectedRow) -> Vec<String> {
+    row.cells.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
+}
 
 /// The reason for the invalid row on line 3, between two valid ones.
 fn reason(row: &[u8]) -> String {
@@ -120,10 +123,7 @@ fn one_bad_row_rejects_its_whole_order_and_no_other() {
     );
     assert_eq!(got.rejected[1].lines, [2, 3, 4]);
     assert_eq!(got.rejected[1].rows.len(), 3);
-    assert_eq!(
-        got.rejected[1].rows[2],
-        *json!({"No": "1", "Time": "2022-01-01"}).as_object().expect("one")
-    );
+    assert_eq!(texts(&got.rejected[1].rows[2]), ["1", "2022-01-01"]);
 }
 
 #[test]
@@ -155,10 +155,11 @@ fn card_and_phone_numbers_are_masked_in_every_report_of_a_row() {
     let got = outcome(&text, report);
     assert_eq!(got.rejected.len(), 4);
     assert!(got.reasons()[0].contains("\"************4444\" and \"************4444\""));
-    assert_eq!(got.rejected[0].rows[0]["Card"], "************4444");
-    assert_eq!(got.rejected[0].rows[0]["Tel"], "+** *** ***4567");
+    let row = texts(&got.rejected[0].rows[0]);
+    assert_eq!(row[4..], ["************4444", "+** *** ***4567"]);
     for rejected in &got.rejected[..3] {
-        let reported = format!("{rejected:?}");
+        let rows: Vec<Vec<String>> = rejected.rows.iter().map(texts).collect();
+        let reported = format!("{} {rows:?}", rejected.reason);
         assert!(!reported.contains("22223333") && !reported.contains("660"), "{reported}");
     }
 }

@@ -62,7 +62,7 @@ fn a_fault_names_its_key_and_what_was_expected() {
         ("report", "lines_above_header = -1", "report.lines_above_header: expected a number of"),
         ("report", "columns = []", "report.columns: expected a text or a list, got []"),
         ("time", "format = \"%H:%M\"", "time.format: \"%H:%M\" gives no date: year, month and day"),
-        ("time", "format = \"%F %Q\"", "time.format: \"%F %Q\" names of zones in cells"),
+        ("time", "format = \"%F %Q\"", "time.format: \"%F %Q\" has the unknown field %Q"),
         ("time", "zone = \"Mars\"", "time.zone: \"Mars\" is not a time zone"),
         ("amount", "decimal = \"\"", "amount.decimal: expected one character, got \"\""),
         ("amount", "thousands = \".\"", "amount.thousands: expected another character than"),

@@ -128,11 +128,13 @@ impl Trade {
     /// Returns the time at which an order was paid: often at an edge of a day.
     fn some_time(&self, rng: &mut Rng, start: i64) -> i64 {
         let at = start + rng.range(0..2 * DAY_MS);
-        match rng.below(4) {
+        let at = match rng.below(4) {
             0 => self.midnight(at) + rng.range(-1..2),
             1 => at / 3_600_000 * 3_600_000,
             _ => at,
-        }
+        };
+        // ORD-21
+        at.max(start)
     }
 
     /// Returns the first instant of the day of an instant, by the calendar of the independent
@@ -278,13 +280,15 @@ fn lines(rng: &mut Rng) -> Vec<Line> {
 /// Returns the order as it is reported again, with one change or several.
 fn changed(order: Order, rng: &mut Rng) -> Order {
     let later = order.start + rng.range(0..2 * DAY_MS);
+    let paid = order.paid.is_some();
+    // ORD-21: only a payment can be refunded, and its amount is the most that can be.
     let order = match rng.below(9) {
         0 => Order { paid: Some(later), status: 1, ..order },
         1 => Order { shipment: i64::try_from(rng.below(5)).unwrap(), ..order },
-        2 => Order { status: 3, refund: rng.range(0..order.amount + 1), ..order },
-        3 => Order { status: 4, refund: order.amount, ..order },
+        2 if paid => Order { status: 3, refund: rng.range(0..order.amount + 1), ..order },
+        3 if paid => Order { status: 4, refund: order.amount, ..order },
         4 => Order { status: 2, ..order },
-        5 => Order { amount: rng.range(0..5_000), ..order },
+        5 => Order { amount: rng.range(order.refund..5_000), ..order },
         6 => Order { lines: lines(rng), ..order },
         7 => Order { currency: CURRENCIES[rng.below(4)], ..order },
         _ => Order { paid: None, status: 0, ..order },

@@ -114,7 +114,7 @@ struct DependentLines {
 }
 
 fn dependent_lines() -> [DependentLines; 5] {
-    let later = |line: String| line.replace("09:00:00", "09:30:00");
+    let later = |line: String| line.replace("09:00:", "09:30:");
     let number = |id: &str, number: &str| numbered(line(id, 1), number);
     [
         DependentLines {

@@ -26,7 +26,7 @@ row! {
         goods_id: &'r str,
         goods_name: &'r str,
         currency: &'r str,
-        default_price: Minor,
+        default_price: Option<Minor>,
         usd_per_unit_e12: Option<i64>,
     }
     struct PriceRow<'r> { goods_id: &'r str, price: Minor }
@@ -35,7 +35,9 @@ row! {
 
 statements! {
     /// Products, each with the rate of its currency.
-    PRODUCTS(day) -> ProductRow<'_> = "select p.goods_id, p.goods_name, p.currency, p.default_price,
+    PRODUCTS(day) -> ProductRow<'_> = "select p.goods_id, p.goods_name, p.currency,
+            case when p.default_price = 0 and not p.is_free then null
+                else p.default_price end as default_price,
             (
                 select t.usd_per_unit_e12 from rates t
                 where t.currency = p.currency and t.day <= $day order by t.day desc limit 1
@@ -145,7 +147,8 @@ pub(super) struct GoodsRows {
 struct Product {
     name: String,
     currency: Currency,
-    default_price: Minor,
+    /// `None` if none was given.
+    default_price: Option<Minor>,
     /// Today's rate.
     rate: Option<Rate>,
 }
@@ -237,9 +240,10 @@ impl GoodsRows {
             answer.goods_name.clone_from(&product.name);
             if let Some(rate) = product.rate {
                 let (currency, default_price) = (product.currency, product.default_price);
-                let lowest = self.lowest_prices.get(&goods_id).copied().unwrap_or(default_price);
-                answer.price = Some(Usd::of(lowest, currency, rate)?);
-                answer.default_price = Some(Usd::of(default_price, currency, rate)?);
+                let dollars = |price| Usd::of(price, currency, rate);
+                let lowest = self.lowest_prices.get(&goods_id).copied().or(default_price);
+                answer.price = lowest.map(dollars).transpose()?;
+                answer.default_price = default_price.map(dollars).transpose()?;
             }
         } else if let Some(name) = self.names_of_sales.get(&goods_id) {
             answer.goods_name.clone_from(name);

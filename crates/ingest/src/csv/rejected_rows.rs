@@ -1,0 +1,93 @@
+//! Files of rejected rows, which the mapping of their report reads again.
+//!
+//! They have the columns of the report and a last one for the reason. A mapping that uses row
+//! numbers also needs those of the report: with others, its orders would have other ids.
+
+use super::mapping::FileFormat;
+
+/// The name of the last column: the reason.
+pub(super) const REASON_COLUMN: &str = "kiosque: reason";
+/// The name of the column before it, for mappings that use row numbers.
+pub(super) const ROW_COLUMN: &str = "kiosque: row";
+
+/// A rejected row, with card and phone numbers masked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectedRow {
+    /// Its number in the report, from 1.
+    pub number: u64,
+    /// Its cells; empty for a row that is too long or was not read.
+    pub cells: Vec<Vec<u8>>,
+}
+
+/// The format of a file of rejected rows: that of the report, with a header.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RejectedFormat {
+    columns: Vec<String>,
+    file: FileFormat,
+    numbering: Numbering,
+}
+
+/// Whether the rows have their numbers in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbering {
+    Column,
+    None,
+}
+
+impl RejectedFormat {
+    /// Returns the format for a report with these columns.
+    pub(super) fn new(columns: &[String], file: &FileFormat, numbering: Numbering) -> Self {
+        RejectedFormat { columns: columns.to_vec(), file: file.clone(), numbering }
+    }
+
+    /// Returns the line of the header.
+    #[must_use]
+    pub fn header(&self) -> Vec<u8> {
+        let number = (self.numbering == Numbering::Column).then_some(ROW_COLUMN.as_bytes());
+        let columns = self.columns.iter().map(String::as_bytes);
+        self.line(columns.chain(number).chain([REASON_COLUMN.as_bytes()]))
+    }
+
+    /// Returns the line of a row.
+    #[must_use]
+    pub fn row(&self, row: &RejectedRow, reason: &str) -> Vec<u8> {
+        let number = row.number.to_string();
+        let number = (self.numbering == Numbering::Column).then_some(number.as_bytes());
+        let cells = row.cells.iter().map(Vec::as_slice);
+        self.line(cells.chain(number).chain([reason.as_bytes()]))
+    }
+
+    fn line<'c>(&self, cells: impl Iterator<Item = &'c [u8]>) -> Vec<u8> {
+        let mut line = Vec::new();
+        for (at, cell) in cells.enumerate() {
+            if at > 0 {
+                line.push(self.file.delimiter);
+            }
+            self.put_cell(cell, &mut line);
+        }
+        line.push(b'\n');
+        line
+    }
+
+    fn put_cell(&self, cell: &[u8], line: &mut Vec<u8>) {
+        let delimiter = self.file.delimiter;
+        let special = |byte: &u8| *byte == delimiter || matches!(byte, b'\r' | b'\n');
+        let Some(quote) = self.file.quote else {
+            // No cell of such a report has a delimiter, but a reason may have one.
+            line.extend(cell.iter().map(|byte| if special(byte) { b' ' } else { *byte }));
+            return;
+        };
+        if !cell.iter().any(|byte| special(byte) || *byte == quote) {
+            line.extend_from_slice(cell);
+            return;
+        }
+        line.push(quote);
+        for byte in cell {
+            if *byte == quote {
+                line.push(quote);
+            }
+            line.push(*byte);
+        }
+        line.push(quote);
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads as much as possible of a fleet file that is not one as a whole, so that all of its faults
+//! are reported together.
+
+use std::fmt::Display;
+
+use kiosque_contract::{FleetAisle, FleetDevice, FleetFile};
+use serde::Deserializer;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+
+use crate::json_line::with_plain_types;
+
+/// The key of a date or time without quotes, which TOML allows.
+const DATETIME: &str = "$datetime";
+/// Fields whose values are not quoted in messages.
+const SECRET: [&str; 2] = ["password", "password_hash"];
+
+/// Reads the entries of a fleet file, and adds their faults. Entries without a required field are
+/// left out, and fields with a fault are absent.
+pub(super) fn entries(file: Value, faults: &mut Vec<String>) -> FleetFile {
+    let Value::Object(mut lists) = file else {
+        let expected = "an object with lists of group, account, product and device";
+        faults.push(format!("expected {expected}, got {}", kind_of(&file)));
+        return FleetFile::default();
+    };
+    let mut reader = Reader { faults };
+    reader.remove_unknown::<FleetFile>(None, &mut lists);
+    FleetFile {
+        group: reader.list(&mut lists, "group", "id"),
+        account: reader.list(&mut lists, "account", "login_name"),
+        product: reader.list(&mut lists, "product", "id"),
+        device: reader.devices(&mut lists),
+    }
+}
+
+/// Returns a TOML document as JSON.
+pub(super) fn json_of(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Boolean(flag) => flag.into(),
+        toml::Value::Datetime(time) => {
+            let text = Value::from(time.to_string());
+            Value::Object(Map::from_iter([(DATETIME.to_owned(), text)]))
+        }
+        toml::Value::Array(items) => items.into_iter().map(json_of).collect(),
+        toml::Value::Table(table) => {
+            table.into_iter().map(|(key, value)| (key, json_of(value))).collect()
+        }
+    }
+}
+
+struct Reader<'a> {
+    faults: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn list<T: DeserializeOwned>(
+        &mut self,
+        lists: &mut Map<String, Value>,
+        kind: &str,
+        id: &str,
+    ) -> Vec<T> {
+        let maps = self.maps(lists.remove(kind), kind, id);
+        maps.into_iter().filter_map(|(entry, map)| self.entry(&entry, map)).collect()
+    }
+
+    fn devices(&mut self, lists: &mut Map<String, Value>) -> Vec<FleetDevice> {
+        let mut devices = Vec::new();
+        for (entry, mut map) in self.maps(lists.remove("device"), "device", "code") {
+            let aisles = map.remove("aisle").filter(|aisles| !aisles.is_null());
+            let aisles = aisles.map(|aisles| {
+                let maps = self.maps(Some(aisles), &format!("{entry}: aisle"), "code");
+                let aisle = |(entry, map): (String, _)| self.entry::<FleetAisle>(&entry, map);
+                maps.into_iter().filter_map(aisle).collect()
+            });
+            let device = self.entry::<FleetDevice>(&entry, map);
+            devices.extend(device.map(|device| FleetDevice { aisle: aisles, ..device }));
+        }
+        devices
+    }
+
+    /// Returns the objects of a list, each with the name of its entry.
+    fn maps(
+        &mut self,
+        list: Option<Value>,
+        kind: &str,
+        id: &str,
+    ) -> Vec<(String, Map<String, Value>)> {
+        let items = match list {
+            None => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                self.note(kind, format_args!("expected a list, got {}", kind_of(&other)));
+                return Vec::new();
+            }
+        };
+        let mut maps = Vec::new();
+        for (position, item) in items.into_iter().enumerate() {
+            let name = item.get(id).and_then(Value::as_str);
+            let entry = match name {
+                Some(name) => format!("{kind} {name}"),
+                None => format!("{kind}[{position}]"),
+            };
+            match item {
+                Value::Object(map) => maps.push((entry, map)),
+                other => {
+                    self.note(&entry, format_args!("expected an object, got {}", kind_of(&other)))
+                }
+            }
+        }
+        maps
+    }
+
+    /// Reads an entry, without the fields that have faults; `None` if a required one is missing.
+    fn entry<T: DeserializeOwned>(
+        &mut self,
+        entry: &str,
+        mut map: Map<String, Value>,
+    ) -> Option<T> {
+        self.remove_unknown::<T>(Some(entry), &mut map);
+        let mut removed = Vec::new();
+        loop {
+            let value = Value::Object(map);
+            let fault = match serde_path_to_error::deserialize::<_, T>(&value) {
+                Ok(read) => return Some(read),
+                Err(fault) => fault,
+            };
+            let path = fault.path().to_string();
+            let field = path.split(['.', '[']).next().unwrap_or_default().to_owned();
+            let message = with_plain_types(&fault.into_inner().to_string());
+            let Value::Object(mut rest) = value else { return None };
+            match rest.remove(&field) {
+                Some(given) => self.note_field(entry, (&field, &path), &given, &message),
+                None => {
+                    let missing = message.split('`').nth(1).unwrap_or_default();
+                    if !removed.iter().any(|field| field == missing) {
+                        self.note(entry, format_args!("{missing}: is missing"));
+                    }
+                    return None;
+                }
+            }
+            removed.push(field);
+            map = rest;
+        }
+    }
+
+    fn note_field(&mut self, entry: &str, (field, path): (&str, &str), given: &Value, fault: &str) {
+        let fault = match given.get(DATETIME).and_then(Value::as_str) {
+            Some(time) => format!("a date or time is written in quotes: \"{time}\""),
+            None if SECRET.contains(&field) => "is not a string".to_owned(),
+            None => fault.to_owned(),
+        };
+        self.note(entry, format_args!("{path}: {fault}"));
+    }
+
+    /// Removes the keys that a `T` does not have, and reports them.
+    fn remove_unknown<T: DeserializeOwned>(
+        &mut self,
+        entry: Option<&str>,
+        map: &mut Map<String, Value>,
+    ) {
+        let known = field_names::<T>();
+        map.retain(|key, _| {
+            let is_known = known.contains(&key.as_str());
+            if !is_known {
+                let fault = format!("unknown key {key:?}; known here are {}", known.join(", "));
+                self.faults.push(entry.map_or(fault.clone(), |entry| format!("{entry}: {fault}")));
+            }
+            is_known
+        });
+    }
+
+    fn note(&mut self, entry: &str, fault: impl Display) {
+        self.faults.push(format!("{entry}: {fault}"));
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Returns the names of the fields of a struct, in their order.
+fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut names: &'static [&'static str] = &[];
+    // Deserializing always fails, after the names were captured.
+    let _ = T::deserialize(FieldNames(&mut names));
+    names
+}
+
+/// A deserializer that captures the names of the fields of a struct.
+struct FieldNames<'n>(&'n mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for FieldNames<'_> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("not a struct"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, ValueError> {
+        *self.0 = fields;
+        Err(ValueError::custom("only the names of the fields are wanted"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}

@@ -1,0 +1,16 @@
+//! Bounds of the lists in responses to streams.
+
+/// The rejected lines that a response lists; the others are only counted.
+pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
+/// The longest reason reported in full, in characters: a reason may quote the line.
+pub(super) const REASON_CHARS_MAX: usize = 500;
+
+/// Truncates a text to a number of characters, and marks the cut with an ellipsis.
+pub(super) fn truncate(mut text: String, chars_max: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars_max) {
+        text.truncate(end);
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
+}

@@ -1,0 +1,79 @@
+//! The file of the lines that an import rejects.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use kiosque_ingest::rejected::Rejected;
+
+/// The file of rejected lines, which is created with the first of them.
+pub(crate) struct RejectedFile {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl RejectedFile {
+    /// Returns a file with a name of the user's choice, which must not exist.
+    pub(crate) fn named(path: &Path) -> anyhow::Result<RejectedFile> {
+        if path.is_file() {
+            bail!("{}: the file exists; name another one with --rejected", path.display());
+        }
+        Ok(RejectedFile { path: path.to_owned(), file: None })
+    }
+
+    /// Returns a file that is named after the input. One of an earlier import is renamed, since
+    /// its lines may be corrected by now.
+    pub(crate) fn after(input: &Path, extension: &str) -> anyhow::Result<RejectedFile> {
+        let input = if input == Path::new("-") { Path::new("stdin") } else { input };
+        let mut path = input.as_os_str().to_owned();
+        path.push(format!(".rejected.{extension}"));
+        let path = PathBuf::from(path);
+        rename_existing(&path)?;
+        Ok(RejectedFile { path, file: None })
+    }
+
+    pub(crate) fn write(&mut self, rejected: &Rejected) -> io::Result<()> {
+        self.append(rejected).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        })
+    }
+
+    fn append(&mut self, rejected: &Rejected) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let mut file = BufWriter::new(File::create(&self.path)?);
+                file.write_all(&rejected.file_header().unwrap_or_default())?;
+                self.file.insert(file)
+            }
+        };
+        file.write_all(&rejected.file_lines())
+    }
+
+    /// Returns the path, if there is a file.
+    pub(crate) fn finish(self) -> anyhow::Result<Option<PathBuf>> {
+        let Some(mut file) = self.file else { return Ok(None) };
+        file.flush().with_context(|| self.path.display().to_string())?;
+        Ok(Some(self.path))
+    }
+}
+
+/// Renames a file to the first name with a number that is free.
+fn rename_existing(path: &Path) -> anyhow::Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    for number in 1_u32.. {
+        let mut free = path.as_os_str().to_owned();
+        free.push(format!(".{number}"));
+        let free = PathBuf::from(free);
+        if fs::symlink_metadata(&free).is_ok() {
+            continue;
+        }
+        fs::rename(path, &free).with_context(|| path.display().to_string())?;
+        eprintln!("{} of an earlier import is now {}", path.display(), free.display());
+        break;
+    }
+    Ok(())
+}

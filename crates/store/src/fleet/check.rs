@@ -1,0 +1,29 @@
+//! Checks a fleet without applying it.
+
+use std::sync::Arc;
+
+use kiosque_model::UnixMs;
+use kiosque_model::fleet::Fleet;
+
+use super::{ApplyError, StoredFleet, plan};
+use crate::db::{Deadline, Read};
+use crate::{Error, Store};
+
+impl Store {
+    /// Returns the faults that an apply of the fleet would report. Passwords are taken as given.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn fleet_faults(&self, fleet: Arc<Fleet>, now: UnixMs) -> Result<Vec<String>, Error> {
+        let check = async move |read: &Read<'_>| {
+            let stored = StoredFleet::read(read, &fleet).await?;
+            let hashes = stored.accounts.unhashed(&fleet.accounts);
+            match plan(read, &fleet, stored, &hashes, now).await {
+                Ok(_) | Err(ApplyError::PasswordChanged) => Ok(Vec::new()),
+                Err(ApplyError::Faults(faults)) => Ok(faults),
+                Err(ApplyError::Store(error)) => Err(error),
+            }
+        };
+        self.db.read(Deadline::OfRequest, check).await
+    }
+}
