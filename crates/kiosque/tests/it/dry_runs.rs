@@ -138,7 +138,8 @@ fn an_import_shows_what_a_report_would_create() {
     }
     assert_eq!(shown.len(), 3);
     drop(served);
-    // Now everything is stored.
+    // Copies the write-ahead log, which the server has left, to the file.
+    sandbox.run(&["verify"]).success();
     let again = dry_run(&sandbox, &["import", "orders", &report, "--map", &right]).success();
     assert_eq!(again.counts(), [0, 0, accepted, 0]);
     assert!(!again.stdout.contains("would be created"), "{again:?}");
