@@ -57,6 +57,11 @@ fn a_killed_move_is_resumed() {
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     let move_it = || sandbox.command(&["move", "--store", &node.store]);
+    let try_it = || kiosque_testkit::Ran::of(move_it().arg("--dry-run")).success().stdout;
+    let all = format!("has copied 0: {orders} orders and 1 sessions of 1 groups\n");
+    let tried = try_it();
+    assert!(tried.ends_with(&all), "{tried}");
+    assert!(node.run(&["verify"]).failure().stderr.contains("has no data"));
     // Orders are copied device by device: one of the first device's, one of the second's, and
     // neither among the first few thousand.
     let (first, second) = (order_id("m", orders / 4), order_id("m", orders / 4 + 1));
@@ -65,6 +70,8 @@ fn a_killed_move_is_resumed() {
     let copied = [(); 2].map(|()| kill_when_held(&server, &mut move_it()));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
     let half = node.run(&["verify"]);
+    let tried = try_it();
+    assert!(!tried.ends_with(&all) && tried.contains(&format!(": {orders} orders")), "{tried}");
     let moved = kiosque_testkit::Ran::of(&mut move_it()).success().stdout;
     println!("killed with {copied:?} orders copied; {moved}");
     assert!(half.failure().stderr.contains("repeat `kiosque move`"));
