@@ -128,6 +128,8 @@ enum SoldBy<'a> {
     /// One device, unless the number of items is zero: updates of orders can leave such sums.
     Device(DeviceNo),
     Devices(&'a DeviceSet),
+    /// So many devices, in the only sum of the product.
+    Count(i64),
 }
 
 /// A function of the dashboard.

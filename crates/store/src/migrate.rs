@@ -51,6 +51,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "free_products",
         text: include_str!("../migrations/0012_free_products.sql"),
     },
+    Migration {
+        number: 13,
+        name: "device_counts",
+        text: include_str!("../migrations/0013_device_counts.sql"),
+    },
 ];
 
 row! {

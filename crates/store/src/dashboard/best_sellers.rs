@@ -94,6 +94,8 @@ struct ProductRows {
 struct SalesOfProduct {
     totals: ProductTotals,
     devices: DeviceSet,
+    /// The number of devices, if it came without their set.
+    counted_devices: i64,
 }
 
 impl Report for BestSellersReport {
@@ -114,6 +116,7 @@ impl Report for BestSellersReport {
             SoldBy::Device(device) if sum.totals.items != 0 => sales.devices.insert(device),
             SoldBy::Device(_) => {}
             SoldBy::Devices(devices) => sales.devices.join(devices),
+            SoldBy::Count(devices) => sales.counted_devices = devices,
         }
     }
 

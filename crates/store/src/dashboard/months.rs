@@ -22,11 +22,20 @@ row! {
 statements! {
     /// No month counts after a change by an older program, which deletes no marks.
     PRODUCTS(group_no, start_ms, end_ms, first_month, last_month) -> ProductMonthRow<'_> = "select
-            p.goods_id, p.items, p.converted_items, p.amount, p.devices
+            p.goods_id, p.items, p.converted_items, p.amount, p.device_count, p.devices
         from group_changes g cross join sales_months m cross join monthly_products p
         where g.group_no = $group_no and g.months_change_no = g.last_change_no
             and m.group_no = $group_no and m.first_day >= $first_month
             and m.first_day <= $last_month and m.closed
+            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
+            and p.group_no = $group_no and p.first_day = m.first_day";
+    /// The same of one month, without the sets of devices: they grow with the devices of the group.
+    PRODUCTS_OF_MONTH(group_no, start_ms, end_ms, month) -> ProductMonthRow<'_> = "select
+            p.goods_id, p.items, p.converted_items, p.amount, p.device_count,
+            case when p.device_count is null then p.devices end as devices
+        from group_changes g cross join sales_months m cross join monthly_products p
+        where g.group_no = $group_no and g.months_change_no = g.last_change_no
+            and m.group_no = $group_no and m.first_day = $month and m.closed
             and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
             and p.group_no = $group_no and p.first_day = m.first_day";
     PRODUCTS_OF_DEVICES(group_no, start_ms, end_ms) -> DeviceProductMonthRow<'_> = "select
@@ -59,13 +68,20 @@ statements! {
             and p.group_no = $group_no and p.first_day = r.month and p.device_no = l.device_no";
 }
 
-/// Binds the sales of all products.
+/// Binds the sales of all products. A product of the only month of a range comes with the number of
+/// its devices, others with their set.
 pub(super) fn bind_products(
     spans: &Spans,
     months: (Day, Day),
     group: HintedGroup,
 ) -> Bound<'static> {
-    Bound::new(&PRODUCTS, with_months(spans, months, group))
+    match spans.only_month() {
+        Some(month) => {
+            let [group, start, end] = spans.params(group);
+            Bound::new(&PRODUCTS_OF_MONTH, [group, start, end, month.into()])
+        }
+        None => Bound::new(&PRODUCTS, with_months(spans, months, group)),
+    }
 }
 
 /// Binds the sales of all products of the devices of a filter.
@@ -107,8 +123,11 @@ fn with_months(
 /// Reads the sales of a product in a month.
 pub(super) fn on_product(row: &Row<'_>, mut on_sales: impl FnMut(&Sales<'_>)) -> Result<(), Error> {
     let product: ProductMonthRow<'_> = row.read()?;
-    let (totals, devices) = product.totals()?;
-    let (goods_id, sold_by) = (product.goods_id, SoldBy::Devices(&devices));
+    let (goods_id, totals, devices) = (product.goods_id, product.totals()?, product.devices()?);
+    let sold_by = match &devices {
+        Some(devices) => SoldBy::Devices(devices),
+        None => SoldBy::Count(product.device_count.unwrap_or_default()),
+    };
     on_sales(&Sales::OfProduct(ProductSum { goods_id, totals, sold_by }));
     Ok(())
 }

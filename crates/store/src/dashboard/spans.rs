@@ -56,6 +56,15 @@ impl Spans {
         Some((first, months.next_back().unwrap_or(first)))
     }
 
+    /// Returns the first day of the month that has ended, if all days of the range are in it. The
+    /// range is then read as this month, or as days.
+    pub(super) fn only_month(&self) -> Option<Day> {
+        match self.days.as_slice() {
+            [span] => span.month,
+            _ => None,
+        }
+    }
+
     /// Returns the parameters that every statement about the range has: the group and the bounds.
     pub(super) fn params(&self, group: HintedGroup) -> [Value<'static>; 3] {
         [group.into(), self.bounds.0.into(), self.bounds.1.into()]
@@ -171,6 +180,7 @@ mod tests {
         let code = |text: &str| kiosque_model::DeviceCode::parse(text);
         let codes = [code("b"), code("a"), code("b")];
         assert_eq!(spans.months(), Some((day("2026-02-01"), day("2026-03-01"))));
+        assert_eq!(spans.only_month(), None);
         assert_eq!(spans.day_rows().len(), 3);
         assert_eq!(spans.day_rows_of(&codes).len(), 6);
         assert_eq!(spans.month_rows_of(&codes).len(), 4);

@@ -52,9 +52,11 @@ statements! {
         from {rows r: device bigint, goods text, items bigint, converted bigint, amount text}
         cross join group_changes g where g.group_no = $group_no";
     ADD_PRODUCTS(group_no, first_day) = "insert into monthly_products (group_no, first_day,
-            goods_id, items, converted_items, amount, devices)
-        select g.group_no, $first_day, r.goods, r.items, r.converted, r.amount, r.devices
-        from {rows r: goods text, items bigint, converted bigint, amount text, devices text}
+            goods_id, items, converted_items, amount, devices, device_count)
+        select g.group_no, $first_day, r.goods, r.items, r.converted, r.amount, r.devices,
+            r.device_count
+        from {rows r: goods text, items bigint, converted bigint, amount text, devices text,
+            device_count bigint}
         cross join group_changes g where g.group_no = $group_no";
 }
 
@@ -238,15 +240,10 @@ async fn write_products(
         .values()
         .map(|(sold, devices)| (usd_text(sold.amount), devices.text()))
         .collect();
-    let rows = products.0.iter().zip(&texts).map(|((goods_id, (sold, _)), (amount, devices))| {
+    let rows = products.0.iter().zip(&texts).map(|((goods_id, (sold, set)), (amount, devices))| {
         let (items, converted) = (sold.items.into(), sold.converted_items.into());
-        [
-            goods_id.as_str().into(),
-            items,
-            converted,
-            amount.as_str().into(),
-            devices.as_str().into(),
-        ]
+        let (amount, devices) = (amount.as_str().into(), devices.as_str().into());
+        [goods_id.as_str().into(), items, converted, amount, devices, set.len().into()]
     });
     write.execute_each(&ADD_PRODUCTS, rows, of_month).await
 }

@@ -12,7 +12,9 @@ row! {
     pub(crate) struct ProductMonthRow<'r> {
         pub(crate) goods_id: &'r str,
         totals: ProductTotalsRow<'r>,
-        devices: &'r str,
+        pub(crate) device_count: Option<i64>,
+        /// `None` if a report needs the count alone.
+        devices: Option<&'r str>,
     }
     pub(crate) struct DeviceMonthRow<'r> {
         pub(crate) device_no: DeviceNo,
@@ -35,8 +37,13 @@ impl ProductTotalsRow<'_> {
 }
 
 impl ProductMonthRow<'_> {
-    pub(crate) fn totals(&self) -> Result<(ProductTotals, DeviceSet), Error> {
-        Ok((self.totals.totals()?, DeviceSet::parse(self.devices)?))
+    pub(crate) fn totals(&self) -> Result<ProductTotals, Error> {
+        self.totals.totals()
+    }
+
+    /// Returns the devices that sold the product, if their set was read.
+    pub(crate) fn devices(&self) -> Result<Option<DeviceSet>, Error> {
+        self.devices.map(DeviceSet::parse).transpose()
     }
 }
 

@@ -44,7 +44,7 @@ statements! {
         from monthly_device_products where group_no = $group_no and first_day = $first_day
             and device_no > $after and device_no <= $last";
     PRODUCTS(group_no, first_day) -> ProductMonthRow<'_> = "select goods_id, items,
-            converted_items, amount, devices
+            converted_items, amount, device_count, devices
         from monthly_products where group_no = $group_no and first_day = $first_day";
 }
 
@@ -108,7 +108,7 @@ impl RolledUp<'_> {
         let tables = [
             (by_device, "device"),
             (by_both, "device and product"),
-            (self.stored_products().await? != products, "product"),
+            (self.stored_products().await? != Some(products), "product"),
         ];
         Ok(tables.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect())
     }
@@ -129,13 +129,19 @@ impl RolledUp<'_> {
         Ok((devices, products.await?.into_iter().collect()))
     }
 
-    async fn stored_products(&self) -> Result<MonthProducts, Error> {
+    /// Returns the stored sales by product; `None` if a number of devices is not that of their set.
+    async fn stored_products(&self) -> Result<Option<MonthProducts>, Error> {
         let params = [self.group.number.into(), self.month.into()];
         let products = self.read.all(&PRODUCTS, &params, |row| {
             let row: ProductMonthRow<'_> = row.read()?;
-            Ok((row.goods_id.to_owned(), row.totals()?))
+            let devices = row.devices()?.unwrap_or_default();
+            if row.device_count.is_some_and(|count| count != devices.len()) {
+                return Ok(None);
+            }
+            Ok(Some((row.goods_id.to_owned(), (row.totals()?, devices))))
         });
-        Ok(MonthProducts(products.await?.into_iter().collect()))
+        let products: Option<_> = products.await?.into_iter().collect();
+        Ok(products.map(MonthProducts))
     }
 }
 

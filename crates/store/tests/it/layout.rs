@@ -36,7 +36,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "9|months",
             "10|audit_details",
             "11|runs",
-            "12|free_products"
+            "12|free_products",
+            "13|device_counts"
         ]
     );
 }
@@ -50,8 +51,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (13, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 13 is unknown here)",
+            "insert into migrations values (14, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 14 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

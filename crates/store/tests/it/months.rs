@@ -150,6 +150,34 @@ async fn closed_months_are_read_instead_of_their_days() {
     }
 }
 
+/// The best sellers of one month are read without the sets of devices, which grow with the group;
+/// those of several months join the sets, and so do rows without a count.
+#[tokio::test]
+async fn one_month_is_read_without_sets_of_devices() {
+    let fixture = TestStore::with_fleet().await;
+    let orders = (0..59).flat_map(|day| {
+        ["d1", "d2"].map(|device| sale_on(&format!("{device}-{day}"), device, day))
+    });
+    receive(&fixture.store, orders.collect()).await;
+    let session = fixture.log_in("ops").await.unwrap();
+    let day = |day: i64| UnixMs(day * DAY_MS);
+    let january = query(&[], (day(0), day(31)));
+    let part_of_january = query(&[], (day(0), day(30)));
+    let both = query(&[], (day(0), day(59)));
+    let devices = async |ask: &DashboardQuery| {
+        let claim = Claim { token: session.clone(), now: NOW };
+        let best = fixture.store.best_sellers(claim, ask.clone(), 100).await.unwrap();
+        best.iter().map(|sales| (sales.items, sales.devices)).collect::<Vec<_>>()
+    };
+    assert_eq!(roll_up(&fixture.store).await, 2);
+    fixture.tamper("update monthly_products set devices = ''");
+    assert_eq!(devices(&january).await, [(124, 2)]);
+    assert_eq!(devices(&part_of_january).await, [(120, 2)]);
+    assert_eq!(devices(&both).await, [(236, 0)]);
+    fixture.tamper("update monthly_products set devices = '0:e', device_count = null");
+    assert_eq!(devices(&january).await, [(124, 3)]);
+}
+
 /// A month of more rows than a transaction writes, rolled up again after a change: no row of the
 /// first roll-up is left.
 #[tokio::test]
@@ -200,6 +228,7 @@ async fn a_wrong_roll_up_is_a_difference() {
     for (planted, of) in [
         ("update monthly_products set items = items + 1 where first_day = 31", "product"),
         ("update monthly_products set devices = '0:1' where first_day = 31", "product"),
+        ("update monthly_products set device_count = 7 where first_day = 31", "product"),
         ("update monthly_devices set refund = '1' where first_day = 31", "device"),
         ("delete from monthly_devices where first_day = 31", "device"),
         (

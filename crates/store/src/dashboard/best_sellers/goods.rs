@@ -233,7 +233,7 @@ impl GoodsRows {
         sales: &SalesOfProduct,
     ) -> Result<ProductSales, Error> {
         let ProductTotals { items, converted_items, amount } = sales.totals;
-        let devices = sales.devices.len();
+        let devices = sales.counted_devices + sales.devices.len();
         let mut answer =
             ProductSales { items, amount, converted_items, devices, ..ProductSales::default() };
         if let Some(product) = self.products.get(&goods_id) {
