@@ -1,7 +1,6 @@
 //! The dashboard functions (DASH-1 to DASH-28). Money is in dollars, summed exactly and rounded
 //! half to even once, here.
 
-mod aisles;
 mod device_list;
 mod kpi;
 mod range;
@@ -14,13 +13,12 @@ use kiosque_contract::{
 };
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::{DeviceCode, GroupId, Refusal};
-use kiosque_store::{DashboardQuery, Device, Error, OnlineSince};
+use kiosque_store::{DashboardQuery, Device, DeviceElement, Error, OnlineSince};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, Caller, Validate};
 use crate::devices;
 use crate::request::Violations;
-use aisles::AisleElements;
 use device_list::{Elements, ListFormat, ReadPart, ReadingPart};
 
 /// The length of `rankList` (DASH-17).
@@ -152,8 +150,14 @@ pub(crate) async fn device_aisle(
     let read = move |claim, part| -> ReadingPart {
         let (store, query) = (store.clone(), query.clone());
         Box::pin(async move {
-            let read = store.device_aisles(claim, query, part, AisleElements::add).await?;
-            Ok(read.devices.into_elements().into_part(read.next))
+            let visit = |elements: &mut Elements, device: DeviceElement<'_>| {
+                if elements.begin(device.device_code) {
+                    elements.add_json(device.json);
+                }
+                Ok(())
+            };
+            let read = store.device_aisles(claim, query, part, visit).await?;
+            Ok(read.devices.into_part(read.next))
         })
     };
     device_list::answer(caller, ListFormat::Plain, Box::new(read)).await

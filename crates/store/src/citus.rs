@@ -26,13 +26,14 @@ const BY_GROUP: [&str; 16] = [
 /// Tables distributed by account. Not reference tables: a replica may be stale.
 const BY_ACCOUNT: [&str; 2] = ["sessions", "known_sources"];
 /// Small tables that change rarely: reference tables on each node, for joins with tables by group.
-const EVERYWHERE: [&str; 8] = [
+const EVERYWHERE: [&str; 9] = [
     "groups",
     "accounts",
     "account_groups",
     "products",
     "devices",
     "aisles",
+    "aisle_texts",
     "rates",
     "operator_keys",
 ];

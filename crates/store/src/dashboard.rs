@@ -44,7 +44,7 @@ use crate::{Error, Refused, Store};
 pub(crate) use best_sellers::BestSellerHints;
 pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
-pub use device_aisles::{Aisle, DeviceLine};
+pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
 use range::Range;
 use report_query::ReportQuery;

@@ -35,7 +35,7 @@ use kiosque_model::{ActedBy, UnixMs};
 use crate::db::{Deadline, Read, Write};
 use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
-use crate::{Error, Store, activity, audit, metadata, owners};
+use crate::{Error, Store, activity, aisle_texts, audit, metadata, owners};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 use changes::FleetChanges;
@@ -317,6 +317,8 @@ impl Apply<'_> {
         let codes: Vec<_> = codes.into_iter().map(|code| [code.into()]).collect();
         let before = GroupDevices::read(write, &codes, self.by.at).await?;
         device_rows::write(write, &changes.devices).await?;
+        let relabeled: Vec<_> = changes.relabeled_products().map(|id| [id.into()]).collect();
+        aisle_texts::update(write, changes.devices_with_new_aisles(), &relabeled).await?;
         self.lock_groups(changes).await?;
         device_rows::write_moves(write, &changes.devices).await?;
         before.write_changes(write, &codes, self.by.at).await?;

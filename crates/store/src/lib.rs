@@ -7,6 +7,7 @@
 
 mod accounts;
 mod activity;
+mod aisle_texts;
 mod archive;
 mod audit;
 mod backup;
@@ -54,7 +55,7 @@ pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
 pub use dashboard::{
-    Aisle, DashboardQuery, DeviceLine, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
+    DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
 };
 pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
@@ -136,6 +137,9 @@ impl Store {
                 if done.contains(&migrate::DEVICE_LISTS) {
                     group_devices::fill(write, now).await?;
                 }
+                if done.contains(&migrate::AISLE_TEXTS) {
+                    aisle_texts::fill(write).await?;
+                }
                 Ok::<_, Error>((zone, metadata::clock(write).await?))
             })
             .await?;
@@ -207,6 +211,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
     let groups = [
         accounts::ALL,
         activity::ALL,
+        aisle_texts::ALL,
         imports::ALL,
         metadata::ALL,
         keys::ALL,

@@ -56,6 +56,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "device_counts",
         text: include_str!("../migrations/0013_device_counts.sql"),
     },
+    Migration {
+        number: 14,
+        name: "aisle_texts",
+        text: include_str!("../migrations/0014_aisle_texts.sql"),
+    },
 ];
 
 row! {
@@ -83,6 +88,8 @@ pub(crate) const REGISTER: &str = "migrations";
 pub(crate) const SUMS: i64 = 2;
 /// The migration after which the device lists of the groups must be made.
 pub(crate) const DEVICE_LISTS: i64 = 7;
+/// The migration after which the elements of the hierarchy of aisles must be made.
+pub(crate) const AISLE_TEXTS: i64 = 14;
 
 /// Returns the text of every migration, for tests of the layout.
 #[cfg(test)]

@@ -14,7 +14,7 @@ use kiosque_model::{DeviceNo, GroupNo};
 
 use crate::db::{Deadline, Read};
 use crate::sql::{Sql, row, statements};
-use crate::{Error, Store};
+use crate::{Error, Store, aisle_texts};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String }
@@ -207,6 +207,11 @@ async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), 
         Ok(())
     })
     .await?;
+    for code in aisle_texts::outdated(read).await? {
+        found.differences.push(format!(
+            "device {code}: the stored element of the aisle hierarchy is not that of its aisles"
+        ));
+    }
     read.each(&WITHOUT_OWNER, &[], |row| {
         let device: &str = row.read()?;
         found.differences.push(format!("device {device}: it has no owner"));

@@ -30,10 +30,11 @@ pub(super) struct ListPart {
     pub(super) next: Option<String>,
 }
 
-/// The elements of a part as JSON, separated by commas.
+/// The elements of a part.
 #[derive(Default)]
 pub(super) struct Elements {
-    pub(super) json: Vec<u8>,
+    /// A comma and the JSON of each element, so that parts follow each other as they are.
+    json: Vec<u8>,
     pub(super) totals: Totals,
     last: String,
     /// Whether the part is full, and its last devices belong to the next one.
@@ -63,14 +64,6 @@ pub(super) enum ListFormat {
 pub(super) type ReadPart = Box<dyn Fn(Claim, DevicePart) -> ReadingPart + Send + Sync>;
 pub(super) type ReadingPart = Pin<Box<dyn Future<Output = Result<ListPart, Failure>> + Send>>;
 
-/// Appends a value.
-pub(super) fn append_json(
-    json: &mut Vec<u8>,
-    value: &(impl Serialize + ?Sized),
-) -> Result<(), Error> {
-    serde_json::to_writer(json, value).map_err(|error| Error::Data(format!("rendering: {error}")))
-}
-
 impl Elements {
     /// Begins the element of a device; returns whether it belongs to this part.
     pub(super) fn begin(&mut self, code: &str) -> bool {
@@ -78,23 +71,27 @@ impl Elements {
         if self.is_full {
             return false;
         }
-        if self.totals.devices > 0 {
-            self.json.push(b',');
-        }
+        self.json.push(b',');
         self.totals.devices += 1;
         self.last.clear();
         self.last.push_str(code);
         true
     }
 
-    /// Appends the element of the device that was begun.
-    pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
-        append_json(&mut self.json, element)
+    /// Returns the JSON of these elements at the beginning of a list.
+    fn first(&self) -> &[u8] {
+        self.json.get(1..).unwrap_or_default()
     }
 
-    /// Returns whether the last element is of this device.
-    pub(super) fn is_at(&self, code: &str) -> bool {
-        self.totals.devices > 0 && self.last == code
+    /// Appends the element of the device that was begun.
+    pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
+        serde_json::to_writer(&mut self.json, element)
+            .map_err(|error| Error::Data(format!("rendering: {error}")))
+    }
+
+    /// Appends the element, which is JSON already, of the device that was begun.
+    pub(super) fn add_json(&mut self, element: &str) {
+        self.json.extend_from_slice(element.as_bytes());
     }
 
     /// Returns the part of a list that these elements are.
@@ -157,7 +154,8 @@ pub(super) async fn answer<T>(
     let (part, totals) = (begin, Totals::default());
     let mut rest = Rest { app, request_id, claim, format, read, part, totals, _permit: permit };
     let mut json = format.opening(None).into_bytes();
-    let is_last = rest.add(&mut json, first);
+    json.extend_from_slice(first.elements.first());
+    let is_last = rest.follow(&mut json, &first);
     let later = rest.into_parts(is_last);
     Ok(Data::in_parts(json, later))
 }
@@ -166,7 +164,7 @@ fn whole(format: ListFormat, elements: Elements) -> Vec<u8> {
     let (opening, closing) = (format.opening(Some(elements.totals)), format.closing(None));
     let mut json = Vec::with_capacity(opening.len() + elements.json.len() + closing.len());
     json.extend_from_slice(opening.as_bytes());
-    json.extend_from_slice(&elements.json);
+    json.extend_from_slice(elements.first());
     json.extend_from_slice(closing.as_bytes());
     json
 }
@@ -200,9 +198,12 @@ impl Rest {
             rest.claim.now = rest.app.clock.now();
             let reading = (rest.read)(rest.claim.clone(), rest.part.clone());
             match catch_panic(reading).await {
-                Ok(part) => {
-                    let mut json = Vec::with_capacity(part.elements.json.len() + 1);
-                    let is_last = rest.add(&mut json, part);
+                Ok(mut part) => {
+                    let mut json = std::mem::take(&mut part.elements.json);
+                    if rest.totals.devices == 0 && !json.is_empty() {
+                        json.remove(0);
+                    }
+                    let is_last = rest.follow(&mut json, &part);
                     Ok(Some((Bytes::from(json), (is_last == IsLast::No).then_some(rest))))
                 }
                 Err(failure) => Err(rest.broken_off(&failure)),
@@ -210,22 +211,20 @@ impl Rest {
         }))
     }
 
-    /// Appends a part, and the end of the list after the last one.
-    fn add(&mut self, json: &mut Vec<u8>, part: ListPart) -> IsLast {
+    /// Counts a part whose JSON ends `json`, appends the end of the list after the last one, and
+    /// determines the next one.
+    fn follow(&mut self, json: &mut Vec<u8>, part: &ListPart) -> IsLast {
         let ListPart { elements, next } = part;
-        if self.totals.devices > 0 && elements.totals.devices > 0 {
-            json.push(b',');
-        }
-        json.extend_from_slice(&elements.json);
+        let length = json.len();
         self.totals.devices += elements.totals.devices;
         self.totals.online += elements.totals.online;
         let Some(after) = next else {
             json.extend_from_slice(self.format.closing(Some(self.totals)).as_bytes());
             return IsLast::Yes;
         };
-        self.part.after = after;
+        self.part.after.clone_from(after);
         let devices = usize::try_from(elements.totals.devices).unwrap_or_default();
-        if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(elements.json.len()) {
+        if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(length) {
             self.part.size = fitting.clamp(1, DEVICES_MAX);
         }
         IsLast::No

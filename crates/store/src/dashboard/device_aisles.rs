@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::{Claim, Minor};
+use kiosque_model::Claim;
 
 use super::device_part::PartRows;
 use super::{
@@ -14,98 +14,39 @@ use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
 
 row! {
-    struct LineRow<'r> {
+    struct ElementRow<'r> {
         device_code: &'r str,
-        device_name: &'r str,
-        /// `None` for a device without aisles.
-        aisle: Option<AisleRow<'r>>,
-    }
-    struct AisleRow<'r> {
-        aisle_code: &'r str,
-        cabinet_code: &'r str,
-        layer: i64,
-        goods_id: &'r str,
-        goods_name: Option<&'r str>,
-        currency: Option<&'r str>,
-        price: Minor,
-        show_price: Minor,
-        max_stock: i64,
-        curr_stock: i64,
-        enabled: bool,
-        broken: bool,
+        /// `None` for a device that an older program has applied.
+        element: Option<&'r str>,
     }
 }
 
 statements! {
-    AISLES(group_no, now_ms, after, size) -> LineRow<'_> = "select o.device_code, d.device_name,
-            a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
-            a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
-        from (
-            select device_no, device_code from device_owners
-            where group_no = $group_no and device_code > $after and since_ms <= $now_ms
-                and until_ms > $now_ms and listed
-            order by device_code limit $size
-        ) o
-        join devices d on d.device_no = o.device_no
-        left join aisles a on a.device_no = o.device_no
-        left join products p on p.goods_id = a.goods_id
-        order by o.device_code, a.cabinet_code, a.layer, a.position";
-    AISLES_OF(group_no, now_ms) -> LineRow<'_> = "select o.device_code, d.device_name,
-            a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
-            a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
+    AISLES(group_no, now_ms, after, size) -> ElementRow<'_> = "select o.device_code, t.element
+        from device_owners o left join aisle_texts t on t.device_no = o.device_no
+        where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
+            and o.until_ms > $now_ms and o.listed
+        order by o.device_code limit $size";
+    AISLES_OF(group_no, now_ms) -> ElementRow<'_> = "select o.device_code, t.element
         from {rows r: code text}
         cross join device_owners o
-        join devices d on d.device_no = o.device_no
-        left join aisles a on a.device_no = o.device_no
-        left join products p on p.goods_id = a.goods_id
+        left join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
-        order by o.device_code, a.cabinet_code, a.layer, a.position";
+        order by o.device_code";
 }
 
-/// One aisle of a device, or a device without aisles.
+/// A device of the hierarchy of aisles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DeviceLine<'a> {
+pub struct DeviceElement<'a> {
     /// `deviceCode`.
     pub device_code: &'a str,
-    /// `deviceName`.
-    pub device_name: &'a str,
-    /// The aisle, unless the device has none.
-    pub aisle: Option<Aisle<'a>>,
-}
-
-/// An aisle, borrowed from its row.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Aisle<'a> {
-    /// `cabinetCode`.
-    pub cabinet_code: &'a str,
-    /// `layer`.
-    pub layer: i64,
-    /// `code`.
-    pub code: &'a str,
-    /// `goodsId`.
-    pub goods_id: &'a str,
-    /// The present name of the product.
-    pub goods_name: &'a str,
-    /// The currency of the product, and of both prices.
-    pub currency: &'a str,
-    /// `price`, minor units.
-    pub price: Minor,
-    /// `showPrice`, minor units.
-    pub show_price: Minor,
-    /// `maxStock`.
-    pub max_stock: i64,
-    /// `currStock`, as last reported.
-    pub curr_stock: i64,
-    /// Whether it sells.
-    pub enabled: bool,
-    /// Whether it is out of order.
-    pub broken: bool,
+    /// The device with its aisles: the JSON of [`kiosque_contract::DeviceAisles`].
+    pub json: &'a str,
 }
 
 impl Store {
-    /// Visits the aisles of a part of the enabled devices that the group owns now: by device code,
-    /// cabinet and layer.
+    /// Visits a part of the enabled devices that the group owns now, each with its aisles, by code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -118,7 +59,7 @@ impl Store {
     ) -> Result<DevicesRead<A>, Refused>
     where
         A: Default + Send + 'static,
-        V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
+        V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
         self.report(claim, query, AislesReport { part, visit, visited: PhantomData }).await
     }
@@ -133,7 +74,7 @@ struct AislesReport<A, V> {
 impl<A, V> Report for AislesReport<A, V>
 where
     A: Default + Send + 'static,
-    V: Fn(&mut A, DeviceLine<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
 {
     type Rows = PartRows<A>;
     type Step = ();
@@ -158,9 +99,12 @@ where
         row: &Row<'_>,
         _: &RowContext<'_>,
     ) -> Result<(), Error> {
-        let line: LineRow<'_> = row.read()?;
-        rows.visit(line.device_code);
-        (self.visit)(&mut rows.devices, line.into())
+        let ElementRow { device_code, element } = row.read()?;
+        rows.visit(device_code);
+        match element {
+            Some(json) => (self.visit)(&mut rows.devices, DeviceElement { device_code, json }),
+            None => Ok(()),
+        }
     }
 
     fn answer(
@@ -169,25 +113,5 @@ where
         context: &AnswerContext<'_>,
     ) -> Result<Self::Answer, Refused> {
         Ok(rows.finish(&self.part, context.request))
-    }
-}
-
-impl<'r> From<LineRow<'r>> for DeviceLine<'r> {
-    fn from(row: LineRow<'r>) -> Self {
-        let aisle = row.aisle.map(|aisle| Aisle {
-            cabinet_code: aisle.cabinet_code,
-            layer: aisle.layer,
-            code: aisle.aisle_code,
-            goods_id: aisle.goods_id,
-            goods_name: aisle.goods_name.unwrap_or_default(),
-            currency: aisle.currency.unwrap_or_default(),
-            price: aisle.price,
-            show_price: aisle.show_price,
-            max_stock: aisle.max_stock,
-            curr_stock: aisle.curr_stock,
-            enabled: aisle.enabled,
-            broken: aisle.broken,
-        });
-        DeviceLine { device_code: row.device_code, device_name: row.device_name, aisle }
     }
 }

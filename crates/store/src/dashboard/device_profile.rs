@@ -18,15 +18,12 @@ statements! {
     PROFILE(group_no, now_ms, after, size) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from (
-            select device_no, device_code from device_owners
-            where group_no = $group_no and device_code > $after and since_ms <= $now_ms
-                and until_ms > $now_ms and listed
-            order by device_code limit $size
-        ) o
+        from device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
-        order by o.device_code";
+        where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
+            and o.until_ms > $now_ms and o.listed
+        order by o.device_code limit $size";
     PROFILE_OF(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kiosque_model::{GroupNo, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::DatedMove;
 use super::accounts::ChangedAccount;
@@ -37,6 +37,18 @@ impl FleetChanges<'_> {
         let mut groups = self.groups_of_devices();
         groups.extend(changed.flat_map(|device| device.present_groups.iter().copied()));
         groups
+    }
+
+    /// Returns the devices whose elements in the hierarchy of aisles change.
+    pub(super) fn devices_with_new_aisles(&self) -> BTreeSet<DeviceNo> {
+        let changed = self.devices.iter();
+        let changed = changed.filter(|device| device.has_new_row() || device.aisles.is_some());
+        changed.map(|device| device.number).collect()
+    }
+
+    /// Returns the stored products whose name or currency changes.
+    pub(super) fn relabeled_products(&self) -> impl Iterator<Item = &str> {
+        self.products.iter().filter(|product| product.is_relabeled()).map(|product| product.id)
     }
 
     /// Returns whether caches of owners and of product names are out of date.

@@ -15,6 +15,7 @@ statements! {
         where group_no = $group_no and device_code = $device_code";
     GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
     DELETE_AISLES_OF(device_no) = "delete from aisles where device_no = $device_no";
+    DELETE_AISLE_TEXT(device_no) = "delete from aisle_texts where device_no = $device_no";
     DELETE_DEVICE(device_no) = "delete from devices where device_no = $device_no";
     DELETE_OWNERS(group_no, device_code) = "delete from device_owners
         where group_no = $group_no and device_code = $device_code";
@@ -79,6 +80,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     let codes = [[code.as_str().into()]];
     let before = GroupDevices::read(write, &codes, by.at).await?;
     write.execute(&DELETE_AISLES_OF, &[device.device.into()]).await?;
+    write.execute(&DELETE_AISLE_TEXT, &[device.device.into()]).await?;
     write.execute(&DELETE_DEVICE, &[device.device.into()]).await?;
     for group in &groups {
         let key = [(*group).into(), code.as_str().into()];

@@ -70,6 +70,13 @@ impl ChangedProduct<'_> {
     pub(super) fn is_renamed(&self) -> bool {
         self.old.as_ref().is_none_or(|old| old.goods_name != self.new.goods_name)
     }
+
+    /// Returns whether a stored product gets another name or another currency.
+    pub(super) fn is_relabeled(&self) -> bool {
+        self.old.as_ref().is_some_and(|old| {
+            old.goods_name != self.new.goods_name || old.currency != self.new.currency
+        })
+    }
 }
 
 impl Products {

@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 25] = [
+const LAYOUT: [Layout; 26] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -51,6 +51,7 @@ const LAYOUT: [Layout; 25] = [
         "position bigint, cabinet_code text, layer bigint, goods_id text, price bigint, \
          show_price bigint, max_stock bigint, curr_stock bigint, enabled boolean, broken boolean",
     ),
+    ("aisle_texts", &[("device_no", "bigint")], "element text"),
     (
         "device_owners",
         &[("group_no", "bigint"), ("device_code", "text"), ("since_ms", "bigint")],

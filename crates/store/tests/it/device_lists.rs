@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
+use kiosque_contract::DeviceAisles;
+use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold};
 use kiosque_model::{Claim, Currency, Day, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, DashboardQuery, DatedRate, Device, DeviceLine, DevicePart, DeviceQuery, Error,
+    ApplyError, DashboardQuery, DatedRate, Device, DeviceElement, DevicePart, DeviceQuery, Error,
     OnlineSince,
 };
-use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, sold};
+use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, product, sold};
 use kiosque_testkit::{NOW, Rng, TestStore, seed};
 
 const DAY_MS: i64 = 86_400_000;
@@ -22,10 +23,13 @@ fn codes(codes: &mut Vec<String>, device: Device<'_>) -> Result<(), Error> {
 }
 
 /// The lowest price of each product.
-fn prices(prices: &mut BTreeMap<String, i64>, line: DeviceLine<'_>) -> Result<(), Error> {
-    if let Some(aisle) = line.aisle.filter(|aisle| aisle.enabled) {
-        let lowest = prices.entry(aisle.goods_id.to_owned()).or_insert(aisle.price.0);
-        *lowest = aisle.price.0.min(*lowest);
+fn prices(prices: &mut BTreeMap<String, i64>, element: DeviceElement<'_>) -> Result<(), Error> {
+    let device: DeviceAisles = serde_json::from_str(element.json).unwrap();
+    assert_eq!(device.device_code, element.device_code);
+    let layers = device.cabinets.iter().flat_map(|cabinet| &cabinet.layers);
+    for aisle in layers.flat_map(|layer| &layer.aisles).filter(|aisle| aisle.is_enable == 1) {
+        let lowest = prices.entry(aisle.goods_id.to_string()).or_insert(aisle.price);
+        *lowest = aisle.price.min(*lowest);
     }
     Ok(())
 }
@@ -140,8 +144,13 @@ async fn lists_equal_a_scan_of_the_devices() {
             .map(|_| random_entry(&mut rng, now))
             .map(|entry| (entry.code.to_string(), entry))
             .collect();
-        let devices = entries.into_values().collect();
-        match lists.fixture.apply_at(Fleet { devices, ..Fleet::default() }, now).await {
+        let (devices, mut products) = (entries.into_values().collect(), Vec::new());
+        if rng.one_in(4) {
+            // The aisles of each device have the name of the product.
+            let name = Some(format!("Name {}", rng.below(3)));
+            products.push(ProductEntry { name, ..product("p") });
+        }
+        match lists.fixture.apply_at(Fleet { devices, products, ..Fleet::default() }, now).await {
             Ok(_) | Err(ApplyError::Faults(_)) => {}
             Err(error) => panic!("{error}"),
         }

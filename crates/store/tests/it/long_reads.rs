@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{Claim, GroupId, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{
-    DashboardQuery, Device, DeviceLine, DevicePart, Error, OpenOptions, Refused, Store,
+    DashboardQuery, Device, DeviceElement, DevicePart, Error, OpenOptions, Refused, Store,
 };
 use kiosque_testkit::entries::account;
 use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, is_citus, open_options};
@@ -25,7 +25,7 @@ fn part() -> DevicePart {
     DevicePart::first(10)
 }
 
-fn no_line(_: &mut (), _: DeviceLine<'_>) -> Result<(), Error> {
+fn no_line(_: &mut (), _: DeviceElement<'_>) -> Result<(), Error> {
     Ok(())
 }
 
@@ -37,9 +37,9 @@ fn no_device(_: &mut (), _: Device<'_>) -> Result<(), Error> {
 async fn slow_aisles(wait: Duration) -> (TestStore, Store) {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     fixture.data.execute(
-        "alter table aisles rename to stored_aisles;
-        create view aisles as select a.* from (select pg_sleep(60)) s
-            left join stored_aisles a on true",
+        "alter table aisle_texts rename to stored_texts;
+        create view aisle_texts as select t.* from (select pg_sleep(60)) s
+            left join stored_texts t on true",
     );
     let options = OpenOptions { wait, ..open_options(&fixture.data) };
     let store = Store::open(&options).await.unwrap();
@@ -51,7 +51,7 @@ async fn until_sleeping(fixture: &TestStore, wanted: usize) {
     // On a cluster a worker runs the statement.
     let activity = if is_citus() { "citus_stat_activity" } else { "pg_stat_activity" };
     let statements = format!(
-        "select query from {activity} where wait_event = 'PgSleep' and query like '%aisles%'"
+        "select query from {activity} where wait_event = 'PgSleep' and query like '%aisle_texts%'"
     );
     let waited = async {
         while fixture.query(&statements).len() != wanted {

@@ -8,7 +8,7 @@ use kiosque_model::{
     Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    DashboardQuery, Device, DeviceLine, DevicePart, DeviceQuery, Error, History, OnlineSince,
+    DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error, History, OnlineSince,
     OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testkit::entries::{first_devices, order, sold};
@@ -137,6 +137,6 @@ fn no_device(_: &mut Nothing, _: Device<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn no_line(_: &mut Nothing, _: DeviceLine<'_>) -> Result<(), Error> {
+fn no_line(_: &mut Nothing, _: DeviceElement<'_>) -> Result<(), Error> {
     Ok(())
 }

@@ -69,8 +69,13 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from aisles where aisle_code = '2'",
         &[
             "device d1: stock 5 is stored, its aisles hold 2",
+            "device d1: the stored element of the aisle hierarchy is not that of its aisles",
             "group a: product p at the price 100: 2 aisles are counted, 1 sell it",
         ],
+    ),
+    (
+        "update products set goods_name = 'x' where goods_id = 'p'",
+        &["device d1: the stored element of the aisle hierarchy is not that of its aisles"],
     ),
     (
         "update orders set change_no = 99 where order_id = 'o1'",

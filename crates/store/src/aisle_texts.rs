@@ -1,0 +1,278 @@
+//! The element of each device in the hierarchy of aisles (DASH-22), as JSON. It is stored when an
+//! apply changes it, so that the hierarchy of a group costs a row for each device, however many
+//! aisles the devices have.
+
+use std::collections::{BTreeSet, HashMap};
+
+use kiosque_contract::{Aisle, Cabinet, DeviceAisles, Layer};
+use kiosque_model::{DeviceNo, Minor};
+
+use crate::Error;
+use crate::cooperative::yield_if_due;
+use crate::db::{Read, Write};
+use crate::sql::{Value, row, statements};
+
+row! {
+    struct LineRow<'r> {
+        device_no: DeviceNo,
+        device_code: &'r str,
+        device_name: &'r str,
+        /// `None` for a device without aisles.
+        aisle: Option<AisleRow<'r>>,
+    }
+    struct AisleRow<'r> {
+        aisle_code: &'r str,
+        cabinet_code: &'r str,
+        layer: i64,
+        goods_id: &'r str,
+        goods_name: Option<&'r str>,
+        currency: Option<&'r str>,
+        price: Minor,
+        show_price: Minor,
+        max_stock: i64,
+        curr_stock: i64,
+        enabled: bool,
+        broken: bool,
+    }
+    struct StoredRow { device_no: DeviceNo, element: String }
+}
+
+statements! {
+    LINES_OF() -> LineRow<'_> = "select d.device_no, d.device_code, d.device_name,
+            a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
+            a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
+        from {rows r: device bigint} cross join devices d
+        left join aisles a on a.device_no = d.device_no
+        left join products p on p.goods_id = a.goods_id
+        where d.device_no = r.device
+        order by d.device_no, a.cabinet_code, a.layer, a.position";
+    SET_ELEMENTS() = "insert into aisle_texts (device_no, element)
+        select r.device, r.element from {rows r: device bigint, element text} where true
+        on conflict (device_no) do update set element = excluded.element";
+    DEVICES_SELLING() -> DeviceNo = "select distinct a.device_no
+        from {rows r: goods text} cross join aisles a where a.goods_id = r.goods";
+    DEVICES_AFTER(device_no, count) -> DeviceNo = "select device_no from devices
+        where device_no > $device_no order by device_no limit $count";
+    STORED_OF() -> StoredRow = "select t.device_no, t.element
+        from {rows r: device bigint} cross join aisle_texts t where t.device_no = r.device";
+}
+
+/// Devices whose elements are made and written together.
+const DEVICES_PER_STEP: usize = 1_000;
+
+/// Elements that are made while the lines of their devices arrive.
+#[derive(Default)]
+struct Elements {
+    made: Vec<Made>,
+    open: Option<(DeviceNo, DeviceAisles)>,
+}
+
+/// An element that is made.
+struct Made {
+    device: DeviceNo,
+    code: String,
+    element: String,
+}
+
+/// Makes the elements of devices whose rows have been written, and of all devices that sell
+/// products with these ids, and stores them.
+pub(crate) async fn update(
+    write: &Write<'_>,
+    mut devices: BTreeSet<DeviceNo>,
+    products: &[[Value<'_>; 1]],
+) -> Result<(), Error> {
+    write
+        .each_of(&DEVICES_SELLING, products, &[], |row| {
+            devices.insert(row.read()?);
+            Ok(())
+        })
+        .await?;
+    let devices: Vec<DeviceNo> = devices.into_iter().collect();
+    for step in devices.chunks(DEVICES_PER_STEP) {
+        store(write, step).await?;
+    }
+    Ok(())
+}
+
+/// Makes the element of every device, for data without any.
+pub(crate) async fn fill(write: &Write<'_>) -> Result<(), Error> {
+    let mut last = DeviceNo(i64::MIN);
+    loop {
+        let devices = devices_after(write, last).await?;
+        let Some(&end) = devices.last() else { return Ok(()) };
+        store(write, &devices).await?;
+        last = end;
+    }
+}
+
+/// Returns the codes of the devices whose stored element is not the one made of their aisles.
+pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
+    let (mut found, mut last) = (Vec::new(), DeviceNo(i64::MIN));
+    loop {
+        let devices = devices_after(read, last).await?;
+        let Some(&end) = devices.last() else { return Ok(found) };
+        let mut stored = HashMap::new();
+        read.each_of(&STORED_OF, &keys(&devices), &[], |row| {
+            let StoredRow { device_no, element } = row.read()?;
+            stored.insert(device_no, element);
+            Ok(())
+        })
+        .await?;
+        let made = elements(read, &devices).await?.into_iter();
+        let outdated = made.filter(|made| stored.get(&made.device) != Some(&made.element));
+        found.extend(outdated.map(|made| made.code));
+        last = end;
+    }
+}
+
+async fn devices_after(read: &Read<'_>, last: DeviceNo) -> Result<Vec<DeviceNo>, Error> {
+    let count = i64::try_from(DEVICES_PER_STEP).unwrap_or(i64::MAX);
+    read.all(&DEVICES_AFTER, &[last.into(), count.into()], |row| row.read()).await
+}
+
+async fn store(write: &Write<'_>, devices: &[DeviceNo]) -> Result<(), Error> {
+    let made = elements(write, devices).await?;
+    let rows = made.iter().map(|made| [made.device.into(), made.element.as_str().into()]);
+    write.execute_each(&SET_ELEMENTS, rows, &[]).await
+}
+
+async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
+    let mut elements = Elements::default();
+    read.each_of(&LINES_OF, &keys(devices), &[], |row| elements.add(row.read()?)).await?;
+    elements.finish()
+}
+
+fn keys(devices: &[DeviceNo]) -> Vec<[Value<'static>; 1]> {
+    devices.iter().map(|device| [(*device).into()]).collect()
+}
+
+impl Elements {
+    /// Adds a line. Lines come device by device, cabinet by cabinet, layer by layer.
+    fn add(&mut self, line: LineRow<'_>) -> Result<(), Error> {
+        let LineRow { device_no, device_code, device_name, aisle } = line;
+        if self.open.as_ref().is_none_or(|(open, _)| *open != device_no) {
+            self.close()?;
+        }
+        let (_, device) = self.open.get_or_insert_with(|| {
+            let (device_code, device_name) = (device_code.to_owned(), device_name.to_owned());
+            (device_no, DeviceAisles { device_code, device_name, cabinets: Vec::new() })
+        });
+        if let Some(aisle) = aisle {
+            aisle.add_to(&mut device.cabinets);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        yield_if_due();
+        let Some((number, device)) = self.open.take() else { return Ok(()) };
+        let element = serde_json::to_string(&device)
+            .map_err(|error| Error::Data(format!("aisles of {}: {error}", device.device_code)))?;
+        self.made.push(Made { device: number, code: device.device_code, element });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Made>, Error> {
+        self.close()?;
+        Ok(self.made)
+    }
+}
+
+impl AisleRow<'_> {
+    /// Adds the aisle to the last layer of the last cabinet, or to a new one after it.
+    fn add_to(self, cabinets: &mut Vec<Cabinet>) {
+        let cabinet = match cabinets.last_mut() {
+            Some(last) if last.cabinet_code == self.cabinet_code => last,
+            _ => cabinets.push_mut(Cabinet {
+                cabinet_code: self.cabinet_code.to_owned(),
+                layers: Vec::new(),
+            }),
+        };
+        let layer = match cabinet.layers.last_mut() {
+            Some(last) if last.layer == self.layer => last,
+            _ => cabinet.layers.push_mut(Layer { layer: self.layer, aisles: Vec::new() }),
+        };
+        layer.aisles.push(self.into());
+    }
+}
+
+impl From<AisleRow<'_>> for Aisle<'static> {
+    fn from(row: AisleRow<'_>) -> Self {
+        let owned = |text: &str| text.to_owned().into();
+        Aisle {
+            code: owned(row.aisle_code),
+            show_name: owned(row.aisle_code),
+            price: row.price.0,
+            show_price: row.show_price.0,
+            currency: owned(row.currency.unwrap_or_default()),
+            max_stock: row.max_stock,
+            curr_stock: row.curr_stock,
+            is_enable: i64::from(row.enabled),
+            is_broken: i64::from(row.broken),
+            goods_id: owned(row.goods_id),
+            goods_name: owned(row.goods_name.unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aisle(
+        cabinet_code: &'static str,
+        layer: i64,
+        aisle_code: &'static str,
+    ) -> AisleRow<'static> {
+        AisleRow {
+            aisle_code,
+            cabinet_code,
+            layer,
+            goods_id: "P\"1",
+            goods_name: Some("Ünï"),
+            currency: None,
+            price: Minor(250),
+            show_price: Minor(260),
+            max_stock: 8,
+            curr_stock: 5,
+            enabled: true,
+            broken: false,
+        }
+    }
+
+    /// DASH-22.
+    #[test]
+    fn lines_become_cabinets_and_layers() {
+        let lines = [
+            (1, None),
+            (2, Some(aisle("1", 1, "11"))),
+            (2, Some(aisle("1", 1, "12"))),
+            (2, Some(aisle("1", 2, "21"))),
+            (2, Some(aisle("2", 2, "31"))),
+            (3, None),
+            (4, Some(aisle("2", 2, "31"))),
+        ];
+        let mut elements = Elements::default();
+        for (number, aisle) in lines {
+            let (device_no, device_code, device_name) = (DeviceNo(number), "D", "N");
+            elements.add(LineRow { device_no, device_code, device_name, aisle }).expect("JSON");
+        }
+        let made = elements.finish().expect("JSON");
+        let devices: Vec<DeviceAisles> = made
+            .iter()
+            .map(|made| serde_json::from_str(&made.element).expect("its type"))
+            .collect();
+        let shape: Vec<Vec<Vec<usize>>> = devices
+            .iter()
+            .map(|device| {
+                let layers = |cabinet: &Cabinet| {
+                    cabinet.layers.iter().map(|layer| layer.aisles.len()).collect()
+                };
+                device.cabinets.iter().map(layers).collect()
+            })
+            .collect();
+        assert_eq!(shape, [vec![], vec![vec![2, 1], vec![1]], vec![], vec![vec![1]]]);
+        let numbers: Vec<i64> = made.iter().map(|made| made.device.0).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+    }
+}
