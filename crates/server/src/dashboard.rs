@@ -13,13 +13,15 @@ use kiosque_contract::{
 };
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::{DeviceCode, GroupId, Refusal};
-use kiosque_store::{DashboardQuery, Device, DeviceElement, Error, OnlineSince};
+use kiosque_store::{
+    AislesJson, DashboardQuery, Device, DeviceElement, Error, OnlineSince, ProfileElement,
+};
 
 use crate::answer::{Data, Failure};
 use crate::call::{Call, Caller, Validate};
-use crate::devices;
+use crate::large_answers::PARTS_BYTES;
 use crate::request::Violations;
-use device_list::{Elements, ListFormat, ReadPart, ReadingPart};
+use device_list::{Elements, ListFormat, ListPart, ReadPart, ReadingPart, Totals};
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
@@ -150,9 +152,15 @@ pub(crate) async fn device_aisle(
     let read = move |claim, part| -> ReadingPart {
         let (store, query) = (store.clone(), query.clone());
         Box::pin(async move {
+            if query.devices.is_empty() {
+                let read = store.group_aisles(claim, query, part, PARTS_BYTES).await?;
+                let AislesJson { json, devices } = read.devices;
+                let totals = Totals { devices, online: 0 };
+                return Ok(ListPart { json, totals, next: read.next });
+            }
             let visit = |elements: &mut Elements, device: DeviceElement<'_>| {
                 if elements.begin(device.device_code) {
-                    elements.add_json(device.json);
+                    elements.add_with(|json| json.extend_from_slice(device.json.as_bytes()));
                 }
                 Ok(())
             };
@@ -169,9 +177,13 @@ pub(crate) async fn device_profile(
     filter: DashboardFilter,
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
     let query = query(&caller.call, filter);
-    let read = read_devices(&caller, query, |elements, device, online| {
-        elements.add(&devices::record(device, online))
-    });
+    let read = if query.devices.is_empty() {
+        read_group(&caller, query)
+    } else {
+        read_devices(&caller, query, |elements, device, online| {
+            elements.add(&device.record(online))
+        })
+    };
     device_list::answer(caller, ListFormat::List, read).await
 }
 
@@ -193,6 +205,25 @@ pub(crate) async fn online_devices(
         })
     });
     device_list::answer(caller, ListFormat::Counted, read).await
+}
+
+/// Returns a function that reads a part of the profile of a whole group.
+fn read_group(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
+    let app = Arc::clone(caller.call.app);
+    Box::new(move |claim, part| {
+        let (app, query) = (Arc::clone(&app), query.clone());
+        Box::pin(async move {
+            let online = app.online_since(claim.now);
+            let visit = move |elements: &mut Elements, device: ProfileElement<'_>| {
+                if elements.begin(device.device_code) {
+                    elements.add_with(|json| device.put_record(online, json));
+                }
+                Ok(())
+            };
+            let read = app.store.group_profile(claim, query, part, visit).await?;
+            Ok(read.devices.into_part(read.next))
+        })
+    })
 }
 
 /// Returns a function that reads a part of the devices of a group, and adds the element of each

@@ -18,12 +18,16 @@ mod cache;
 mod device_aisles;
 mod device_part;
 mod device_profile;
+mod devices_version;
+mod group_aisles;
+mod group_profile;
 mod months;
 mod range;
 mod report_query;
 mod sales_by_device;
 mod sales_trend;
 mod shared;
+mod sized_cache;
 mod spans;
 mod summary;
 mod sums;
@@ -46,6 +50,10 @@ pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
+pub use group_aisles::AislesJson;
+pub(crate) use group_aisles::{AisleParts, CACHE_BYTES as AISLES_CACHE_BYTES};
+pub use group_profile::ProfileElement;
+pub(crate) use group_profile::{CACHE_BYTES as PROFILES_CACHE_BYTES, Profiles};
 use range::Range;
 use report_query::ReportQuery;
 pub use sales_by_device::DeviceSales;
@@ -60,6 +68,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         best_sellers::ALL,
         device_aisles::ALL,
         device_profile::ALL,
+        devices_version::ALL,
+        group_profile::ALL,
         sales_by_device::ALL,
         summary::ALL,
     ];

@@ -5,6 +5,7 @@ mod scan_page;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
 use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, Scope, UnixMs};
 
@@ -142,6 +143,25 @@ pub struct Device<'a> {
     pub last_active: Option<UnixMs>,
     /// The time of the `apply` that first had it.
     pub created_at: UnixMs,
+}
+
+impl<'a> Device<'a> {
+    /// Returns the record of a device page (DEV-1).
+    #[must_use]
+    pub fn record(self, online: OnlineSince) -> DeviceRecord<'a> {
+        DeviceRecord {
+            device_code: self.code.into(),
+            device_name: self.name.into(),
+            group_id: self.group_id.into(),
+            group_name: self.group_name.into(),
+            device_model: self.model.into(),
+            address: self.address.into(),
+            is_online: i64::from(online.holds(self.last_active)),
+            total_curr_stock: self.total_curr_stock,
+            last_active_timestamp: self.last_active.map(|last| last.0),
+            create_timestamp: self.created_at.0,
+        }
+    }
 }
 
 /// Every statement of this module and of those below it.

@@ -325,6 +325,9 @@ impl Apply<'_> {
         if changes.changes_owners_or_names() {
             metadata::fleet_changes(write).await?;
         }
+        if changes.changes_device_lists() {
+            metadata::devices_change(write).await?;
+        }
         Ok(ended)
     }
 

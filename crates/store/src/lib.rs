@@ -55,7 +55,8 @@ pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use cooperative::yield_if_due;
 pub use dashboard::{
-    DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, ProductSales, Summary,
+    AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, ProductSales,
+    ProfileElement, Summary,
 };
 pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
@@ -87,7 +88,10 @@ pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};
 pub use verify::Verified;
 
 use activity::Activity;
-use dashboard::{BestSellerHints, DashboardCache, OnlineCounts};
+use dashboard::{
+    AISLES_CACHE_BYTES, AisleParts, BestSellerHints, DashboardCache, OnlineCounts,
+    PROFILES_CACHE_BYTES, Profiles,
+};
 use db::{ClosedData, Db, Deadline};
 use scoped_query::ProvenBefore;
 use session_clock::SessionClock;
@@ -102,6 +106,8 @@ pub struct Store {
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
     online_counts: Arc<OnlineCounts>,
+    profiles: Arc<Profiles>,
+    aisle_parts: Arc<AisleParts>,
     session_clock: Arc<SessionClock>,
 }
 
@@ -151,6 +157,8 @@ impl Store {
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
             online_counts: Arc::default(),
+            profiles: Arc::new(Profiles::new(PROFILES_CACHE_BYTES)),
+            aisle_parts: Arc::new(AisleParts::new(AISLES_CACHE_BYTES)),
             session_clock: Arc::new(SessionClock::new(clock_ms)),
         })
     }

@@ -23,6 +23,7 @@ statements! {
 
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
+const DEVICES: &str = "devices";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
 const ROLL_UPS: &str = "roll_ups";
@@ -67,6 +68,11 @@ pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
 /// Increments the version of the fleet.
 pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
     increment(write, FLEET).await.map(|_| ())
+}
+
+/// Increments the version of the devices, their aisles, and the names of groups and of products.
+pub(crate) async fn devices_change(write: &Write<'_>) -> Result<(), Error> {
+    increment(write, DEVICES).await.map(|_| ())
 }
 
 /// Increments the version of the exchange rates.

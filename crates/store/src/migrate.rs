@@ -61,6 +61,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "aisle_texts",
         text: include_str!("../migrations/0014_aisle_texts.sql"),
     },
+    Migration {
+        number: 15,
+        name: "devices_version",
+        text: include_str!("../migrations/0015_devices_version.sql"),
+    },
 ];
 
 row! {

@@ -250,12 +250,19 @@ impl Store {
         if runs_before_proof && !self.proven_before.has_token(&claim.token) {
             return None;
         }
+        self.presumed_group(claim, filter).map(HintedGroup)
+    }
+
+    /// Returns the group that a query is about, unless the account has never named it. The group is
+    /// not proven.
+    pub(crate) fn presumed_group(
+        &self,
+        claim: &Claim,
+        filter: Option<&GroupFilter>,
+    ) -> Option<GroupNo> {
         match filter {
-            None => Some(HintedGroup(claim.token.group_hint())),
-            Some(filter) => {
-                let account = claim.token.account_hint();
-                self.proven_before.group(account, filter).map(HintedGroup)
-            }
+            None => Some(claim.token.group_hint()),
+            Some(filter) => self.proven_before.group(claim.token.account_hint(), filter),
         }
     }
 

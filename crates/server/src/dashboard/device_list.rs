@@ -25,15 +25,16 @@ const DEVICES_MAX: usize = 1_000;
 
 /// A part of a list.
 pub(super) struct ListPart {
-    pub(super) elements: Elements,
+    /// A comma and the JSON of each element, so that parts follow each other as they are.
+    pub(super) json: Bytes,
+    pub(super) totals: Totals,
     /// The code after which the next part begins.
     pub(super) next: Option<String>,
 }
 
-/// The elements of a part.
+/// The elements of a part that is being made.
 #[derive(Default)]
 pub(super) struct Elements {
-    /// A comma and the JSON of each element, so that parts follow each other as they are.
     json: Vec<u8>,
     pub(super) totals: Totals,
     last: String,
@@ -78,26 +79,28 @@ impl Elements {
         true
     }
 
-    /// Returns the JSON of these elements at the beginning of a list.
-    fn first(&self) -> &[u8] {
-        self.json.get(1..).unwrap_or_default()
-    }
-
     /// Appends the element of the device that was begun.
     pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(&mut self.json, element)
             .map_err(|error| Error::Data(format!("rendering: {error}")))
     }
 
-    /// Appends the element, which is JSON already, of the device that was begun.
-    pub(super) fn add_json(&mut self, element: &str) {
-        self.json.extend_from_slice(element.as_bytes());
+    /// Appends the element, which `put` appends as JSON, of the device that was begun.
+    pub(super) fn add_with(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        put(&mut self.json);
     }
 
     /// Returns the part of a list that these elements are.
     pub(super) fn into_part(self, next: Option<String>) -> ListPart {
-        let next = if self.is_full { Some(self.last.clone()) } else { next };
-        ListPart { elements: self, next }
+        let next = if self.is_full { Some(self.last) } else { next };
+        ListPart { json: Bytes::from(self.json), totals: self.totals, next }
+    }
+}
+
+impl ListPart {
+    /// Returns the JSON of the elements at the beginning of a list.
+    fn first(&self) -> Bytes {
+        self.json.slice(self.json.len().min(1)..)
     }
 }
 
@@ -136,7 +139,7 @@ pub(super) async fn answer<T>(
     let begin = DevicePart::first(FIRST_DEVICES);
     let mut first = read(claim.clone(), begin.clone()).await?;
     if first.next.is_none() {
-        return Ok(Data::of_json(whole(format, first.elements)));
+        return Ok(Data::of_json(whole(format, &first)));
     }
 
     let (answers, account) = (&call.app.large_answers, claim.token.account_hint());
@@ -152,19 +155,19 @@ pub(super) async fn answer<T>(
     };
     let (app, request_id) = (Arc::clone(call.app), call.request_id.to_owned());
     let (part, totals) = (begin, Totals::default());
-    let mut rest = Rest { app, request_id, claim, format, read, part, totals, _permit: permit };
+    let rest =
+        Box::new(Rest { app, request_id, claim, format, read, part, totals, _permit: permit });
     let mut json = format.opening(None).into_bytes();
-    json.extend_from_slice(first.elements.first());
-    let is_last = rest.follow(&mut json, &first);
-    let later = rest.into_parts(is_last);
+    json.extend_from_slice(&first.first());
+    let later = rest.after(first).into_parts();
     Ok(Data::in_parts(json, later))
 }
 
-fn whole(format: ListFormat, elements: Elements) -> Vec<u8> {
-    let (opening, closing) = (format.opening(Some(elements.totals)), format.closing(None));
-    let mut json = Vec::with_capacity(opening.len() + elements.json.len() + closing.len());
+fn whole(format: ListFormat, part: &ListPart) -> Vec<u8> {
+    let (opening, closing) = (format.opening(Some(part.totals)), format.closing(None));
+    let mut json = Vec::with_capacity(opening.len() + part.json.len() + closing.len());
     json.extend_from_slice(opening.as_bytes());
-    json.extend_from_slice(elements.first());
+    json.extend_from_slice(&part.first());
     json.extend_from_slice(closing.as_bytes());
     json
 }
@@ -182,52 +185,58 @@ struct Rest {
     _permit: LargeAnswerPermit,
 }
 
-/// Whether a part is the last one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum IsLast {
-    Yes,
-    No,
+/// The end of an answer that has not been sent yet.
+enum Remaining {
+    Parts(Box<Rest>),
+    /// The text after the elements.
+    Closing(String),
 }
 
-impl Rest {
-    fn into_parts(self, is_last: IsLast) -> LaterParts {
-        let state = (is_last == IsLast::No).then_some(self);
-        Box::pin(stream::try_unfold(state, |rest| async {
-            let Some(mut rest) = rest else { return Ok(None) };
-            // Each part proves the session anew, at its own time.
-            rest.claim.now = rest.app.clock.now();
-            let reading = (rest.read)(rest.claim.clone(), rest.part.clone());
-            match catch_panic(reading).await {
-                Ok(mut part) => {
-                    let mut json = std::mem::take(&mut part.elements.json);
-                    if rest.totals.devices == 0 && !json.is_empty() {
-                        json.remove(0);
-                    }
-                    let is_last = rest.follow(&mut json, &part);
-                    Ok(Some((Bytes::from(json), (is_last == IsLast::No).then_some(rest))))
+impl Remaining {
+    fn into_parts(self) -> LaterParts {
+        Box::pin(stream::try_unfold(Some(self), |remaining| async {
+            match remaining {
+                None => Ok(None),
+                Some(Remaining::Closing(text)) => Ok(Some((Bytes::from(text), None))),
+                Some(Remaining::Parts(rest)) => {
+                    let (json, remaining) = rest.read().await?;
+                    Ok(Some((json, Some(remaining))))
                 }
-                Err(failure) => Err(rest.broken_off(&failure)),
             }
         }))
     }
+}
 
-    /// Counts a part whose JSON ends `json`, appends the end of the list after the last one, and
-    /// determines the next one.
-    fn follow(&mut self, json: &mut Vec<u8>, part: &ListPart) -> IsLast {
-        let ListPart { elements, next } = part;
-        let length = json.len();
-        self.totals.devices += elements.totals.devices;
-        self.totals.online += elements.totals.online;
+impl Rest {
+    /// Reads the next part.
+    async fn read(mut self: Box<Self>) -> Result<(Bytes, Remaining), BrokenOff> {
+        // Each part proves the session anew, at its own time.
+        self.claim.now = self.app.clock.now();
+        let reading = (self.read)(self.claim.clone(), self.part.clone());
+        match catch_panic(reading).await {
+            Ok(part) => {
+                let is_first = self.totals.devices == 0;
+                let json = if is_first { part.first() } else { part.json.clone() };
+                Ok((json, self.after(part)))
+            }
+            Err(failure) => Err(self.broken_off(&failure)),
+        }
+    }
+
+    /// Counts a part, and returns the rest of the answer.
+    fn after(mut self: Box<Self>, part: ListPart) -> Remaining {
+        let ListPart { json, totals, next } = part;
+        self.totals.devices += totals.devices;
+        self.totals.online += totals.online;
         let Some(after) = next else {
-            json.extend_from_slice(self.format.closing(Some(self.totals)).as_bytes());
-            return IsLast::Yes;
+            return Remaining::Closing(self.format.closing(Some(self.totals)));
         };
-        self.part.after.clone_from(after);
-        let devices = usize::try_from(elements.totals.devices).unwrap_or_default();
-        if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(length) {
+        self.part.after = after;
+        let devices = usize::try_from(totals.devices).unwrap_or_default();
+        if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(json.len()) {
             self.part.size = fitting.clamp(1, DEVICES_MAX);
         }
-        IsLast::No
+        Remaining::Parts(self)
     }
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {

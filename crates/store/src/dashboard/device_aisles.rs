@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use kiosque_model::Claim;
+use kiosque_model::{Claim, UnixMs};
 
 use super::device_part::PartRows;
 use super::{
@@ -14,10 +14,10 @@ use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
 
 row! {
-    struct ElementRow<'r> {
-        device_code: &'r str,
+    pub(super) struct ElementRow<'r> {
+        pub(super) device_code: &'r str,
         /// `None` for a device that an older program has applied.
-        element: Option<&'r str>,
+        pub(super) element: Option<&'r str>,
     }
 }
 
@@ -65,6 +65,12 @@ impl Store {
     }
 }
 
+/// Binds the part of all devices of a group.
+pub(super) fn bind_part(group: HintedGroup, now: UnixMs, part: &DevicePart) -> Bound<'_> {
+    let (after, size) = (part.after.as_str().into(), part.size());
+    Bound::new(&AISLES, [group.into(), now.into(), after, size])
+}
+
 struct AislesReport<A, V> {
     part: DevicePart,
     visit: V,
@@ -82,12 +88,11 @@ where
     const SALES: SalesBy = SalesBy::Nothing;
 
     fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
-        let (group, now) = (group.into(), request.now.into());
         let bound = if request.is_of_all_devices() {
-            let (after, size) = (self.part.after.as_str().into(), self.part.size());
-            Bound::new(&AISLES, [group, now, after, size])
+            bind_part(group, request.now, &self.part)
         } else {
-            Bound::new(&AISLES_OF, [group, now]).with_rows(self.part.filter_rows(request))
+            let params = [group.into(), request.now.into()];
+            Bound::new(&AISLES_OF, params).with_rows(self.part.filter_rows(request))
         };
         vec![bound.step(())]
     }

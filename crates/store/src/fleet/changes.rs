@@ -57,6 +57,13 @@ impl FleetChanges<'_> {
             || self.products.iter().any(ChangedProduct::is_renamed)
     }
 
+    /// Returns whether cached lists of devices are out of date.
+    pub(super) fn changes_device_lists(&self) -> bool {
+        !self.devices.is_empty()
+            || !self.groups.is_empty()
+            || self.relabeled_products().next().is_some()
+    }
+
     /// Returns the moves of stored devices that take effect at another time than now.
     pub(super) fn dated_moves(&self, now: UnixMs) -> Vec<DatedMove> {
         let moved = self.devices.iter().filter(|device| device.old.is_some());

@@ -90,6 +90,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     before.write_changes(write, &codes, by.at).await?;
     metadata::device_deleted(write, device.device).await?;
     metadata::fleet_changes(write).await?;
+    metadata::devices_change(write).await?;
     let group_id = match last_owner {
         Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
         None => None,

@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 
 use kiosque_contract::DeviceAisles;
-use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, ProductEntry};
+use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold};
-use kiosque_model::{Claim, Currency, Day, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
+use kiosque_model::{
+    Claim, Currency, Day, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
+};
 use kiosque_store::{
     ApplyError, DashboardQuery, DatedRate, Device, DeviceElement, DevicePart, DeviceQuery, Error,
-    OnlineSince,
+    Heartbeat, OnlineSince, ProfileElement,
 };
 use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, product, sold};
 use kiosque_testkit::{NOW, Rng, TestStore, seed};
@@ -19,6 +21,22 @@ const DAY_MS: i64 = 86_400_000;
 
 fn codes(codes: &mut Vec<String>, device: Device<'_>) -> Result<(), Error> {
     codes.push(format!("{} {}", device.code, device.name));
+    Ok(())
+}
+
+fn aisles(list: &mut String, device: DeviceElement<'_>) -> Result<(), Error> {
+    list.push(',');
+    list.push_str(device.json);
+    Ok(())
+}
+
+fn records(json: &mut Vec<u8>, device: Device<'_>) -> Result<(), Error> {
+    json.extend(serde_json::to_vec(&device.record(OnlineSince(UnixMs(10)))).unwrap());
+    Ok(())
+}
+
+fn elements(json: &mut Vec<u8>, device: ProfileElement<'_>) -> Result<(), Error> {
+    device.put_record(OnlineSince(UnixMs(10)), json);
     Ok(())
 }
 
@@ -68,6 +86,50 @@ impl Lists {
         self.fixture.store.device_page(self.claim(now), online, query, codes).await.unwrap()
     }
 
+    /// Compares the profile of a group, in parts of several sizes, with the rows of its devices.
+    async fn check_profile(&self, all: &DashboardQuery, now: UnixMs) {
+        let store = &self.fixture.store;
+        let part = DevicePart::first(1_000);
+        let records = store.device_profile(self.claim(now), all.clone(), part, records);
+        let records: Vec<u8> = records.await.unwrap().devices;
+        for size in [1_000, 3] {
+            let (mut part, mut profile) = (DevicePart::first(size), Vec::new());
+            loop {
+                let read = store.group_profile(self.claim(now), all.clone(), part, elements);
+                let read = read.await.unwrap();
+                profile.extend(read.devices);
+                match read.next {
+                    Some(after) => part = DevicePart { after, size },
+                    None => break,
+                }
+            }
+            let text = |json: &[u8]| String::from_utf8(json.to_owned()).unwrap();
+            assert_eq!(text(&profile), text(&records), "at {now:?} in parts of {size}");
+        }
+    }
+
+    /// Compares the aisles of a group, in parts of several sizes, with those of its devices.
+    async fn check_aisles(&self, all: &DashboardQuery, now: UnixMs) {
+        let store = &self.fixture.store;
+        let part = DevicePart::first(1_000);
+        let read = store.device_aisles(self.claim(now), all.clone(), part, aisles);
+        let expected: String = read.await.unwrap().devices;
+        for (size, most_bytes) in [(1_000, 1_000_000), (3, 1_000_000), (1_000, 500)] {
+            let (mut part, mut list) = (DevicePart::first(size), Vec::new());
+            loop {
+                let read = store.group_aisles(self.claim(now), all.clone(), part, most_bytes);
+                let read = read.await.unwrap();
+                list.extend_from_slice(&read.devices.json);
+                match read.next {
+                    Some(after) => part = DevicePart { after, size },
+                    None => break,
+                }
+            }
+            let list = String::from_utf8(list).unwrap();
+            assert_eq!(list, expected, "at {now:?} in parts of {size} and {most_bytes} bytes");
+        }
+    }
+
     /// Checks every answer about a group that is made from its lists.
     async fn check(&self, group: &str, now: UnixMs) {
         let store = &self.fixture.store;
@@ -80,6 +142,8 @@ impl Lists {
         let part = DevicePart::first(1_000);
         let profile = store.device_profile(self.claim(now), all.clone(), part.clone(), codes);
         let devices: Vec<String> = profile.await.unwrap().devices;
+        self.check_profile(&all, now).await;
+        self.check_aisles(&all, now).await;
         let count = i64::try_from(devices.len()).unwrap();
         for size in [1_000, 3] {
             let mut listed = Vec::new();
@@ -165,6 +229,58 @@ async fn lists_equal_a_scan_of_the_devices() {
         let differences = lists.fixture.store.verify().await.unwrap().differences;
         assert_eq!(differences, [""; 0], "step {step}, seed {seed}");
         now = now.plus_ms(rng.range(0..60));
+    }
+}
+
+/// Cached lists have the activity of now, and are not used after an apply that changes a device or
+/// a name.
+#[tokio::test]
+async fn cached_lists_are_the_present_ones() {
+    let lists = Lists::new().await;
+    let store = &lists.fixture.store;
+    let query = |group: &str| DashboardQuery {
+        group: Some(GroupId::parse(group)),
+        devices: Vec::new(),
+        start: UnixMs(0),
+        end: UnixMs(0),
+    };
+    let a = query("a");
+    let aisles = Some(vec![aisle("1", "p", 1)]);
+    let filled = DeviceEntry { aisles, ..bare_device("d1") };
+    lists.fixture.apply(Fleet { devices: vec![filled], ..Fleet::default() }).await.unwrap();
+    lists.check_aisles(&a, NOW).await;
+    lists.check_profile(&a, NOW).await;
+    let beat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: NOW };
+    assert_eq!(store.record_heartbeats(vec![beat]).await.unwrap(), []);
+    lists.check_profile(&a, NOW).await;
+    store.write_activity().await.unwrap();
+    lists.check_profile(&a, NOW).await;
+    // The rows of the devices are not read.
+    let read = || store.group_profile(lists.claim(NOW), a.clone(), DevicePart::first(9), elements);
+    let aisles = || store.group_aisles(lists.claim(NOW), a.clone(), DevicePart::first(9), 1_000);
+    let before: (Vec<u8>, _) = (read().await.unwrap().devices, aisles().await.unwrap());
+    lists.fixture.tamper("update devices set address = 'elsewhere'");
+    lists.fixture.tamper("update aisle_texts set element = '{}'");
+    lists.fixture.tamper("update ledger set last_active_ms = 7");
+    assert_eq!((read().await.unwrap().devices, aisles().await.unwrap()), before);
+    lists.fixture.tamper("update group_changes set heard_no = heard_no + 1");
+    assert_ne!(read().await.unwrap().devices, before.0);
+    lists.fixture.tamper("update devices set address = ''");
+    let renamed = DeviceEntry { model: Some("M".to_owned()), ..bare_device("d1") };
+    let group = GroupEntry { id: group_id("a"), name: Some("Other".to_owned()), active: None };
+    for fleet in [
+        Fleet { devices: vec![renamed], ..Fleet::default() },
+        Fleet { groups: vec![group], ..Fleet::default() },
+        Fleet {
+            products: vec![ProductEntry { name: Some("P".to_owned()), ..product("p") }],
+            ..Fleet::default()
+        },
+        Fleet { devices: vec![device("d0", "a")], ..Fleet::default() },
+    ] {
+        lists.fixture.apply(fleet).await.unwrap();
+        lists.check_profile(&a, NOW).await;
+        // Texts that were tampered with are made again with their device.
+        lists.check_aisles(&a, NOW).await;
     }
 }
 

@@ -38,7 +38,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "11|runs",
             "12|free_products",
             "13|device_counts",
-            "14|aisle_texts"
+            "14|aisle_texts",
+            "15|devices_version"
         ]
     );
 }
@@ -52,8 +53,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (15, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 15 is unknown here)",
+            "insert into migrations values (16, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 16 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

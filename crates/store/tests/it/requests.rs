@@ -9,7 +9,8 @@ use kiosque_model::{
 };
 use kiosque_store::{
     DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error, History, OnlineSince,
-    OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
+    OpenOptions, OrderQuery, ProfileElement, SessionLease, Span, Store, StoreLocation,
+    TradeNumbers,
 };
 use kiosque_testkit::entries::{first_devices, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
@@ -17,7 +18,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of all requests.
-pub(crate) const REQUESTS: [&str; 16] = [
+pub(crate) const REQUESTS: [&str; 18] = [
     "session",
     "order page",
     "order page in a span",
@@ -33,6 +34,8 @@ pub(crate) const REQUESTS: [&str; 16] = [
     "best sellers",
     "best sellers of cut days",
     "device profile",
+    "profile of a group",
+    "aisles of a group",
     "device aisles",
 ];
 
@@ -109,6 +112,13 @@ impl Requests {
                 .device_profile(claim, all(), DevicePart::first(10), no_device)
                 .await
                 .map(|_| ()),
+            "profile of a group" => store
+                .group_profile(claim, all(), DevicePart::first(10), no_element)
+                .await
+                .map(|_| ()),
+            "aisles of a group" => {
+                store.group_aisles(claim, all(), DevicePart::first(10), 1_000).await.map(|_| ())
+            }
             "device aisles" => {
                 store.device_aisles(claim, all(), DevicePart::first(10), no_line).await.map(|_| ())
             }
@@ -134,6 +144,10 @@ fn devices(group: Option<&str>) -> DeviceQuery {
 type Nothing = ();
 
 fn no_device(_: &mut Nothing, _: Device<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+fn no_element(_: &mut Nothing, _: ProfileElement<'_>) -> Result<(), Error> {
     Ok(())
 }
 

@@ -1,0 +1,77 @@
+//! The version of the devices, by which cached lists of them are validated.
+
+use kiosque_model::{GroupNo, Scope, UnixMs};
+
+use crate::db::{Bound, Cost, Step};
+use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
+use crate::sql::{Row, row, statements};
+use crate::{Error, Refused};
+
+row! {
+    /// The time for which a group owns the devices that it lists: from the first instant until the
+    /// second.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) struct Validity { listed_from_ms: UnixMs, listed_until_ms: UnixMs }
+}
+
+statements! {
+    /// Grows with each apply that changes a device, its aisles, the name of a group or that of a
+    /// product.
+    VERSION() -> i64 = "select last from counters where name = 'devices'";
+    VALIDITY(group_no) -> Validity = "select listed_from_ms, listed_until_ms
+        from group_changes where group_no = $group_no";
+}
+
+/// The conditions under which a list of the devices of a group holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ListVersion {
+    pub(super) group: GroupNo,
+    pub(super) version: i64,
+    pub(super) validity: Validity,
+}
+
+impl Validity {
+    pub(super) fn contains(&self, now: UnixMs) -> bool {
+        self.listed_from_ms <= now && now < self.listed_until_ms
+    }
+}
+
+pub(super) fn bind_version() -> Bound<'static> {
+    Bound::new(&VERSION, [])
+}
+
+pub(super) fn bind_validity(group: HintedGroup) -> Bound<'static> {
+    Bound::new(&VALIDITY, [group.into()])
+}
+
+/// Reads the version alone. The answer is the scope's group and the version.
+pub(super) struct PresentVersion {
+    pub(super) filter: Option<GroupFilter>,
+}
+
+impl ScopedQuery for PresentVersion {
+    type Rows = Option<i64>;
+    type Step = ();
+    type Answer = (GroupNo, Option<i64>);
+
+    fn group(&self) -> Option<&GroupFilter> {
+        self.filter.as_ref()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Inline
+    }
+
+    fn steps(&self, _: HintedGroup) -> Vec<Step<'_, ()>> {
+        vec![bind_version().step(())]
+    }
+
+    fn on_row(&self, version: &mut Option<i64>, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        *version = Some(row.read()?);
+        Ok(())
+    }
+
+    fn answer(self, version: Option<i64>, scope: Scope) -> Result<Self::Answer, Refused> {
+        Ok((scope.group(), version))
+    }
+}

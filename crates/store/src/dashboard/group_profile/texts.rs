@@ -1,0 +1,192 @@
+//! The devices of a profile as JSON, without their last activity.
+
+use std::ops::Range;
+
+use kiosque_model::{DeviceNo, UnixMs};
+
+use super::ProfileElement;
+use crate::Error;
+use crate::dashboard::DevicePart;
+use crate::devices::{Device, OnlineSince};
+
+/// The fields of a record that are not cached, each with the value in its place.
+const ONLINE: &str = r#""isOnline":0"#;
+const LAST_ACTIVE: &str = r#""lastActiveTimestamp":null"#;
+
+/// Devices by code, as JSON without their last activity.
+#[derive(Debug, Default)]
+pub(super) struct DeviceTexts {
+    /// The codes of all devices, one after the other.
+    codes: String,
+    /// The JSON of all devices, one after the other.
+    json: String,
+    devices: Vec<DeviceText>,
+}
+
+/// A device, which begins where the one before it ends.
+#[derive(Clone, Copy, Debug)]
+struct DeviceText {
+    number: DeviceNo,
+    code_end: usize,
+    /// The position of the value of `isOnline`.
+    online_at: usize,
+    /// The position of the value of `lastActiveTimestamp`.
+    last_active_at: usize,
+    end: usize,
+}
+
+impl DeviceTexts {
+    /// Returns the text of one device.
+    pub(super) fn of(device: Device<'_>) -> Result<DeviceTexts, Error> {
+        let mut texts = DeviceTexts::default();
+        texts.add(DeviceNo(0), device)?;
+        Ok(texts)
+    }
+
+    /// Adds a device. Devices come by code.
+    pub(super) fn add(&mut self, number: DeviceNo, device: Device<'_>) -> Result<(), Error> {
+        let never = OnlineSince(UnixMs(i64::MAX));
+        let record = Device { last_active: None, ..device }.record(never);
+        let json = serde_json::to_string(&record)
+            .map_err(|error| Error::Data(format!("device {}: {error}", device.code)))?;
+        // Neither text is part of a string: the quotes in it would be escaped.
+        let at = |field: &str| Some(json.find(field)? + field.rfind(':')? + 1);
+        let (Some(online_at), Some(last_active_at)) = (at(ONLINE), at(LAST_ACTIVE)) else {
+            return Err(Error::Data(format!("device {}: no activity in {json}", device.code)));
+        };
+        let start = self.json.len();
+        self.codes.push_str(device.code);
+        self.json.push_str(&json);
+        self.devices.push(DeviceText {
+            number,
+            code_end: self.codes.len(),
+            online_at: start + online_at,
+            last_active_at: start + last_active_at,
+            end: self.json.len(),
+        });
+        Ok(())
+    }
+
+    /// Returns the number of devices.
+    pub(super) fn len(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Returns the size in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.codes.len() + self.json.len() + self.len() * size_of::<DeviceText>()
+    }
+
+    fn code(&self, index: usize) -> &str {
+        let end = |index: usize| self.devices.get(index).map_or(0, |device| device.code_end);
+        let start = index.checked_sub(1).map_or(0, end);
+        self.codes.get(start..end(index)).unwrap_or_default()
+    }
+
+    /// Returns the devices of a part; `None` if the device before it is not among them.
+    pub(super) fn part(&self, part: &DevicePart) -> Option<Range<usize>> {
+        let (mut start, mut end) = (0, self.len());
+        if part.after.is_empty() {
+            return Some(0..part.size.min(end));
+        }
+        while start < end {
+            let middle = start.midpoint(end);
+            if self.code(middle) <= part.after.as_str() { start = middle + 1 } else { end = middle }
+        }
+        let is_known = start > 0 && self.code(start - 1) == part.after;
+        is_known.then(|| start..start.saturating_add(part.size).min(self.len()))
+    }
+
+    /// Returns the code before some devices, and that of the last one.
+    pub(super) fn bounds(&self, place: &Range<usize>) -> (&str, &str) {
+        let code = |end: usize| end.checked_sub(1).map_or("", |index| self.code(index));
+        (code(place.start), code(place.end))
+    }
+
+    /// Returns the numbers of some devices.
+    pub(super) fn numbers(&self, place: Range<usize>) -> impl Iterator<Item = DeviceNo> {
+        self.devices.get(place).unwrap_or_default().iter().map(|device| device.number)
+    }
+
+    /// Returns the elements of some devices, each with its last activity.
+    pub(super) fn elements<'a>(
+        &'a self,
+        place: Range<usize>,
+        last_active: &'a [Option<UnixMs>],
+    ) -> impl Iterator<Item = ProfileElement<'a>> {
+        let start = place.start.checked_sub(1).and_then(|index| self.devices.get(index));
+        let mut start = start.map_or(0, |device| device.end);
+        let devices = self.devices.get(place.clone()).unwrap_or_default().iter();
+        place.zip(devices).zip(last_active).map(move |((index, device), last_active)| {
+            let DeviceText { online_at, last_active_at, end, .. } = *device;
+            let text = |from: usize, to: usize| self.json.get(from..to).unwrap_or_default();
+            let json = [
+                text(start, online_at),
+                text(online_at + "0".len(), last_active_at),
+                text(last_active_at + "null".len(), end),
+            ];
+            start = end;
+            ProfileElement { device_code: self.code(index), json, last_active: *last_active }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(devices: i64) -> DeviceTexts {
+        let mut texts = DeviceTexts::default();
+        for number in 0..devices {
+            let device = Device {
+                code: &format!("d{number:03}"),
+                name: r#""isOnline":0"#,
+                group_id: "a",
+                group_name: r#"","lastActiveTimestamp":null"#,
+                model: "",
+                address: "",
+                total_curr_stock: 3,
+                last_active: Some(UnixMs(7)),
+                created_at: UnixMs(1),
+            };
+            texts.add(DeviceNo(number), device).expect("JSON");
+        }
+        texts
+    }
+
+    /// An element is the record of its device, also with quotes in its names.
+    #[test]
+    fn elements_are_records_with_the_activity_of_now() {
+        let (texts, last_active) = (texts(3), [None, Some(UnixMs(99))]);
+        let records = texts.elements(1..3, &last_active).map(|element| {
+            let mut json = Vec::new();
+            element.put_record(OnlineSince(UnixMs(50)), &mut json);
+            let record: kiosque_contract::DeviceRecord<'_> =
+                serde_json::from_slice(&json).expect("a record");
+            assert_eq!(serde_json::to_vec(&record).expect("JSON"), json);
+            assert_eq!(record.device_code, element.device_code);
+            assert_eq!(record.device_name, r#""isOnline":0"#);
+            (element.device_code.to_owned(), record.is_online, record.last_active_timestamp)
+        });
+        let records: Vec<_> = records.collect();
+        assert_eq!(records, [("d001".to_owned(), 0, None), ("d002".to_owned(), 1, Some(99))]);
+    }
+
+    #[test]
+    fn a_part_follows_one_of_the_devices() {
+        let texts = texts(5);
+        let part = |after: &str, size| {
+            let place = texts.part(&DevicePart { after: after.to_owned(), size })?;
+            let (before, last) = texts.bounds(&place);
+            Some((place, before.to_owned(), last.to_owned()))
+        };
+        let expected =
+            |place, before: &str, last: &str| Some((place, before.to_owned(), last.to_owned()));
+        assert_eq!(part("", 2), expected(0..2, "", "d001"));
+        assert_eq!(part("d001", 2), expected(2..4, "d001", "d003"));
+        assert_eq!(part("d001", usize::MAX), expected(2..5, "d001", "d004"));
+        assert_eq!(part("d004", 2), expected(5..5, "d004", "d004"));
+        assert_eq!(part("d0015", 2), None);
+        assert_eq!(part("a", 2), None);
+    }
+}
