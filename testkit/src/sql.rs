@@ -46,6 +46,8 @@ files! {
     OPEN_SNAPSHOTS = "open_snapshots.sql",
     /// The sequence number of each order.
     ORDER_SEQS = "order_seqs.sql",
+    /// SQLite: marks the data as that of a program without the last migration.
+    OLDER_LAYOUT = "older_layout.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.

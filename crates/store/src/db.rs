@@ -28,7 +28,9 @@ pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::FileSizes;
-pub(crate) use sqlite::{DATABASE, PRIVATE_FILE, database_exists, database_files};
+pub(crate) use sqlite::{
+    DATABASE, PRIVATE_FILE, database_exists, database_files, entry_of_unopened,
+};
 use sqlite::{Snapshot, Sqlite};
 
 /// The engine that stores the data. Cheap to clone.

@@ -75,6 +75,7 @@ pub use inventory::{
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
 pub use known_sources::SourceStatus;
+pub use metadata::marker_of_unopened;
 pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;

@@ -1,8 +1,10 @@
 //! Store-wide metadata: the time zone, version counters, and markers.
 
+use std::path::Path;
+
 use kiosque_model::{DeviceNo, UnixMs, Zone};
 
-use crate::db::{Db, Deadline, Read, Write};
+use crate::db::{DATABASE, Db, Deadline, Read, Write, entry_of_unopened};
 use crate::sql::statements;
 use crate::{Error, Store};
 
@@ -21,6 +23,8 @@ statements! {
         returning last";
 }
 
+/// The table of the entries, which the statements name.
+const TABLE: &str = "house";
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
 const DEVICES: &str = "devices";
@@ -175,7 +179,21 @@ pub(crate) async fn entry(read: &Read<'_>, name: &str) -> Result<Option<String>,
 
 /// Returns the value of a marker that a command stored with the data.
 pub(crate) async fn marker(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
-    entry(read, &format!("note:{name}")).await
+    entry(read, &marker_entry(name)).await
+}
+
+/// Returns the entry of a marker.
+fn marker_entry(name: &str) -> String {
+    format!("note:{name}")
+}
+
+/// Returns the value of a marker of data that is not opened: it may be of another version, or of
+/// another program, and stays as it is. `None` if it has no such marker.
+///
+/// # Errors
+/// There is no database in the directory, or it cannot be read.
+pub fn marker_of_unopened(directory: &Path, name: &str) -> Result<Option<String>, Error> {
+    entry_of_unopened(&directory.join(DATABASE), TABLE, &marker_entry(name))
 }
 
 impl Store {
@@ -184,7 +202,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn marker(&self, name: &str) -> Result<Option<String>, Error> {
-        entry_now(&self.db, &format!("note:{name}")).await
+        entry_now(&self.db, &marker_entry(name)).await
     }
 
     /// Stores a marker with the data.
@@ -192,7 +210,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn set_marker(&self, name: &str, value: &str) -> Result<(), Error> {
-        let (name, value) = (format!("note:{name}"), value.to_owned());
+        let (name, value) = (marker_entry(name), value.to_owned());
         let set = async move |write: &Write<'_>| {
             write.execute(&SET_ENTRY, &[name.as_str().into(), value.as_str().into()]).await
         };

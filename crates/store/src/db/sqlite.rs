@@ -6,6 +6,7 @@ mod closed;
 mod copy;
 mod dry_run;
 mod files;
+mod unopened;
 mod write;
 
 use std::ops::Deref;
@@ -32,6 +33,7 @@ use dry_run::DryRun;
 pub use files::FileSizes;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, database_exists, database_files};
+pub(crate) use unopened::entry_of_unopened;
 pub(super) use write::{execute, execute_each, script};
 
 /// Idle readers in a pool; more are opened when needed and closed after use.

@@ -1,0 +1,93 @@
+//! Reads an entry of a database that may be of another version, or of another program, and leaves
+//! its files as they are.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+
+use super::files::database_files;
+use crate::Error;
+use crate::file_system::io_error;
+
+/// Returns the value of `name` in `table`, whose columns are `name` and `value`; `None` also if
+/// there is no such table, or the file is no database.
+pub(crate) fn entry_of_unopened(
+    database: &Path,
+    table: &str,
+    name: &str,
+) -> Result<Option<String>, Error> {
+    let linked = fs::canonicalize(database).map_err(|error| io_error(database, &error))?;
+    fs::File::open(&linked).map_err(|error| io_error(database, &error))?;
+    match read(&linked, table, name) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(None),
+        read => Ok(read?),
+    }
+}
+
+fn read(database: &Path, table: &str, name: &str) -> rusqlite::Result<Option<String>> {
+    let [_, log, _] = database_files(database);
+    let is_logged = fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match is_logged {
+        true => Connection::open_with_flags(database, flags)?,
+        // Without its log, a database is read as a file that nothing changes: SQLite would create
+        // a log and its index otherwise.
+        false => Connection::open_with_flags(
+            format!("file:{}?immutable=1", escaped(database)),
+            flags | OpenFlags::SQLITE_OPEN_URI,
+        )?,
+    };
+    let tables = "select count(*) from sqlite_master where type = 'table' and name = ?1";
+    let tables: i64 = connection.query_row(tables, [table], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(None);
+    }
+    let value = format!("select value from {table} where name = ?1");
+    connection.query_row(&value, [name], |row| row.get(0)).optional()
+}
+
+/// Returns a path as a URI writes it.
+fn escaped(path: &Path) -> String {
+    let byte = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+            char::from(*byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    path.as_os_str().as_bytes().iter().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_is_and_no_other_is_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a %3F?#é.db");
+        let read = |name: &str| entry_of_unopened(&path, "notes", name).expect("it is read");
+        for text in ["", "no database, and longer than the header of one is, by some bytes"] {
+            fs::write(&path, text.repeat(100)).expect("a file");
+            assert_eq!(read("a"), None);
+        }
+        fs::remove_file(&path).expect("a file");
+        let database = Connection::open(&path).expect("a database");
+        database.pragma_update(None, "journal_mode", "wal").expect("a mode");
+        database.execute_batch("create table photos (name text)").expect("a table");
+        assert_eq!(read("a"), None);
+        let notes =
+            "create table notes (name text, value text); insert into notes values ('a', 'b')";
+        database.execute_batch(notes).expect("a note");
+        // It is in the log alone.
+        assert_eq!(read("a").as_deref(), Some("b"));
+        drop(database);
+        let before = fs::read(&path).expect("a file");
+        assert_eq!((read("a").as_deref(), read("b")), (Some("b"), None));
+        assert!(fs::read(&path).expect("a file") == before);
+        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 1);
+        let absent = entry_of_unopened(&directory.path().join("c"), "notes", "a");
+        assert!(matches!(absent, Err(Error::File(_))), "{absent:?}");
+    }
+}
