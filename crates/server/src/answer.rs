@@ -124,7 +124,18 @@ pub(crate) struct SystemFault {
     pub(crate) kind: FaultKind,
     pub(crate) message: &'static str,
     pub(crate) cause: String,
+    pub(crate) disclosure: Disclosure,
     pub(crate) retry_after_s: Option<u32>,
+}
+
+/// The readers of the cause of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disclosure {
+    /// It is in the log alone.
+    Log,
+    /// It is in the answer to an operator's call as well: a fault of files, which the operator can
+    /// mend.
+    Operator,
 }
 
 /// The cause of a failure, as a label of metrics.
@@ -163,13 +174,15 @@ impl Failure {
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
         let message = "the request could not be answered";
         let (kind, cause) = (FaultKind::Internal, cause.to_string());
-        Failure::System(SystemFault { kind, message, cause, retry_after_s: None })
+        let (disclosure, retry_after_s) = (Disclosure::Log, None);
+        Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
     }
 
     /// Returns a failure because of a limit on concurrent work.
     pub(crate) fn busy(message: &'static str) -> Failure {
         let (kind, cause) = (FaultKind::Overloaded, message.to_owned());
-        Failure::System(SystemFault { kind, message, cause, retry_after_s: Some(1) })
+        let (disclosure, retry_after_s) = (Disclosure::Log, Some(1));
+        Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
     }
 }
 
@@ -222,6 +235,10 @@ impl From<&Error> for Failure {
             kind,
             message,
             cause: error.to_string(),
+            disclosure: match error {
+                Error::File(_) | Error::FileChanged(_) => Disclosure::Operator,
+                _ => Disclosure::Log,
+            },
             retry_after_s: Some(1),
         })
     }

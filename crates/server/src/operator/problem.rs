@@ -6,7 +6,7 @@ use kiosque_contract::PROBLEM_CONTENT_TYPE;
 use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
-use crate::answer::{Failure, FaultKind, SystemFault, log_fault};
+use crate::answer::{Disclosure, Failure, FaultKind, SystemFault, log_fault};
 use crate::call::BodyFault;
 use crate::locale::{self, Locale, Message};
 
@@ -18,8 +18,10 @@ pub(crate) struct Problem {
     faults: Vec<String>,
     /// The header that the status asks for.
     header: Option<(&'static str, &'static str)>,
-    /// For the log only.
+    /// For the log; for the caller as well, in parentheses after the detail, if `disclosure` says
+    /// so.
     cause: Option<String>,
+    disclosure: Disclosure,
     /// The kind of a failure of the server.
     fault: Option<FaultKind>,
     retry_after_s: Option<u32>,
@@ -41,6 +43,7 @@ impl Problem {
             faults: Vec::new(),
             header: None,
             cause: None,
+            disclosure: Disclosure::Log,
             fault: None,
             retry_after_s: None,
         }
@@ -106,8 +109,9 @@ impl Problem {
             Some(_) => StatusCode::SERVICE_UNAVAILABLE,
             None => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let (kind, cause) = (Some(fault.kind), Some(fault.cause));
-        Problem { cause, fault: kind, retry_after_s, ..Problem::new(status, fault.message) }
+        let (kind, cause, disclosure) = (Some(fault.kind), Some(fault.cause), fault.disclosure);
+        let problem = Problem::new(status, fault.message);
+        Problem { cause, disclosure, fault: kind, retry_after_s, ..problem }
     }
 
     fn refused(refusal: &Refusal) -> Problem {
@@ -168,11 +172,15 @@ fn failure(problem: Problem, request_id: &str) -> Response<Content> {
     if let (Some(kind), Some(cause)) = (problem.fault, &problem.cause) {
         log_fault(kind, &problem.detail, cause, request_id);
     }
+    let detail = match (problem.disclosure, problem.cause) {
+        (Disclosure::Operator, Some(cause)) => format!("{} ({cause})", problem.detail),
+        _ => problem.detail,
+    };
     let body = kiosque_contract::Problem {
         kind: "about:blank".into(),
         title: problem.status.canonical_reason().map(Into::into),
         status: problem.status.as_u16(),
-        detail: problem.detail.into(),
+        detail: detail.into(),
         request_id: request_id.to_owned(),
         faults: problem.faults,
     };
