@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::blocking::Client;
@@ -55,8 +56,10 @@ pub struct Ran {
     pub status: i32,
     /// Everything it printed on stdout.
     pub stdout: String,
-    /// Everything it printed on stderr.
+    /// Everything it printed on stderr, but for the time that it took.
     pub stderr: String,
+    /// The time that it printed at the end, such as `8.2 s`.
+    pub took: Option<String>,
 }
 
 impl Ran {
@@ -68,11 +71,12 @@ impl Ran {
     /// Returns the result of a command that was run elsewhere.
     #[must_use]
     pub fn from(output: Output) -> Ran {
-        Ran {
-            status: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        let [stdout, mut stderr] =
+            [output.stdout, output.stderr].map(|printed| String::from_utf8(printed).unwrap());
+        let last = stderr.trim_end().rfind('\n').map_or(0, |end| end + 1);
+        let took = stderr[last..].trim_end().strip_prefix("took ").map(str::to_owned);
+        stderr.truncate(if took.is_some() { last } else { stderr.len() });
+        Ran { status: output.status.code().unwrap(), stdout, stderr, took }
     }
 
     /// Asserts that the command succeeded.
@@ -169,6 +173,14 @@ impl Sandbox {
         Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
     }
 
+    /// Runs statements on the database. A transaction that they begin is open until the connection
+    /// is dropped.
+    pub fn run_sql(&self, sql: &str) -> Connection {
+        let connection = Connection::open(self.data().join("kiosque.db")).unwrap();
+        connection.execute_batch(sql).unwrap();
+        connection
+    }
+
     /// Returns the path and the content of every file in the directory.
     #[must_use]
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
@@ -238,9 +250,14 @@ impl Served {
     /// Returns the address of the operator's listener, once the server has printed it.
     #[must_use]
     pub fn operator(&self) -> SocketAddr {
-        let said = self.stderr.until("/operator/v1\n");
-        let (before, _) = said.split_once("/operator/v1\n").unwrap();
-        before.rsplit_once("https://").unwrap().1.parse().unwrap()
+        let mut address = None;
+        wait_until("the server says where the operator's calls are", || {
+            let said = format!("{}\n{}", self.stdout.text(), self.stderr.text());
+            let before = said.split_once("/operator/v1\n").map(|(before, _)| before);
+            address = before.map(|it| it.rsplit_once("https://").unwrap().1.parse().unwrap());
+            address.is_some()
+        });
+        address.unwrap()
     }
 
     /// Opens a connection to the operator's listener.
@@ -315,6 +332,17 @@ impl Served {
         let mut kill = Command::new("kill");
         let sent = kill.arg(format!("-{name}")).arg(self.child.id().to_string()).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Waits until the process has a handler of its own for SIGINT.
+    pub fn wait_for_interrupt_handler(&self) {
+        const SIGINT: u64 = 1 << 1;
+        let path = format!("/proc/{}/status", self.child.id());
+        wait_until("the process handles SIGINT", || {
+            let status = std::fs::read_to_string(&path).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & SIGINT != 0
+        });
     }
 
     /// Waits until the process ends.

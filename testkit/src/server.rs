@@ -204,12 +204,10 @@ impl TestServer {
     /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.
     pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
         let mut rejections = Rejections::default();
-        let (clock, lead_max) = (self.clock.clock(), self.settings.limits.order_lead_max);
-        let rules = ImportRules::lenient(lead_max);
-        let imported = import_ndjson(&self.store, &clock, rules, ndjson.as_ref(), &mut rejections)
-            .await
-            .unwrap();
-        (imported, rejections.0)
+        let rules = ImportRules::lenient(self.settings.limits.order_lead_max);
+        let (clock, lines) = (self.clock.clock(), ndjson.as_ref());
+        let imported = import_ndjson(&self.store, &clock, rules, lines, &mut rejections).await;
+        (imported.unwrap(), rejections.0)
     }
 
     /// Imports orders of which none may be rejected.
@@ -367,9 +365,8 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
     let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
     let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
     let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
-    let (settings, clock) = (options.settings.clone(), clock.clock());
-    let app = Arc::new(App::new(store.clone(), settings, clock, Entropy::system()).unwrap());
-    let stop = Stop::new();
+    let app = App::new(store.clone(), options.settings.clone(), clock.clock(), Entropy::system());
+    let (app, stop) = (Arc::new(app.unwrap()), Stop::new());
     let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
     let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
     let task = tokio::spawn(async move {
@@ -388,7 +385,9 @@ impl ImportObserver for Rejections {
         Ok(())
     }
 
-    fn progress(&mut self, _: Progress) {}
+    fn progress(&mut self, _: Progress) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Continue(())
+    }
 }
 
 /// Returns the cheapest argon2id hash of a password, for tests that log in often.

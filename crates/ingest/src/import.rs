@@ -11,6 +11,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,6 +96,9 @@ pub enum ImportError {
     /// A thread that checks lines ended early.
     #[error("a thread that checks lines ended early")]
     Worker,
+    /// The observer ended the import.
+    #[error("the import was interrupted")]
+    Interrupted,
 }
 
 /// The result of an import.
@@ -146,8 +150,9 @@ pub trait ImportObserver {
     /// # Errors
     /// A rejected line cannot be written; the import ends.
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()>;
-    /// Receives the progress.
-    fn progress(&mut self, progress: Progress);
+    /// Receives the progress, between two transactions. `Break` ends the import with
+    /// [`ImportError::Interrupted`].
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()>;
 }
 
 /// Lines that were checked and are sorted together.
@@ -182,6 +187,14 @@ pub struct Import<'a> {
     file_orders: Option<FileOrders>,
 }
 
+/// Passes the progress to the observer, which may end the import.
+fn notify(observer: &mut dyn ImportObserver, progress: Progress) -> Result<(), ImportError> {
+    match observer.progress(progress) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ImportError::Interrupted),
+    }
+}
+
 /// Imports NDJSON.
 ///
 /// # Errors
@@ -204,9 +217,8 @@ pub async fn import_ndjson(
         let checks = LineChecks { dates, names: &import.names, strictness: rules.strictness };
         let opening = if is_opening { checks.opening(&mut lines)? } else { checks.chunk() };
         is_opening = false;
-        let chunk = checks.read(&mut lines, opening, &mut |read| {
-            import.observer.progress(Progress::Read(read));
-        })?;
+        let chunk = checks
+            .read(&mut lines, opening, &mut |read| notify(import.observer, Progress::Read(read)))?;
         if chunk.lines() == 0 {
             break;
         }

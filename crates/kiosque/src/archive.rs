@@ -1,5 +1,7 @@
 //! `kiosque archive`
 
+use std::time::Duration;
+
 use anyhow::bail;
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::ArchiveRunItem;
@@ -7,6 +9,7 @@ use kiosque_model::{ActedBy, UnixMs, Zone};
 use kiosque_store::{Changes, Store, Undone, WhenAbsent};
 
 use crate::args::ArchiveArgs;
+use crate::interrupt::Interrupt;
 use crate::output::{self, time};
 use crate::settings::Settings;
 use crate::table::Table;
@@ -14,6 +17,12 @@ use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<CommandOutcome> {
     let changes = args.dry_run.changes();
+    let _interrupt = Interrupt::receive(Duration::ZERO, move || match changes {
+        Changes::RolledBack => eprintln!("interrupted: nothing was changed"),
+        Changes::Stored => eprintln!(
+            "interrupted: the changes made so far are kept; repeat the command to make the others"
+        ),
+    })?;
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     match (args.what.before, args.what.undo) {
         (Some(before), _) => archive(&store, &before).await?,

@@ -2,11 +2,12 @@
 
 mod changes;
 mod lists;
+mod own_flags;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use kiosque_model::Rights;
 
@@ -50,11 +51,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve a demonstration fleet, and print example calls.
     #[command(after_help = "Examples:\n  kiosque demo\n  \
-        kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31")]
+        kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet\n\n\
+        It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every \
+        few seconds. A default port that is in use is replaced by a free one.")]
     Demo {
         /// Last day of the fleet's orders [default: today].
         #[arg(long, value_name = "DATE")]
         today: Option<jiff::civil::Date>,
+        /// Send no heartbeats and no new orders while it serves.
+        #[arg(long)]
+        quiet: bool,
         #[command(flatten)]
         serve: ServeFlags,
     },
@@ -326,7 +332,36 @@ pub(crate) enum ImportWhat {
     },
 }
 
+impl Command {
+    /// Whether the time that the command took is printed at its end.
+    pub(crate) fn is_timed(&self) -> bool {
+        match self {
+            Command::Import { what } => {
+                matches!(what, ImportWhat::Orders { .. } | ImportWhat::Rates { .. })
+            }
+            Command::Apply { .. }
+            | Command::Archive { .. }
+            | Command::Backup { .. }
+            | Command::Move { .. }
+            | Command::Verify => true,
+            _ => false,
+        }
+    }
+}
+
 impl Cli {
+    /// Parses the arguments of the process. If they are wrong, or ask for help, the process exits.
+    pub(crate) fn parse_arguments() -> Cli {
+        let matches = Cli::described().get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Returns the description of the command line: the help of a command shows the flags that it
+    /// uses.
+    pub(crate) fn described() -> clap::Command {
+        own_flags::show_used(Cli::command())
+    }
+
     /// Returns the settings file. Commands that use no setting have none, and work where the file
     /// of the environment is wrong or may not be read.
     pub(crate) fn config_file(&self) -> Option<&Path> {

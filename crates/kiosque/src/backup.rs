@@ -14,7 +14,7 @@ use kiosque_contract::inventory::LastBackup;
 use kiosque_store::{Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::progress::CopyBar;
+use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 use directory::BackupDirectory;
@@ -53,15 +53,18 @@ pub(crate) async fn run(
 
 async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     let stopped = stop_flag()?;
-    let bar = CopyBar::new();
+    let bar = Bar::new("copying");
+    let shown = bar.clone();
     let on_progress = move |copied: Copied| {
-        bar.show(copied);
+        shown.show_copy(copied);
         match stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let made = store.backup(file.clone(), on_progress).await?;
+    let made = store.backup(file.clone(), on_progress).await;
+    bar.clear();
+    let made = made?;
     let backup = LastBackup {
         timestamp: Clock::System.now().0,
         file: std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string(),

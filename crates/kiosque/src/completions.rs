@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::CommandOutcome;
@@ -11,7 +10,7 @@ use crate::args::Cli;
 /// Prints the completion script of a shell.
 pub(crate) fn run(shell: Shell) -> anyhow::Result<CommandOutcome> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "kiosque", &mut script);
+    clap_complete::generate(shell, &mut Cli::described(), "kiosque", &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(CommandOutcome::Complete)
 }

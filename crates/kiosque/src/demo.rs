@@ -1,7 +1,10 @@
-//! `kiosque demo`: creates a fleet with sixty days of orders, serves it and prints example calls.
+//! `kiosque demo`: creates a fleet with sixty days of orders, prints example calls, and serves it
+//! while its kiosks send heartbeats and orders.
 
 pub(crate) mod fleet;
+mod introduction;
 mod kiosks;
+mod live;
 pub(crate) mod orders;
 mod products;
 mod random;
@@ -10,9 +13,11 @@ mod rhythm;
 mod sites;
 mod trade;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use jiff::ToSpan;
@@ -20,14 +25,19 @@ use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_listener::tls::Identity;
-use kiosque_model::{ActedBy, UnixMs};
+use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_server::Audience;
-use kiosque_store::{ServerLock, Store, WhenAbsent, create_directory, data_files, has_data};
+use kiosque_store::{
+    CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
+    marker_of_unopened,
+};
 
-use crate::progress::ImportBar;
+use crate::interrupt::Interrupt;
+use crate::progress::{Bar, Elapsed};
+use crate::serve::PortInUse;
 use crate::settings::Settings;
-use crate::{CommandOutcome, open, serve};
+use crate::{CommandOutcome, acting, open, output, serve};
+use introduction::Introduction;
 
 /// Metadata entry that marks the data as a demo's, with its edition and last day.
 const MARKER: &str = "demo";
@@ -36,24 +46,71 @@ const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 2;
 
-pub(crate) async fn run(settings: Settings, today: Option<Date>) -> anyhow::Result<CommandOutcome> {
+/// The activity of the demo's kiosks while it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Most send heartbeats, and some of them orders.
+    Simulated,
+    /// They are silent.
+    None,
+}
+
+pub(crate) async fn run(
+    settings: Settings,
+    today: Option<Date>,
+    activity: Activity,
+) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
     }
     let directory = settings.common.data.clone().map_or_else(default_directory, Ok)?;
-    create_directory(&directory)?;
     let server = settings.server()?;
-    refuse_others(&directory, &settings).await?;
+    refuse_others(&directory)?;
+    create_directory(&directory)?;
     let _lock = ServerLock::take(&directory, "demo")?;
-    let gateway = serve::listen(&directory, &settings.serve).await?;
-    if settings.gives("operator_listen") {
-        eprintln!("warning: a demo has no operator listener; operator_listen is ignored");
-    }
+    let (listen, operator_listen) =
+        (port_in_use(&settings, "listen"), port_in_use(&settings, "operator_listen"));
+    let gateway = serve::listen(&directory, &settings.serve, listen).await?;
+    let operator = serve::listen_to_operator(&gateway, &settings.serve, operator_listen).await?;
     let store = filled(&directory, &settings, today).await?;
     serve::warn_of_access(&directory);
-    print_calls(&format!("https://{}/v8", gateway.listener.address()?), &gateway.identity)?;
-    serve::serve(vec![(Audience::Gateway, gateway.listener)], store, server).await?;
+    let introduction = Introduction {
+        gateway: gateway.listener.address()?,
+        operator: operator.address()?,
+        certificate: std::path::absolute(&gateway.identity.cert)?,
+        directory: std::path::absolute(&directory)?,
+        key: new_key(&store).await?,
+        activity,
+    };
+    output::print(&introduction)?;
+    let online_window = server.online_window;
+    let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
+    let serving = serve::serve(listeners, store.clone(), server);
+    match activity {
+        Activity::None => serving.await?,
+        Activity::Simulated => tokio::select! {
+            served = serving => served?,
+            never = live::run(&store, online_window) => match never {},
+        },
+    }
     Ok(CommandOutcome::Complete)
+}
+
+/// Returns that another port is taken, unless the address was given.
+fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
+    if settings.gives(name) { PortInUse::Fails } else { PortInUse::TakesFreePort }
+}
+
+/// Returns a key with all rights for the operator's calls. That of the last demo is revoked.
+async fn new_key(store: &Store) -> anyhow::Result<OperatorKey> {
+    let name = KeyName::parse("demo".to_owned()).context("the key's name")?;
+    let key = OperatorKey::mint(Entropy::system().bytes()?);
+    store.revoke_key(name.clone(), acting::by("demo")).await?;
+    let holder = KeyHolder { name, rights: Rights::all() };
+    match store.create_key(holder, key.digest(), acting::by("demo")).await? {
+        CreatedKey::Created => Ok(key),
+        CreatedKey::NameTaken(_) => bail!("a key named demo was created meanwhile"),
+    }
 }
 
 /// Returns a fixed directory of the user, so that the next demo finds the data of this one.
@@ -65,12 +122,10 @@ fn default_directory() -> anyhow::Result<PathBuf> {
     Ok(base.join("kiosque-demo"))
 }
 
-/// Fails if the directory holds data that is not a demo's.
-async fn refuse_others(directory: &Path, settings: &Settings) -> anyhow::Result<()> {
-    let there = has_data(directory)?;
-    if there
-        && opened(directory, settings, WhenAbsent::Refuse).await?.marker(MARKER).await?.is_none()
-    {
+/// Fails if the directory holds data that is not a demo's, which stays as it is: opening it would
+/// bring its layout up to date.
+fn refuse_others(directory: &Path) -> anyhow::Result<()> {
+    if has_data(directory)? && marker_of_unopened(directory, MARKER)?.is_none() {
         bail!(
             "{} holds data that is not a demo's; choose another directory with --data DIR",
             directory.display()
@@ -128,55 +183,30 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
     kiosque_ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
     store.set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
-    let mut filling = Filling(ImportBar::new());
-    let imported = import_orders(store, &clock, orders, &mut filling).await?;
-    filling.0.finish();
-    eprintln!("made {} orders, the last on {day}", imported.accepted);
+    let bar = Bar::new("making orders");
+    let shown = bar.clone();
+    let _interrupt = Interrupt::receive(Duration::ZERO, move || {
+        shown.clear();
+        eprintln!("interrupted: the data of the demo is incomplete; the next demo makes it again");
+    })?;
+    let begun = Instant::now();
+    let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
+    bar.clear();
+    let (orders, took) = (imported?.accepted, Elapsed(begun.elapsed()));
+    eprintln!("made {orders} orders, the last on {day}, in {took}");
     Ok(())
 }
 
 /// Shows the progress; a rejection of a generated order is an error.
-struct Filling(ImportBar);
+struct Filling(Bar);
 
 impl ImportObserver for Filling {
     fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
         Err(std::io::Error::other(rejected.reason.clone()))
     }
 
-    fn progress(&mut self, progress: Progress) {
-        self.0.show(progress);
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
+        self.0.show_import(progress);
+        ControlFlow::Continue(())
     }
-}
-
-fn print_calls(base: &str, identity: &Identity) -> anyhow::Result<()> {
-    let cert = std::path::absolute(&identity.cert)?;
-    let cert = cert.display();
-    let account = &fleet::ACCOUNTS[0];
-    println!("base URL   {base}");
-    println!("account    {}  password {}", account.login_name, account.password);
-    for other in &fleet::ACCOUNTS[1..] {
-        println!("also       {}  ({})", other.login_name, other.shows);
-    }
-    println!(
-        r#"
-# paste these
-BASE={base}
-CERT='{cert}'
-API=third-center-web/openapi/v1
-call() {{
-  curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' \
-    -H "third-api-token: $TOKEN" "$BASE/$1" -d "$2"; echo
-}}
-TOKEN=$(call platform-auth/auth/third-api/token \
-  '{{"username":"{login}","password":"{password}"}}' |
-  sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
-call "$API/kioskDevice/devicePage?current=1&size=2" '{{}}'
-call "$API/kioskOrder/queryOrderList?current=1&size=1" '{{"deviceCode":"{device}"}}'
-call "$API/kioskDashboard/summary" '{{}}'
-"#,
-        login = account.login_name,
-        password = account.password,
-        device = fleet::FIRST_DEVICE,
-    );
-    Ok(())
 }

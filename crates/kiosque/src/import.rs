@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use kiosque_clock::Clock;
@@ -15,7 +18,8 @@ use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::CommandRun;
 use kiosque_store::{Changes, WhenAbsent};
 
-use crate::progress::ImportBar;
+use crate::interrupt::{self, Interrupt};
+use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
@@ -45,7 +49,7 @@ pub(crate) async fn run(
     let rules = ImportRules { lead_max: settings.limits()?.order_lead_max, strictness };
     // A dry run writes no file, and leaves that of an earlier run as it is.
     let rejected = (changes == Changes::Stored).then(|| rejected_file(files)).transpose()?;
-    let mut reporter = Reporter::new(rejected);
+    let mut reporter = Reporter::new(file, rejected, changes)?;
     let run = CommandRun {
         file: Some(acting::file_name(file)),
         mapping: files.map.as_deref().map(acting::file_name),
@@ -62,14 +66,21 @@ pub(crate) async fn run(
             import_report(&store, &Clock::System, rules, input, mapping, run, &mut reporter).await
         }
     };
-    if changes == Changes::Stored && imported.as_ref().is_err_and(is_interrupted) {
-        eprintln!(
-            "{} orders of {} are stored; repeat the command to store the others",
-            reporter.stored(),
-            file.display()
-        );
+    let signal = reporter.interrupt.signal();
+    if imported.as_ref().is_err_and(is_resumable) {
+        let stored = stored_of(reporter.stored.load(Ordering::Relaxed), file);
+        match (signal, changes) {
+            (Some(_), Changes::Stored) => eprintln!("interrupted: {stored}"),
+            (Some(_), Changes::RolledBack) => eprintln!("interrupted: nothing was changed"),
+            (None, Changes::Stored) => eprintln!("{stored}"),
+            (None, Changes::RolledBack) => {}
+        }
     }
     let reported = reporter.finish();
+    if let (Err(ImportError::Interrupted), Some(signal)) = (&imported, signal) {
+        reported?;
+        return Ok(CommandOutcome::Interrupted(signal));
+    }
     let imported = imported.with_context(|| file.display().to_string())?;
     print(&imported, file);
     if let Some(preview) = &imported.preview {
@@ -89,13 +100,14 @@ fn rejected_file(files: &Files) -> anyhow::Result<RejectedFile> {
 }
 
 /// Returns whether an import ended between its orders, so that the others can be imported later.
-fn is_interrupted(error: &ImportError) -> bool {
+fn is_resumable(error: &ImportError) -> bool {
     match error {
         ImportError::Input(_)
         | ImportError::Output(_)
         | ImportError::Fleet(_)
         | ImportError::Store(_)
-        | ImportError::Worker => true,
+        | ImportError::Worker
+        | ImportError::Interrupted => true,
         ImportError::Mapping(_)
         | ImportError::OtherKind(_)
         | ImportError::Alike(_)
@@ -117,6 +129,13 @@ fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     Ok(Box::new(input))
 }
 
+/// Returns the message for an import that ends early.
+fn stored_of(stored: u64, file: &Path) -> String {
+    let file = if file == Path::new("-") { Path::new("standard input") } else { file };
+    let file = file.display();
+    format!("{stored} orders of {file} are stored; repeat the command to store the others")
+}
+
 fn print(imported: &Imported, file: &Path) {
     if imported.lines == 0 {
         eprintln!("warning: {} has no orders", file.display());
@@ -135,26 +154,34 @@ fn print(imported: &Imported, file: &Path) {
 
 /// Shows the progress of an import, prints rejections and writes them to a file.
 struct Reporter {
-    bar: ImportBar,
+    bar: Bar,
+    interrupt: Interrupt,
     /// The file for rejections; `None` in a dry run.
     file: Option<RejectedFile>,
     count: u64,
-    /// Orders stored of earlier parts of the file, and of this one.
-    stored: [u64; 2],
+    /// Orders that are stored, new or not.
+    stored: Arc<AtomicU64>,
+    /// Those of earlier parts of the file.
+    stored_before: u64,
 }
 
 impl Reporter {
-    fn new(file: Option<RejectedFile>) -> Reporter {
-        Reporter { bar: ImportBar::new(), file, count: 0, stored: [0; 2] }
-    }
-
-    /// Returns the number of orders that are stored, new or not.
-    fn stored(&self) -> u64 {
-        self.stored.iter().sum()
+    fn new(input: &Path, file: Option<RejectedFile>, changes: Changes) -> anyhow::Result<Reporter> {
+        let (bar, stored) = (Bar::new("reading"), Arc::<AtomicU64>::default());
+        let (shown, count, input) = (bar.clone(), Arc::clone(&stored), input.to_owned());
+        let interrupt = Interrupt::receive(interrupt::GRACE, move || {
+            shown.clear();
+            let stored = stored_of(count.load(Ordering::Relaxed), &input);
+            match changes {
+                Changes::Stored => eprintln!("interrupted: at least {stored}"),
+                Changes::RolledBack => eprintln!("interrupted: nothing was changed"),
+            }
+        })?;
+        Ok(Reporter { bar, interrupt, file, count: 0, stored, stored_before: 0 })
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        self.bar.finish();
+        self.bar.clear();
         if self.count > PRINTED_MAX {
             eprintln!("… and {} more", self.count - PRINTED_MAX);
         }
@@ -178,11 +205,17 @@ impl ImportObserver for Reporter {
         }
     }
 
-    fn progress(&mut self, progress: Progress) {
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
         match progress {
-            Progress::Read(_) => self.stored = [self.stored(), 0],
-            Progress::Stored(stored, _) => self.stored[1] = stored,
+            Progress::Read(_) => self.stored_before = self.stored.load(Ordering::Relaxed),
+            Progress::Stored(stored, _) => {
+                self.stored.store(self.stored_before + stored, Ordering::Relaxed);
+            }
         }
-        self.bar.show(progress);
+        self.bar.show_import(progress);
+        match self.interrupt.signal() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
     }
 }

@@ -24,6 +24,8 @@ mod import;
 mod import_list;
 mod import_rates;
 mod init;
+mod interrupt;
+mod log;
 mod man;
 mod move_data;
 mod open;
@@ -45,14 +47,15 @@ mod table;
 mod verify;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::Context;
-use clap::Parser;
+use anyhow::{Context, anyhow};
 use kiosque_ingest::import::Strictness;
 use kiosque_server::Audience;
-use tracing_subscriber::EnvFilter;
 
 use args::{Cli, Command, ImportWhat};
+use interrupt::EndingSignal;
+use log::LogFormat;
 use settings::Settings;
 
 /// The outcome of a command that did not fail.
@@ -61,13 +64,16 @@ enum CommandOutcome {
     Complete,
     /// Some input was rejected, or the data has faults; messages name them.
     Partial,
+    /// A signal ended it before its end; a message says how far it is.
+    Interrupted(EndingSignal),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_arguments();
     match run(cli) {
         Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
+        Ok(CommandOutcome::Interrupted(signal)) => signal.exit_status().into(),
         Err(error) => {
             eprintln!("kiosque: {}", describe(&error));
             ExitCode::FAILURE
@@ -90,14 +96,29 @@ fn describe(error: &anyhow::Error) -> String {
 
 fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
     let settings = Settings::new(cli.given(), cli.config_file())?;
-    start_log(&settings)?;
+    let format = settings.common.log_format;
+    log::start(&settings.common.log, format).map_err(|reason| anyhow!("log: {reason}"))?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
-    runtime.block_on(dispatch(cli.command, settings))
+    let (is_timed, begun) = (cli.command.is_timed(), Instant::now());
+    match runtime.block_on(dispatch(cli.command, settings)) {
+        Err(error) if format == LogFormat::Json => {
+            tracing::error!("{}", describe(&error));
+            Ok(CommandOutcome::Partial)
+        }
+        Ok(outcome @ (CommandOutcome::Complete | CommandOutcome::Partial)) if is_timed => {
+            eprintln!("took {}", progress::Elapsed(begun.elapsed()));
+            Ok(outcome)
+        }
+        outcome => outcome,
+    }
 }
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Demo { today, .. } => demo::run(settings, today).await,
+        Command::Demo { today, quiet, .. } => {
+            let activity = if quiet { demo::Activity::None } else { demo::Activity::Simulated };
+            demo::run(settings, today, activity).await
+        }
         Command::Serve { .. } => serve::run(settings).await,
         Command::Init => init::run(&settings).await,
         Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
@@ -135,63 +156,5 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Man { directory } => man::run(&directory),
         Command::Openapi { operator: true } => openapi::run(Audience::Operator),
         Command::Openapi { operator: false } => openapi::run(Audience::Gateway),
-    }
-}
-
-fn start_log(settings: &Settings) -> anyhow::Result<()> {
-    use std::io::IsTerminal;
-    tracing_subscriber::fmt()
-        .with_env_filter(log_filter(&settings.common.log)?)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
-    Ok(())
-}
-
-/// Returns the filter of the log. Clients can make `h2` warn as often as they like, so it logs only
-/// if `given` names it.
-fn log_filter(given: &str) -> anyhow::Result<EnvFilter> {
-    let filter = if given.is_empty() { String::new() } else { format!("h2=off,{given}") };
-    filter.parse().with_context(|| format!("log: {given:?} is not a log filter"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().expect("no panic").write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn warnings_of_h2_are_logged_only_on_request() {
-        for (given, is_logged) in [("info", false), ("debug", false), ("info,h2=warn", true)] {
-            let (lines, filter) = (Lines::default(), log_filter(given).expect("a filter"));
-            let sink = lines.clone();
-            let log = tracing_subscriber::fmt().with_env_filter(filter);
-            tracing::subscriber::with_default(
-                log.with_writer(move || sink.clone()).finish(),
-                || {
-                    tracing::warn!(target: "h2::proto::streams", "noise");
-                    tracing::warn!("kept");
-                },
-            );
-            let logged = String::from_utf8_lossy(&lines.0.lock().expect("no panic")).into_owned();
-            assert_eq!(logged.contains("noise"), is_logged, "{given}: {logged}");
-            assert!(logged.contains("kept"), "{given}: {logged}");
-        }
     }
 }

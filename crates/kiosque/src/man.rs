@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
 use crate::CommandOutcome;
@@ -13,7 +13,7 @@ use crate::args::Cli;
 /// Writes the manual page of each command to a directory, which is created if it is absent.
 pub(crate) fn run(directory: &Path) -> anyhow::Result<CommandOutcome> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = Cli::described().disable_help_subcommand(true);
     command.build();
     write_pages(&command, directory)?;
     Ok(CommandOutcome::Complete)

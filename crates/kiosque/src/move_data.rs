@@ -1,10 +1,13 @@
 //! `kiosque move`
 
+use std::time::Duration;
+
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_store::{Changes, MoveProgress, StoreLocation, WhenAbsent};
 
-use crate::progress::MoveBar;
+use crate::interrupt::Interrupt;
+use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, dry_run, open};
 
@@ -23,9 +26,21 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
         dry_run::print_move(&preview)?;
         return Ok(CommandOutcome::Complete);
     }
-    let bar = MoveBar::new();
-    let on_progress = move |moving: MoveProgress| bar.show(moving);
-    let moved = from.move_to(&to, Clock::System.now(), on_progress).await?;
+    let bar = Bar::new("moving");
+    let (interrupted, place) = (bar.clone(), directory.clone());
+    let _interrupt = Interrupt::receive(Duration::ZERO, move || {
+        interrupted.clear();
+        eprintln!(
+            "interrupted: the rows copied so far are kept, and {} is the data in use until the \
+             move is complete; repeat the command to continue",
+            place.display()
+        );
+    })?;
+    let shown = bar.clone();
+    let on_progress = move |moving: MoveProgress| shown.show_move(moving);
+    let moved = from.move_to(&to, Clock::System.now(), on_progress).await;
+    bar.clear();
+    let moved = moved?;
     println!(
         "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \
          the same on both sides in each of {} groups",

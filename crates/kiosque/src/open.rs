@@ -178,7 +178,10 @@ async fn database(
             error => error.to_string(),
         };
         if printed.as_ref() != Some(&reason) {
-            eprintln!("waiting for the database: {reason}");
+            match retry {
+                Retry::Forever => tracing::warn!("waiting for the database: {reason}"),
+                Retry::Until(_) => eprintln!("waiting for the database: {reason}"),
+            }
             printed = Some(reason);
         }
         tokio::time::sleep(RETRY_INTERVAL).await;

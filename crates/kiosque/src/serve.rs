@@ -1,6 +1,7 @@
 //! `kiosque serve`
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,20 +45,20 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let server = settings.server()?;
     let _lock = open::lock_to_serve(&directory, &settings)?;
     let store = open::store_to_serve(&directory, &settings, server.limits.store_wait).await?;
-    let gateway = listen(&directory, &settings.serve).await?;
-    let operator = listen_to_operator(&gateway, &settings.serve).await?;
-    print_summary(&settings, &store, &gateway.certificate).await?;
+    let gateway = listen(&directory, &settings.serve, PortInUse::Fails).await?;
+    let operator = listen_to_operator(&gateway, &settings.serve, PortInUse::Fails).await?;
+    log_summary(&settings, &store, &gateway.certificate).await?;
     warn_of_access(&directory);
-    eprintln!("kiosque serves https://{}/v8", gateway.listener.address()?);
-    eprintln!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
+    tracing::info!("kiosque serves https://{}/v8", gateway.listener.address()?);
+    tracing::info!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
     serve(listeners, store, server).await?;
     Ok(CommandOutcome::Complete)
 }
 
-/// Prints the version, the place and size of the data, and the end of the certificate.
-async fn print_summary(
+/// Logs the version, the place and size of the data, and the end of the certificate.
+async fn log_summary(
     settings: &Settings,
     store: &Store,
     certificate: &Certificate,
@@ -67,7 +68,7 @@ async fn print_summary(
         store.status(Clock::System.now()).await?;
     let end = certificate.not_after().map(|end| format!("{} UTC", Zone::utc().text(end)));
     let end = end.as_deref().unwrap_or("an unknown time");
-    eprintln!(
+    tracing::info!(
         "kiosque {}: data in {place}, time zone {zone}; groups: {groups}, devices: {devices}, \
          orders: {orders}; certificate valid until {end}",
         env!("CARGO_PKG_VERSION")
@@ -98,8 +99,21 @@ pub(crate) struct Gateway {
     certificate: Arc<Certificate>,
 }
 
+/// The behaviour when the port of an address is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PortInUse {
+    /// The server does not start.
+    Fails,
+    /// The server listens on a free port of the same interface.
+    TakesFreePort,
+}
+
 /// Opens or creates the certificate, and binds the integrators' address.
-pub(crate) async fn listen(directory: &Path, settings: &ServeSettings) -> anyhow::Result<Gateway> {
+pub(crate) async fn listen(
+    directory: &Path,
+    settings: &ServeSettings,
+    port_in_use: PortInUse,
+) -> anyhow::Result<Gateway> {
     let identity = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
         (None, None) => self_signed(directory, Clock::System.now())?,
@@ -108,21 +122,40 @@ pub(crate) async fn listen(directory: &Path, settings: &ServeSettings) -> anyhow
     let certificate = Certificate::open(identity.clone())?;
     reload_on_change(Arc::clone(&certificate))?;
     let address = settings.listen;
-    let listener = Listener::bind(address, Arc::clone(&certificate)).await;
-    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let listener = bind(address, &certificate, port_in_use).await;
+    let listener =
+        listener.with_context(|| format!("cannot listen on {address} (see --listen)"))?;
     Ok(Gateway { listener, identity, certificate })
 }
 
 /// Binds the operator's address, with the same certificate.
-async fn listen_to_operator(
+pub(crate) async fn listen_to_operator(
     gateway: &Gateway,
     settings: &ServeSettings,
+    port_in_use: PortInUse,
 ) -> anyhow::Result<Listener> {
     let address = settings.operator_listen;
-    let listener = Listener::bind(address, Arc::clone(&gateway.certificate)).await;
+    let listener = bind(address, &gateway.certificate, port_in_use).await;
     listener.with_context(|| {
         format!("cannot listen on {address} for the operator (see --operator-listen)")
     })
+}
+
+async fn bind(
+    address: SocketAddr,
+    certificate: &Arc<Certificate>,
+    port_in_use: PortInUse,
+) -> io::Result<Listener> {
+    let bind = |address| Listener::bind(address, Arc::clone(certificate));
+    match bind(address).await {
+        Err(error)
+            if error.kind() == io::ErrorKind::AddrInUse
+                && port_in_use == PortInUse::TakesFreePort =>
+        {
+            bind(SocketAddr::new(address.ip(), 0)).await
+        }
+        bound => bound,
+    }
 }
 
 /// Reloads the certificate when its files change, and on SIGHUP.

@@ -16,6 +16,8 @@ use kiosque_model::{Limits, settings};
 use kiosque_server::Settings as ServerSettings;
 use kiosque_store::{SessionLease, StoreLocation};
 
+use crate::log::{LogFilter, LogFormat};
+
 pub(crate) use flags::{CommonFlags, ImportFlags, ServeFlags};
 pub(crate) use given::Given;
 pub(crate) use template::template;
@@ -28,15 +30,17 @@ settings! {
     #[derive(Clone, Debug)]
     pub(crate) struct CommonSettings(_cores) {
         /// Directory that holds the data.
-        data: Option<PathBuf> = None, placeholder "DIR";
+        data: Option<PathBuf> = None, topic General, help Short, placeholder "DIR";
         /// Keep the data in this PostgreSQL database instead,
         /// postgres://user:password@host:5432/database; of several hosts, the one that accepts
         /// writes is used.
-        store: Option<StoreAddress> = None;
+        store: Option<StoreAddress> = None, topic General, help Short;
         /// Time zone of the platform, such as Europe/Paris; recorded when the data is created.
-        timezone: Option<String> = None, placeholder "ZONE", shown "UTC";
-        /// Log filter: error, warn, info or debug, also by module.
-        log: String = "info".to_owned(), placeholder "FILTER";
+        timezone: Option<String> = None, topic General, help Short, placeholder "ZONE", shown "UTC";
+        /// Log filter: error, warn, info or debug, also by module, as in warn,kiosque_server=debug.
+        log: LogFilter = LogFilter::default(), topic General, help Short;
+        /// Format of the log: text, or json for one object a line.
+        log_format: LogFormat = LogFormat::Text, topic General, help Short;
     }
 }
 
@@ -45,18 +49,19 @@ settings! {
     #[derive(Clone, Debug)]
     pub(crate) struct ServeSettings(_cores) {
         /// Address to serve on.
-        listen: SocketAddr = loopback(8443);
-        /// Address of the operator's calls, /livez, /readyz and /metrics; a demo has none.
-        operator_listen: SocketAddr = loopback(8444);
+        listen: SocketAddr = loopback(8443), topic Network, help Short;
+        /// Address of the operator's calls, /livez, /readyz and /metrics.
+        operator_listen: SocketAddr = loopback(8444), topic Network, help Short;
         /// Certificate and its chain, PEM.
-        tls_cert: Option<PathBuf> = None, shown "a self-signed one in DIR/tls";
+        tls_cert: Option<PathBuf> = None,
+            topic Tls, help Short, shown "a self-signed one in DIR/tls";
         /// Private key of the certificate, PEM.
-        tls_key: Option<PathBuf> = None;
+        tls_key: Option<PathBuf> = None, topic Tls, help Short;
         /// With --store: how long a node trusts the session data it has read after its last write
         /// that reached the standby; the same on all nodes.
-        session_lease: Duration = SessionLease::default().length, check positive;
+        session_lease: Duration = SessionLease::default().length, topic Cluster, check positive;
         /// With --store: largest difference between a node's clock and the database's.
-        clock_skew: Duration = SessionLease::default().clock_skew;
+        clock_skew: Duration = SessionLease::default().clock_skew, topic Cluster;
     }
 }
 

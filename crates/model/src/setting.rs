@@ -21,6 +21,10 @@ pub struct Setting {
     pub notation: Notation,
     /// Whether help texts and logs leave the value out.
     pub is_secret: bool,
+    /// The topic that it is listed under.
+    pub topic: Topic,
+    /// The help texts that list it.
+    pub help_level: HelpLevel,
     /// Returns the default.
     pub default: fn() -> SettingDefault,
     /// Checks the syntax of a value.
@@ -33,9 +37,62 @@ impl Setting {
     #[must_use]
     pub fn help(&self) -> String {
         let paragraph = self.doc.split("\n\n").next().unwrap_or_default();
-        let words: Vec<&str> = paragraph.split_whitespace().collect();
-        words.join(" ").trim_end_matches('.').to_owned()
+        one_line(paragraph).trim_end_matches('.').to_owned()
     }
+
+    /// Returns the other paragraphs of the doc comment, each on one line.
+    pub fn details(&self) -> impl Iterator<Item = String> {
+        self.doc.split("\n\n").skip(1).map(one_line)
+    }
+}
+
+fn one_line(paragraph: &str) -> String {
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A topic of settings. Help texts and the printed settings file are grouped by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// The data, the log, and the service as a whole.
+    General,
+    /// Addresses, connections and their timeouts.
+    Network,
+    /// Certificates and handshakes.
+    Tls,
+    /// Sessions, passwords and guessing.
+    Logins,
+    /// Bounds of requests and of work.
+    Limits,
+    /// Several nodes on one database.
+    Cluster,
+}
+
+impl Topic {
+    /// Every topic, in the order of help texts.
+    pub const ALL: [Topic; 6] =
+        [Topic::General, Topic::Network, Topic::Tls, Topic::Logins, Topic::Limits, Topic::Cluster];
+
+    /// Returns the heading of the topic.
+    #[must_use]
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Topic::General => "General",
+            Topic::Network => "Network",
+            Topic::Tls => "TLS",
+            Topic::Logins => "Logins",
+            Topic::Limits => "Limits",
+            Topic::Cluster => "Cluster",
+        }
+    }
+}
+
+/// The help texts that list a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelpLevel {
+    /// `-h` and `--help`.
+    Short,
+    /// `--help` alone: few operators need the setting.
+    Long,
 }
 
 /// The default of a setting.
@@ -153,7 +210,12 @@ impl SettingValue for SocketAddr {
     const PLACEHOLDER: &'static str = "ADDR";
 
     fn parse(text: &str) -> Result<Self, String> {
-        parse(text)
+        text.parse().map_err(|_| {
+            format!(
+                "{text:?} is not an address; write it like 0.0.0.0:8443 or [::1]:8443, with an IP \
+                 address, not a host name"
+            )
+        })
     }
 
     fn show(&self) -> Option<String> {
@@ -231,7 +293,7 @@ impl<V: SettingValue> SettingValue for Option<V> {
 /// Declares a struct whose fields are settings.
 ///
 /// ```
-/// use kiosque_model::setting::{Configurable, SettingDefault, positive};
+/// use kiosque_model::setting::{Configurable, HelpLevel, SettingDefault, Topic, positive};
 /// use kiosque_model::settings;
 ///
 /// settings! {
@@ -240,11 +302,11 @@ impl<V: SettingValue> SettingValue for Option<V> {
 ///         /// Largest number of loaves.
 ///         ///
 ///         /// This paragraph is documentation; the one above is the help text, too.
-///         loaves_max: usize = 12, check positive;
+///         loaves_max: usize = 12, topic Limits, check positive;
 ///         /// Program file.
-///         program: String = "white.toml".to_owned(), placeholder "FILE";
+///         program: String = "rye.toml".to_owned(), topic General, help Short, placeholder "FILE";
 ///         /// Number of fans.
-///         fans: usize = cores, shown "one per core";
+///         fans: usize = cores, topic General, shown "one per core";
 ///     }
 /// }
 ///
@@ -254,10 +316,13 @@ impl<V: SettingValue> SettingValue for Option<V> {
 /// assert_eq!(oven.loaves_max, 6);
 /// assert_eq!(oven.assign("loaves_max", "0"), Err("must be more than 0".to_owned()));
 /// assert_eq!(Oven::SETTINGS[0].help(), "Largest number of loaves");
+/// assert_eq!(Oven::SETTINGS[0].topic, Topic::Limits);
+/// assert_eq!(Oven::SETTINGS[1].help_level, HelpLevel::Short);
 /// assert_eq!((Oven::SETTINGS[2].default)(), SettingDefault::Described("one per core"));
 /// ```
 ///
 /// A default may use the number of cores, under the name in parentheses; `shown` is needed then.
+/// A setting without `help Short` is left out of the help that `-h` prints.
 /// A struct may end in a field that is no setting but has settings of its own:
 /// `struct Kitchen(cores), oven: Oven { … }`.
 #[macro_export]
@@ -268,7 +333,8 @@ macro_rules! settings {
         $vis:vis struct $Name:ident($cores:ident) $(, $inner:ident: $Inner:ty)? {
             $(
                 $(#[doc = $doc:literal])+
-                $field:ident: $type:ty = $default:expr
+                $field:ident: $type:ty = $default:expr, topic $topic:ident
+                    $(, help $level:ident)?
                     $(, placeholder $placeholder:literal)?
                     $(, shown $shown:literal)?
                     $(, check $check:path)?;
@@ -300,6 +366,11 @@ macro_rules! settings {
                     ),
                     notation: <$type as $crate::setting::SettingValue>::NOTATION,
                     is_secret: <$type as $crate::setting::SettingValue>::IS_SECRET,
+                    topic: $crate::setting::Topic::$topic,
+                    help_level: $crate::settings!(
+                        @first $($crate::setting::HelpLevel::$level,)?
+                        $crate::setting::HelpLevel::Long
+                    ),
                     default: $crate::settings!(
                         @first $(|| $crate::setting::SettingDefault::Described($shown),)?
                         || <$type as $crate::setting::SettingValue>::show(&$default).into()

@@ -29,19 +29,22 @@ settings! {
     #[derive(Clone, Debug)]
     pub struct Settings(cores), limits: Limits {
         /// Language of messages when X-Locale names none: en or zh-CN.
-        default_locale: Locale = Locale::En;
+        default_locale: Locale = Locale::En, topic General, help Short;
         /// Lifetime of a session.
-        token_validity: Duration = Duration::from_secs(7_200), check positive;
+        token_validity: Duration = Duration::from_secs(7_200),
+            topic Logins, help Short, check positive;
         /// Largest age of a device's last activity at which it counts as online.
-        online_window: Duration = Duration::from_secs(600);
+        online_window: Duration = Duration::from_secs(600), topic General, help Short;
         /// Interval at which heartbeats are written to the store; a crash loses the later ones.
-        activity_flush: Duration = Duration::from_secs(10), check positive;
+        activity_flush: Duration = Duration::from_secs(10), topic General, check positive;
         /// Archive orders older than this, once an hour.
-        archive_after: Option<Duration> = None, shown "never";
+        archive_after: Option<Duration> = None, topic General, help Short, shown "never";
         /// Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges.
-        trusted_proxies: TrustedProxies = TrustedProxies::default(), shown "none";
+        trusted_proxies: TrustedProxies = TrustedProxies::default(),
+            topic Network, help Short, shown "none";
         /// Time after which entries of the audit trail are purged.
-        audit_retention: Duration = Duration::from_secs(365 * 86_400), check positive;
+        audit_retention: Duration = Duration::from_secs(365 * 86_400),
+            topic General, check positive;
     }
 }
 

@@ -28,9 +28,7 @@ pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::FileSizes;
-pub(crate) use sqlite::{
-    DATABASE, PRIVATE_FILE, database_exists, database_files, entry_of_unopened,
-};
+pub(crate) use sqlite::{DATABASE, PRIVATE_FILE, database_exists, database_files, unopened_entry};
 use sqlite::{Snapshot, Sqlite};
 
 /// The engine that stores the data. Cheap to clone.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kiosque_model::{DeviceNo, UnixMs, Zone};
 
-use crate::db::{DATABASE, Db, Deadline, Read, Write, entry_of_unopened};
+use crate::db::{DATABASE, Db, Deadline, Read, Write, unopened_entry};
 use crate::sql::statements;
 use crate::{Error, Store};
 
@@ -23,8 +23,6 @@ statements! {
         returning last";
 }
 
-/// The table of the entries, which the statements name.
-const TABLE: &str = "house";
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
 const DEVICES: &str = "devices";
@@ -193,7 +191,7 @@ fn marker_entry(name: &str) -> String {
 /// # Errors
 /// There is no database in the directory, or it cannot be read.
 pub fn marker_of_unopened(directory: &Path, name: &str) -> Result<Option<String>, Error> {
-    entry_of_unopened(&directory.join(DATABASE), TABLE, &marker_entry(name))
+    unopened_entry(&directory.join(DATABASE), &ENTRY, &marker_entry(name))
 }
 
 impl Store {

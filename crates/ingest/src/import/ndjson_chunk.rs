@@ -55,7 +55,7 @@ impl LineChecks<'_> {
         &self,
         lines: &mut RawLines<impl BufRead>,
         mut all: Chunk,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(u64) -> Result<(), ImportError>,
     ) -> Result<Chunk, ImportError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (sender, receiver) = sync_channel::<Block>(threads * 2);
@@ -93,7 +93,7 @@ impl LineChecks<'_> {
 fn send_blocks(
     lines: impl Iterator<Item = io::Result<RawLine>>,
     mut send: impl FnMut(Block) -> bool,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(u64) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut block = Vec::with_capacity(BLOCK);
     for line in lines {
@@ -101,7 +101,7 @@ fn send_blocks(
         let number = line.number;
         block.push(line);
         if block.len() == BLOCK {
-            progress(number);
+            progress(number)?;
             if !send(std::mem::replace(&mut block, Vec::with_capacity(BLOCK))) {
                 return Err(ImportError::Worker);
             }

@@ -13,6 +13,7 @@ use super::alike::{OPENING_LINES, check_opening};
 use super::missing_entries::MissingEntries;
 use super::{
     Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, LINES_TOGETHER, Progress,
+    notify,
 };
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows, RowsOfOrders};
 use crate::given_order::{self, DateRules};
@@ -60,7 +61,7 @@ pub async fn import_report(
         if read == 0 {
             break;
         }
-        import.observer.progress(Progress::Read(report.rows()));
+        notify(import.observer, Progress::Read(report.rows()))?;
         import.store_chunk(chunk).await?;
         import.rows.iter_mut().for_each(RowsOfOrders::clear);
     }

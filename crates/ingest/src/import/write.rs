@@ -8,7 +8,7 @@ use kiosque_model::ActedBy;
 use kiosque_model::audit::ImportedGroup;
 use kiosque_store::{BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
-use super::{Import, ImportError, Progress};
+use super::{Import, ImportError, Progress, notify};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::rejected::Rejected;
 use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
@@ -91,7 +91,8 @@ impl Writer<'_, '_> {
                     self.record(line, incoming, outcome);
                 }
             }
-            self.import.observer.progress(Progress::Stored(self.stored, self.total));
+            let progress = Progress::Stored(self.stored, self.total);
+            notify(self.import.observer, progress)?;
             if !self.import.store.is_dry_run() {
                 tokio::time::sleep(PAUSE).await;
             }

@@ -4,14 +4,11 @@ use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Passwor
 use kiosque_model::money::{Currency, Minor};
 use kiosque_model::{GroupId, LoginName};
 
-use super::kiosks::{Kiosk, kiosks};
+use super::kiosks::{Kiosk, OUT_OF_SERVICE, kiosks};
 use super::products::RANGES;
 use super::sites::{
     AIRPORT_GROUP, HARBOR_GROUP, LAKESIDE_GROUP, METROPOLE_GROUP, SITES, TOKYO_GROUP,
 };
-
-/// The disabled device: device pages leave it out, and its orders remain.
-const OUT_OF_SERVICE: &str = "LKS-009";
 
 /// An account of the demonstration.
 #[derive(Debug)]

@@ -9,6 +9,10 @@ use super::products::Product;
 use super::random::Random;
 use super::sites::{Location, SITES, Site};
 
+/// The disabled device: device pages leave it out, and its orders remain.
+pub(super) const OUT_OF_SERVICE: &str = "LKS-009";
+/// A device whose connection is lost.
+pub(super) const UNREACHABLE: &str = "HBR-011";
 /// Aisles of a layer.
 const AISLES_PER_LAYER: u32 = 6;
 
@@ -25,6 +29,15 @@ pub(super) struct Kiosk {
     pub(super) code: DeviceCode,
     /// Aisles, each with its product.
     pub(super) aisles: Vec<(Aisle, &'static Product)>,
+}
+
+impl Kiosk {
+    /// Whether it sends heartbeats while a demo serves: it is in service, and its group is active.
+    /// One of the default group does not, so that dashboards show a kiosk that is offline.
+    pub(super) fn is_online(&self) -> bool {
+        let is_offline = [OUT_OF_SERVICE, UNREACHABLE].contains(&self.code.as_str());
+        self.site.closed_weeks_ago.is_none() && !is_offline
+    }
 }
 
 /// Returns all kiosks, in the order of [`SITES`].

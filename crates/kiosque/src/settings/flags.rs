@@ -1,7 +1,9 @@
 //! Command-line arguments, made of the descriptions of the settings.
 
+use std::iter;
+
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use kiosque_model::setting::{Configurable, Setting};
+use kiosque_model::setting::{Configurable, HelpLevel, Setting, Topic};
 
 use super::{CommonSettings, Given, import_settings, serve_settings};
 
@@ -32,15 +34,18 @@ impl FromArgMatches for CommonFlags {
 
 /// Declares the flags of commands with settings of their own.
 macro_rules! command_flags {
-    ($($(#[doc = $doc:literal])+ $Flags:ident: $settings:expr;)*) => {$(
+    ($($(#[doc = $doc:literal])+ $Flags:ident: $settings:expr, $argument:path;)*) => {$(
         $(#[doc = $doc])+
         #[derive(Clone, Debug, Default)]
         pub(crate) struct $Flags(pub(crate) Given);
 
         impl Args for $Flags {
             fn augment_args(command: Command) -> Command {
-                // Help texts list them after the settings of every command.
-                command.next_display_order(10).args($settings.map(argument))
+                // Help texts list them after the settings of every command, by topic.
+                let by_topic = Topic::ALL.into_iter().flat_map(|topic| {
+                    $settings.filter(move |setting| setting.topic == topic)
+                });
+                command.next_display_order(10).args(by_topic.map($argument))
             }
 
             fn augment_args_for_update(command: Command) -> Command {
@@ -63,23 +68,43 @@ macro_rules! command_flags {
 
 command_flags! {
     /// The settings of servers, as flags and variables give them.
-    ServeFlags: serve_settings();
+    ServeFlags: serve_settings(), server_argument;
     /// The settings of imports of orders, as flags and variables give them.
-    ImportFlags: import_settings();
+    ImportFlags: import_settings(), argument;
 }
 
 fn argument(setting: &'static Setting) -> Arg {
-    let default = (setting.default)();
-    let default = default.shown().map(|default| format!(" [default: {default}]"));
     let check = |text: &str| (setting.check_syntax)(text).map(|()| text.to_owned());
     Arg::new(setting.name)
         .long(setting.name.replace('_', "-"))
         .value_name(setting.placeholder)
         .env(super::given::variable(setting))
         .hide_env_values(setting.is_secret)
-        .help(setting.help() + &default.unwrap_or_default())
+        .help(help(setting))
         .value_hint(hint(setting))
         .value_parser(check)
+}
+
+/// Returns the argument of a setting of servers: `--help` explains it in full, under the heading of
+/// its topic, and `-h` lists the usual ones alone, without their variables.
+fn server_argument(setting: &'static Setting) -> Arg {
+    let first = format!("{} [env: {}]", help(setting), super::given::variable(setting));
+    let paragraphs: Vec<String> = iter::once(first).chain(setting.details()).collect();
+    let argument = argument(setting)
+        .hide_env(true)
+        .long_help(paragraphs.join("\n\n"))
+        .hide_short_help(setting.help_level == HelpLevel::Long);
+    match setting.topic {
+        Topic::General => argument,
+        topic => argument.help_heading(topic.heading()),
+    }
+}
+
+/// Returns the first paragraph of a help text, with the default.
+fn help(setting: &Setting) -> String {
+    let default = (setting.default)();
+    let default = default.shown().map(|default| format!(" [default: {default}]"));
+    setting.help() + &default.unwrap_or_default()
 }
 
 /// Returns the kind of values that shells propose.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use kiosque_model::setting::{Configurable, Notation, Setting};
+use kiosque_model::setting::{Configurable, Notation, Setting, SettingDefault};
 use toml::Value;
 
 use super::{CONFIG_VARIABLE, all_settings};
@@ -44,8 +44,8 @@ impl Given {
     pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
         let mut table: toml::Table = text.parse().with_context(|| file.to_string())?;
         let known: BTreeSet<&str> = all_settings().map(|setting| setting.name).collect();
-        let unknown: Vec<&str> =
-            table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
+        let unknown = table.keys().filter(|key| !known.contains(key.as_str()));
+        let unknown: Vec<String> = unknown.map(|key| with_hint(key, &known)).collect();
         if !unknown.is_empty() {
             bail!("{file}: unknown keys: {}", unknown.join(", "));
         }
@@ -75,24 +75,52 @@ impl Given {
     }
 }
 
+/// Returns an unknown key with the key that it resembles, if it is written as a flag or variable.
+fn with_hint(key: &str, known: &BTreeSet<&str>) -> String {
+    let written = key.trim_start_matches("--").replace('-', "_").to_lowercase();
+    let name = written.strip_prefix("kiosque_").unwrap_or(&written);
+    match known.contains(name) {
+        true => format!("{key} (did you mean {name}?)"),
+        false => key.to_owned(),
+    }
+}
+
 /// Returns the value of a key as a flag would give it.
 fn text_of(setting: &Setting, value: Value) -> Result<String, String> {
-    let text = match (setting.notation, value) {
-        (Notation::Integer, value) => value.try_into::<i64>().map(|number| number.to_string()),
-        (Notation::List, value @ Value::Array(_)) => {
-            value.try_into::<Vec<String>>().map(|values| values.join(","))
+    let text = match (setting.notation, &value) {
+        (Notation::Integer, Value::Integer(number)) => number.to_string(),
+        (Notation::Text | Notation::List, Value::String(text)) => text.clone(),
+        (Notation::List, Value::Array(items)) => {
+            let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            items.ok_or_else(|| mismatch(setting, &value))?.join(",")
         }
-        (Notation::Text | Notation::List, value) => value.try_into::<String>(),
+        _ => return Err(mismatch(setting, &value)),
     };
-    let text = text.map_err(|error| match setting.notation {
-        Notation::List => "give a string or a list of strings".to_owned(),
-        Notation::Integer | Notation::Text => error.to_string().trim_end().to_owned(),
-    })?;
     (setting.check_syntax)(&text).map_err(|reason| match setting.notation {
         Notation::Integer => format!("invalid value: integer `{text}`: {reason}"),
         Notation::Text | Notation::List => reason,
     })?;
     Ok(text)
+}
+
+/// Returns the message for a value of the wrong type, with the default as an example.
+fn mismatch(setting: &Setting, value: &Value) -> String {
+    let expected = match setting.notation {
+        Notation::Integer => "an integer",
+        Notation::Text => "a string",
+        Notation::List => "a string or a list of strings",
+    };
+    let example = match ((setting.default)(), setting.notation) {
+        (SettingDefault::Value(default), Notation::Integer) => format!(", such as {default}"),
+        (SettingDefault::Value(default), _) => format!(", such as {default:?}"),
+        _ => String::new(),
+    };
+    // A text may be long, or secret.
+    let given = match value {
+        Value::String(_) | Value::Array(_) | Value::Table(_) => String::new(),
+        value => format!(" `{value}`"),
+    };
+    format!("expected {expected}{example}, not the {} value{given}", value.type_str())
 }
 
 /// Returns the environment variable of a setting.

@@ -1,6 +1,6 @@
 //! A configuration file with every key, its meaning and its default.
 
-use kiosque_model::setting::{Configurable, Notation, Setting, SettingDefault};
+use kiosque_model::setting::{Configurable, Notation, Setting, SettingDefault, Topic};
 use toml::Value;
 
 use super::{CommonSettings, serve_settings};
@@ -24,8 +24,10 @@ pub(crate) fn template() -> String {
     let mut text = HEAD.to_owned();
     text.push_str("\n# ===== Every command that opens the data\n");
     text.extend(CommonSettings::SETTINGS.iter().map(entry));
-    text.push_str("\n# ===== Servers\n");
-    text.extend(serve_settings().map(entry));
+    for topic in Topic::ALL {
+        text.push_str(&format!("\n# ===== Servers: {}\n", topic.heading()));
+        text.extend(serve_settings().filter(|setting| setting.topic == topic).map(entry));
+    }
     text
 }
 

@@ -1,9 +1,10 @@
 //! `kiosque demo`: the printed calls work as printed, and the data is the same each time.
 
+use std::net::TcpListener;
 use std::process::Command;
 use std::time::Instant;
 
-use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served};
+use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served, sql, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -12,14 +13,17 @@ use crate::pages;
 
 const TODAY: &str = "2026-03-31";
 
+const FREE_PORTS: [&str; 5] =
+    ["demo", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+
 fn demo(sandbox: &Sandbox, today: &str) -> Served {
-    let args = ["demo", "--listen", "127.0.0.1:0", "--today", today];
+    let args = [&FREE_PORTS[..], &["--quiet", "--today", today]].concat();
     Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
 }
 
 /// Runs the printed lines after "paste these" in a shell, as they are.
 fn paste(served: &Served) -> Vec<Value> {
-    let said = served.stdout_until("call \"$API/kioskDashboard/summary\" '{}'\n");
+    let said = served.stdout_until("\n# Ctrl-C stops the demo\n");
     let (_, calls) = said.split_once("# paste these\n").unwrap();
     let output = Command::new("bash").args(["-c", calls]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -58,7 +62,9 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     assert!(said.starts_with(&head), "{said}");
     served.stderr_until("made ");
     let answers = paste(&served);
-    assert_eq!(answers.len(), 3);
+    assert_eq!(answers.len(), 4);
+    assert_eq!(answers[3]["deviceCount"], 40, "{}", answers[3]);
+    introduces_all(&served);
     assert_eq!(answers[2]["data"]["kpiList"].as_array().map(Vec::len), Some(9), "{}", answers[2]);
     for answer in &answers[..2] {
         assert_eq!(answer["code"], 200, "{answer}");
@@ -79,23 +85,27 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     check_dollars(&served);
     drop(served);
 
-    // A demo opens no operator's listener, even when one is configured.
-    let mut command = sandbox.command(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
-    command.env("KIOSQUE_OPERATOR_LISTEN", "127.0.0.1:0");
-    let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
-    let warning = "warning: a demo has no operator listener; operator_listen is ignored\n";
-    assert_eq!(served.stderr(), warning);
-    drop(served);
-
     // In the default directory of demos, on the same day: the same pages.
     let elsewhere = KIOSQUE.sandbox();
     let directory = elsewhere.path("kiosque-demo");
     let mut command = KIOSQUE.command();
-    command.args(["demo", "--listen", "127.0.0.1:0", "--today", TODAY]);
+    command.args(FREE_PORTS).args(["--quiet", "--today", TODAY]);
     command.env("XDG_DATA_HOME", elsewhere.directory.path());
     let served = Served::start(&mut command, &directory.join("tls/cert.pem"));
     assert!(whole(&served) == first, "two demos of one day differ");
     Ran::of(KIOSQUE.command().arg("verify").arg("--data").arg(&directory)).success();
+}
+
+/// Every account is printed with its password, and every group.
+fn introduces_all(served: &Served) {
+    let said = served.stdout();
+    for account in ["demo", "campus", "office", "former", "newcomer"] {
+        assert!(said.contains(&format!(" {account}  password kiosque-demo")), "{said}");
+    }
+    for group in ["harbor-offices", "metropole-gares", "tokyo-stations", "lakeside-campus"] {
+        assert!(said.contains(&format!("\ngroup      {group} ")), "{said}");
+    }
+    assert!(said.contains("AIR-001 to AIR-003, EUR, deactivated\n"), "{said}");
 }
 
 /// The month that the demo ends with has sales in every currency, and a rate for each.
@@ -135,7 +145,7 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     let served = demo(&sandbox, "2026-04-02");
     served.stderr_until("the last on 2026-04-02");
     // A second demo there is refused, and the first one is served on.
-    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
+    let ran = sandbox.run(&FREE_PORTS).failure();
     let holder = format!("is used by `kiosque demo`, process {}; stop it", served.process());
     assert!(ran.stderr.contains(&holder), "{}", ran.stderr);
     let answers = paste(&served);
@@ -145,7 +155,7 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
 
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
-    let ran = sandbox.run(&["demo", "--listen", "127.0.0.1:0", "--today", TODAY]).failure();
+    let ran = sandbox.run(&FREE_PORTS).failure();
     let directory = sandbox.data();
     let said = format!(
         "kiosque: {} holds data that is not a demo's; choose another directory with --data DIR\n",
@@ -154,4 +164,80 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
     assert!(std::fs::read(directory.join("kiosque.db")).unwrap() == before);
     assert!(!directory.join("tls").exists());
+}
+
+/// Returns the answer to a dashboard call of the first account.
+fn dashboard(served: &Served, function: &str) -> Value {
+    let mut caller = served.connect();
+    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
+    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
+    let token = reply.success()["accessToken"].as_str().unwrap().to_owned();
+    let path = format!("{}{function}", kiosque_testkit::SUMMARY_PATH.trim_end_matches("summary"));
+    caller.call(&path, Some(&token), "{}").success().clone()
+}
+
+/// While a demo serves, most kiosks are online and orders arrive; the operator's calls take the
+/// printed key, which changes with each demo.
+#[test]
+fn a_demo_is_alive_unless_it_is_quiet() {
+    let sandbox = KIOSQUE.sandbox();
+    let cert = sandbox.data().join("tls/cert.pem");
+    let start = |more: &[&str]| {
+        let args = [&FREE_PORTS[..], more].concat();
+        let served = Served::start(&mut sandbox.command(&args), &cert);
+        let said = served.stdout_until("\n# Ctrl-C stops the demo\n");
+        let (_, key) = said.split_once("\nkey        ").unwrap();
+        (served, key.split_whitespace().next().unwrap().to_owned())
+    };
+    let status = |served: &Served, key: &str| {
+        let url = format!("https://{}/operator/v1/status", served.operator());
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--cacert"]).arg(&cert).arg(&url);
+        curl.arg("-H").arg(format!("Authorization: Bearer {key}"));
+        serde_json::from_str::<Value>(&Ran::of(&mut curl).success().stdout).unwrap()
+    };
+    let (served, first_key) = start(&[]);
+    wait_until("ten of eleven kiosks of the default group are online", || {
+        let online = dashboard(&served, "onlineDevices");
+        (&online["totalCount"], &online["onlineCount"]) == (&11.into(), &10.into())
+    });
+    let orders = || status(&served, &first_key)["orderCount"].as_u64().unwrap();
+    let before = orders();
+    wait_until("two orders arrive", || orders() >= before + 2);
+    drop(served);
+
+    let (served, key) = start(&["--quiet"]);
+    assert_eq!(status(&served, &first_key)["status"], 401);
+    assert_eq!(status(&served, &key)["deviceCount"], 40);
+    assert!(served.stdout().contains("\nkiosks     silent: "), "{}", served.stdout());
+}
+
+/// Default ports that are in use are replaced by free ones, and an address that was given is not.
+#[test]
+fn a_demo_takes_free_ports_unless_its_addresses_are_given() {
+    // Another process may have them already.
+    let _held = ["127.0.0.1:8443", "127.0.0.1:8444"].map(TcpListener::bind);
+    let sandbox = KIOSQUE.sandbox();
+    let command = &mut sandbox.command(&["demo", "--quiet"]);
+    let served = Served::start(command, &sandbox.data().join("tls/cert.pem"));
+    let ports = [served.address().port(), served.operator().port()];
+    assert!(!ports.contains(&8443) && !ports.contains(&8444), "{ports:?}");
+    let held = served.address().to_string();
+    for (flag, other) in [("--listen", "--operator-listen"), ("--operator-listen", "--listen")] {
+        let another = KIOSQUE.sandbox();
+        let ran = another.run(&["demo", flag, &held, other, "127.0.0.1:0"]).failure();
+        let said = format!("(see {flag}): Address already in use");
+        assert!(ran.stderr.contains(&held) && ran.stderr.contains(&said), "{}", ran.stderr);
+    }
+}
+
+/// Data that is not a demo's stays as it is, with an older layout, too.
+#[test]
+fn a_demo_does_not_upgrade_the_data_of_others() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    drop(sandbox.run_sql(sql::OLDER_LAYOUT));
+    let before = sandbox.files();
+    let ran = sandbox.run(&FREE_PORTS).failure();
+    assert!(ran.stderr.contains(" holds data that is not a demo's; choose another"), "{ran:?}");
+    assert!(sandbox.files() == before);
 }

@@ -93,7 +93,7 @@ fn the_printed_settings_file_is_one() {
     let edited = sandbox.read("kiosque.toml").replace("\n#log = \"info\"", "\nlog = 1");
     let file = sandbox.file("kiosque.toml", edited);
     let ran = sandbox.run(&["verify", "--config", &file]).failure();
-    assert!(ran.stderr.contains("log: invalid type: integer"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("log: expected a string, such as \"info\""), "{}", ran.stderr);
 }
 
 /// A service manager learns that the server is ready once it accepts connections.

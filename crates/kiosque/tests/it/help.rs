@@ -80,6 +80,40 @@ fn help_explains_every_command() {
     }
 }
 
+/// `-h` lists the usual settings of a server, and `--help` all of them.
+#[test]
+fn short_help_fits_on_a_screen() {
+    for command in ["serve", "demo"] {
+        let help = |flag| Ran::of(KIOSQUE.command().args([command, flag])).success().stdout;
+        let (short, long) = (help("-h"), help("--help"));
+        assert!(short.lines().count() <= 60, "{short}");
+        for heading in ["Options:", "Network:", "TLS:", "Logins:", "Limits:"] {
+            assert!(short.contains(&format!("\n{heading}\n")), "{heading}: {short}");
+            assert!(long.contains(&format!("\n{heading}\n")), "{heading}: {long}");
+        }
+        assert!(!short.contains("--hash-slots") && long.contains("--hash-slots"), "{short}");
+        assert!(!short.contains("Cluster:") && long.contains("\nCluster:\n"), "{short}");
+        insta::assert_snapshot!(format!("short_help_{command}"), short);
+    }
+}
+
+/// The help of a command lists the flags that it uses, and the command accepts the others.
+#[test]
+fn flags_without_effect_are_accepted_and_not_listed() {
+    for (args, listed, others) in [
+        (&["schema", "--citus"][..], "--citus", &["--data", "--log"][..]),
+        (&["openapi"], "--operator", &["--data", "--store", "--config"]),
+        (&["config", "print"], "-h, --help", &["--data", "--store"]),
+    ] {
+        let help = Ran::of(KIOSQUE.command().args(args).arg("--help")).success().stdout;
+        assert!(help.contains(listed), "{help}");
+        assert!(others.iter().all(|flag| !help.contains(flag)), "{help}");
+        let common = ["--data", "nowhere", "--timezone", "UTC", "--log", "info"];
+        Ran::of(KIOSQUE.command().args(args).args(common)).success();
+        Ran::of(KIOSQUE.command().args(common).args(args)).success();
+    }
+}
+
 #[test]
 fn the_version_is_printed() {
     let ran = Ran::of(KIOSQUE.command().arg("--version")).success();

@@ -1,6 +1,7 @@
 //! The log of `kiosque serve`.
 
-use kiosque_testkit::wait_until;
+use kiosque_testkit::{Served, wait_until};
+use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
@@ -37,4 +38,43 @@ fn overload_is_logged_by_its_number() {
     };
     wait_until("all are in the log", || count(&served.stderr()) == 50);
     assert!(!served.stderr().contains("too many order streams"), "{}", served.stderr());
+}
+
+/// Every line of the log is an object, from the start of the server to its end.
+#[test]
+fn the_log_is_json_on_request() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+    let mut command = sandbox.command(&args);
+    let mut served =
+        Served::spawn(command.args(["--log-format", "json"]), &sandbox.data().join("tls/cert.pem"));
+    served.stderr_until("/operator/v1\"");
+    served.wait_for_interrupt_handler();
+    served.signal("TERM");
+    assert_eq!(served.wait().code(), Some(0));
+    let said = served.stderr_until("stopping: finishing open requests");
+    let lines = said.lines().map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let lines: Vec<Value> = lines.collect();
+    for line in &lines {
+        assert!(line["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
+        assert_eq!(line["level"], "INFO", "{line}");
+    }
+    let messages: Vec<&str> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert!(messages[0].starts_with("kiosque ") && messages[1].ends_with("/v8"), "{messages:?}");
+
+    // The failure of a command, too.
+    let ran = sandbox.run(&["serve", "--log-format", "json", "--tls-cert", "absent.pem"]).failure();
+    let line: Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(line["level"], "ERROR", "{line}");
+    assert_eq!(line["message"], "--tls-cert and --tls-key must be given together");
+}
+
+/// Start lines have the time and the level of the log, and its filter holds for them.
+#[test]
+fn start_lines_are_lines_of_the_log() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let served = sandbox.serve();
+    let said = served.stderr_until("/operator/v1\n");
+    assert_eq!(said.lines().filter(|line| line.contains("Z  INFO kiosque")).count(), 3, "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
 }

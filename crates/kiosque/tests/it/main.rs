@@ -16,6 +16,7 @@ mod fleet;
 mod help;
 mod import_orders;
 mod import_rates;
+mod interrupt;
 mod kill_9;
 mod lists;
 mod log;

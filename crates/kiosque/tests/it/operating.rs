@@ -81,20 +81,45 @@ fn the_walkthrough_prints_the_output_of_the_page() {
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
 }
 
-/// Returns the options that `kiosque serve --help` lists, each on one line, without the dashes.
+/// Returns the options of all commands and those of servers as `--help` lists them: each on one
+/// line, without the dashes and up to the end of the first paragraph.
 fn options() -> Vec<String> {
-    let help = Ran::of(KIOSQUE.command().args(["serve", "--help"])).success().stdout;
-    let (_, options) = help.split_once("Options:\n").unwrap();
-    let (options, _) = options.split_once("  -h, --help\n").unwrap();
-    let options = format!("\n{options}");
-    let options = options.split("\n      --").skip(1);
-    options.map(|option| option.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    let mut options = options_of(&["--help"]);
+    for option in options_of(&["serve", "--help"]) {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    options
+}
+
+fn options_of(args: &[&str]) -> Vec<String> {
+    let help = Ran::of(KIOSQUE.command().args(args)).success().stdout;
+    let mut options: Vec<Vec<String>> = Vec::new();
+    let mut is_inside = false;
+    for line in help.lines().map(str::trim) {
+        if let Some(option) = line.strip_prefix("--") {
+            options.push(vec![option.to_owned()]);
+            is_inside = true;
+        } else if line.is_empty() || line.starts_with('-') {
+            is_inside = false;
+        } else if is_inside {
+            options.last_mut().unwrap().push(line.to_owned());
+        }
+    }
+    let line = |option: Vec<String>| {
+        let option = option.join(" ");
+        let words: Vec<&str> = option.split_whitespace().collect();
+        let option = words.join(" ");
+        option.split_once(" [env: ").map_or(option.clone(), |(option, _)| option.to_owned())
+    };
+    options.into_iter().map(line).collect()
 }
 
 /// Returns the row of the page's table that shows an option.
 fn row(option: &str) -> String {
     let (flag, text) = option.split_once("> ").unwrap();
-    let (flag, (text, _)) = (flag.replacen('<', "", 1), text.split_once(" [env: ").unwrap());
+    let flag = flag.replacen('<', "", 1);
     let (text, default) = text.split_once(" [default: ").unwrap_or((text, ""));
     format!("| `--{flag}` | {} | {text} |", default.trim_end_matches(']'))
 }

@@ -135,7 +135,7 @@ fn trusted_proxies_can_be_named_everywhere() {
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let wrong = sandbox.file("wrong.toml", "trusted_proxies = 10\n");
     let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
-    let said = "trusted_proxies: give a string or a list of strings";
+    let said = "trusted_proxies: expected a string or a list of strings";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 

@@ -33,20 +33,25 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     let mut command = shell::after(IGNORE_SIGNAL, &sandbox.command(&args));
     let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
-    let store = |id| {
+    let send = |id| {
         let mut caller = served.connect_operator();
-        caller.call_operator(ORDERS, key.trim(), &order(id)).unwrap().status
+        caller.call_operator(ORDERS, key.trim(), &order(id)).unwrap()
     };
+    let store = |id| send(id).status;
     let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
     let [all, orders] = ["/readyz", "/readyz/orders"];
     assert_eq!((store("o1"), shell::get(&served, orders).0), (200, 200));
     assert!(has(r#"kiosque_ready{path="/readyz/orders"} 1"#));
 
     limit_files(&served, "4096");
-    assert_eq!(store("o2"), 503);
+    let file = sandbox.data().join("kiosque.db");
+    let refused = send("o2");
+    let detail = refused.json["detail"].as_str().unwrap();
+    let reason = format!("the store is not available ({}: disk I/O error (", file.display());
+    assert_eq!(refused.status, 503);
+    assert!(detail.starts_with(&reason) && detail.contains(" bytes free on its file "), "{detail}");
     let (status, body) = shell::get(&served, orders);
     assert_eq!(status, 503, "{body}");
-    let file = sandbox.data().join("kiosque.db");
     let reason = format!("\"orders cannot be stored: {}: disk I/O error (", file.display());
     assert!(body.contains(&reason) && body.contains(" bytes free on its file system)"), "{body}");
     assert_eq!(shell::get(&served, all).0, 200);

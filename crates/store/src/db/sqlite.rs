@@ -33,7 +33,7 @@ use dry_run::DryRun;
 pub use files::FileSizes;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, database_exists, database_files};
-pub(crate) use unopened::entry_of_unopened;
+pub(crate) use unopened::unopened_entry;
 pub(super) use write::{execute, execute_each, script};
 
 /// Idle readers in a pool; more are opened when needed and closed after use.

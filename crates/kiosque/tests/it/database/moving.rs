@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{
@@ -22,16 +23,18 @@ fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Valu
     (pages::all_orders(&mut caller, token), sums)
 }
 
-/// Starts a move, kills it while the database holds it, and returns how many orders had been copied
-/// by then.
-fn kill_when_held(server: &Server, moving: &mut Command) -> usize {
-    let mut moving = moving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("the database holds the move", || {
-        assert!(moving.try_wait().unwrap().is_none(), "the move ended");
-        server.sql(sql::HELD).unwrap() == "1"
-    });
-    moving.kill().unwrap();
-    moving.wait().unwrap();
+/// Starts a move, ends it by a signal while the database holds it, and returns how many orders had
+/// been copied by then.
+fn end_when_held(server: &Server, moving: &mut Command, signal: &str) -> usize {
+    let mut moving = Served::spawn(moving, Path::new(""));
+    wait_until("the database holds the move", || server.sql(sql::HELD).unwrap() == "1");
+    moving.signal(signal);
+    let status = moving.wait();
+    if signal == "INT" {
+        assert_eq!(status.code(), Some(130), "{}", moving.stderr());
+        moving.stderr_until("interrupted: the rows copied so far are kept, and ");
+        moving.stderr_until("repeat the command to continue\n");
+    }
     server.sql(sql::END_HELD).unwrap();
     wait_until("its session ends", || server.sql(sql::HELD).unwrap() == "0");
     server.sql(sql::ORDERS_STORED).unwrap().parse().unwrap()
@@ -67,7 +70,7 @@ fn a_killed_move_is_resumed() {
     let (first, second) = (order_id("m", orders / 4), order_id("m", orders / 4 + 1));
     let hold = sql::HOLD_MOVE.replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
     server.sql(&hold).unwrap();
-    let copied = [(); 2].map(|()| kill_when_held(&server, &mut move_it()));
+    let copied = ["KILL", "INT"].map(|signal| end_when_held(&server, &mut move_it(), signal));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
     let half = node.run(&["verify"]);
     let tried = try_it();

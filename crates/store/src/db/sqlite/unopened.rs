@@ -10,23 +10,28 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use super::files::database_files;
 use crate::Error;
 use crate::file_system::io_error;
+use crate::sql::Sql;
 
-/// Returns the value of `name` in `table`, whose columns are `name` and `value`; `None` also if
-/// there is no such table, or the file is no database.
-pub(crate) fn entry_of_unopened(
+/// Returns the text that the statement `entry` selects by a name; `None` also if its table does not
+/// exist, or the file is not a database.
+pub(crate) fn unopened_entry(
     database: &Path,
-    table: &str,
+    entry: &'static Sql,
     name: &str,
 ) -> Result<Option<String>, Error> {
     let linked = fs::canonicalize(database).map_err(|error| io_error(database, &error))?;
     fs::File::open(&linked).map_err(|error| io_error(database, &error))?;
-    match read(&linked, table, name) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(None),
-        read => Ok(read?),
+    match read(&linked, entry.for_sqlite()?, name) {
+        Err(error) => match error.sqlite_error_code() {
+            // `Unknown`: the statement names a table or a column that does not exist.
+            Some(ErrorCode::NotADatabase | ErrorCode::Unknown) => Ok(None),
+            _ => Err(error.into()),
+        },
+        Ok(value) => Ok(value),
     }
 }
 
-fn read(database: &Path, table: &str, name: &str) -> rusqlite::Result<Option<String>> {
+fn read(database: &Path, entry: &str, name: &str) -> rusqlite::Result<Option<String>> {
     let [_, log, _] = database_files(database);
     let is_logged = fs::metadata(log).is_ok_and(|log| log.len() > 0);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -39,13 +44,7 @@ fn read(database: &Path, table: &str, name: &str) -> rusqlite::Result<Option<Str
             flags | OpenFlags::SQLITE_OPEN_URI,
         )?,
     };
-    let tables = "select count(*) from sqlite_master where type = 'table' and name = ?1";
-    let tables: i64 = connection.query_row(tables, [table], |row| row.get(0))?;
-    if tables == 0 {
-        return Ok(None);
-    }
-    let value = format!("select value from {table} where name = ?1");
-    connection.query_row(&value, [name], |row| row.get(0)).optional()
+    connection.query_row(entry, [name], |row| row.get(0)).optional()
 }
 
 /// Returns a path as a URI writes it.
@@ -62,12 +61,20 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::Columns;
+
+    static NOTE: Sql = Sql::declared(
+        "NOTE",
+        "select value from notes where name = $name",
+        &["name"],
+        Columns::None,
+    );
 
     #[test]
     fn a_file_is_read_as_it_is_and_no_other_is_made() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a %3F?#é.db");
-        let read = |name: &str| entry_of_unopened(&path, "notes", name).expect("it is read");
+        let read = |name: &str| unopened_entry(&path, &NOTE, name).expect("it is read");
         for text in ["", "no database, and longer than the header of one is, by some bytes"] {
             fs::write(&path, text.repeat(100)).expect("a file");
             assert_eq!(read("a"), None);
@@ -87,7 +94,7 @@ mod tests {
         assert_eq!((read("a").as_deref(), read("b")), (Some("b"), None));
         assert!(fs::read(&path).expect("a file") == before);
         assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 1);
-        let absent = entry_of_unopened(&directory.path().join("c"), "notes", "a");
+        let absent = unopened_entry(&directory.path().join("c"), &NOTE, "a");
         assert!(matches!(absent, Err(Error::File(_))), "{absent:?}");
     }
 }

@@ -1,0 +1,40 @@
+//! The flags of every command in the help of each: a command shows those that it uses. It accepts
+//! the others as well, so that a script may give the same flags to all.
+
+use clap::{Arg, Command};
+
+/// Gives each command below `root` copies of the root's global flags, of which its help shows those
+/// that it uses.
+pub(super) fn show_used(root: Command) -> Command {
+    let global: Vec<Arg> =
+        root.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
+    root.mut_subcommands(|command| {
+        let path = command.get_name().to_owned();
+        with_copies(command, &path, &global)
+    })
+}
+
+fn with_copies(command: Command, path: &str, global: &[Arg]) -> Command {
+    // A command with commands below does nothing itself.
+    let shown = if command.has_subcommands() { &[] } else { used_by(path) };
+    let copies = global.iter().map(|flag| {
+        let is_shown = shown.contains(&flag.get_id().as_str());
+        flag.clone().hide(!is_shown)
+    });
+    command.args(copies).mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_copies(below, &path, global)
+    })
+}
+
+/// Returns the global flags that a command uses, by its path below `kiosque`.
+fn used_by(path: &str) -> &'static [&'static str] {
+    match path {
+        "serve" => &["config", "data", "store", "log", "log_format"],
+        "demo" => &["config", "data", "timezone", "log", "log_format"],
+        "init" | "apply" => &["config", "data", "store", "timezone"],
+        "backup" => &["config", "data"],
+        "schema" | "openapi" | "completions" | "man" | "config print" => &[],
+        _ => &["config", "data", "store"],
+    }
+}

@@ -1,0 +1,134 @@
+//! The text that a demo prints: its addresses, accounts and groups, and calls to paste.
+
+use std::fmt::{self, Display, Formatter};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use kiosque_model::OperatorKey;
+
+use super::fleet::{ACCOUNTS, FIRST_DEVICE};
+use super::kiosks::kiosks;
+use super::sites::SITES;
+use super::{Activity, live};
+
+/// The places and the key of a demo that serves.
+pub(super) struct Introduction {
+    /// The integrators' address.
+    pub(super) gateway: SocketAddr,
+    /// The operator's address.
+    pub(super) operator: SocketAddr,
+    /// The file of the certificate, absolute.
+    pub(super) certificate: PathBuf,
+    /// The directory of the data, absolute.
+    pub(super) directory: PathBuf,
+    /// The key for the operator's calls, shown in clear: the data is made up.
+    pub(super) key: OperatorKey,
+    pub(super) activity: Activity,
+}
+
+impl Display for Introduction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.places(f)?;
+        self.calls(f)?;
+        self.hints(f)
+    }
+}
+
+impl Introduction {
+    fn places(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [first, others @ ..] = &ACCOUNTS;
+        writeln!(f, "base URL   https://{}/v8", self.gateway)?;
+        writeln!(f, "account    {}  password {}", first.login_name, first.password)?;
+        writeln!(f, "           ({})", first.shows)?;
+        for other in others {
+            let (login_name, password, shows) = (other.login_name, other.password, other.shows);
+            writeln!(f, "also       {login_name}  password {password}  ({shows})")?;
+        }
+        for site in SITES {
+            let (group, name, prefix) = (site.group, site.name, site.prefix);
+            let (kiosks, currency) = (site.locations.len(), site.range.currency);
+            let state = site.closed_weeks_ago.map_or("", |_| ", deactivated");
+            writeln!(
+                f,
+                "group      {group:15}  {name}: kiosks {prefix}-001 to {prefix}-{kiosks:03}, \
+                 {currency}{state}"
+            )?;
+        }
+        writeln!(f, "operator   https://{}/operator/v1", self.operator)?;
+        writeln!(f, "key        {}  (all rights, until the next demo)", self.key.reveal())?;
+        writeln!(f, "data       {}", self.directory.display())?;
+        match self.activity {
+            Activity::None => writeln!(f, "kiosks     silent: no heartbeats and no new orders"),
+            Activity::Simulated => {
+                let all = kiosks();
+                let online = all.iter().filter(|kiosk| kiosk.is_online()).count();
+                writeln!(
+                    f,
+                    "kiosks     {online} of {} send heartbeats, and one of them an order every {} \
+                     seconds; --quiet turns both off",
+                    all.len(),
+                    live::ORDER_INTERVAL.as_secs()
+                )
+            }
+        }
+    }
+
+    fn calls(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [first, ..] = &ACCOUNTS;
+        write!(
+            f,
+            r#"
+# paste these
+BASE=https://{gateway}/v8
+CERT='{cert}'
+API=third-center-web/openapi/v1
+call() {{
+  curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' \
+    -H "third-api-token: $TOKEN" "$BASE/$1" -d "$2"; echo
+}}
+TOKEN=$(call platform-auth/auth/third-api/token \
+  '{{"username":"{login}","password":"{password}"}}' |
+  sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+call "$API/kioskDevice/devicePage?current=1&size=2" '{{}}'
+call "$API/kioskOrder/queryOrderList?current=1&size=1" '{{"deviceCode":"{device}"}}'
+call "$API/kioskDashboard/summary" '{{}}'
+
+# and as the operator
+OPERATOR=https://{operator}
+KEY={key}
+operate() {{
+  local path=$1; shift
+  curl --silent --show-error --cacert "$CERT" -H "Authorization: Bearer $KEY" "$OPERATOR/$path" "$@"
+  echo
+}}
+operate operator/v1/status
+"#,
+            gateway = self.gateway,
+            cert = self.certificate.display(),
+            login = first.login_name,
+            password = first.password,
+            device = FIRST_DEVICE,
+            operator = self.operator,
+            key = self.key.reveal(),
+        )
+    }
+
+    fn hints(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let directory = self.directory.display();
+        write!(
+            f,
+            r#"
+# try next
+#   call "$API/kioskDashboard/onlineDevices" '{{}}'
+#   call platform-auth/auth/third-api/switchGroup '{{"groupId":"tokyo-stations"}}'
+#   the same calls as campus, office, former or newcomer
+#   operate operator/v1/audit
+#   operate operator/v1/activity -d '{{"deviceCode":"HBR-011"}}'
+#   operate metrics
+#   kiosque status --data '{directory}'
+#   kiosque device show {FIRST_DEVICE} --data '{directory}'
+# Ctrl-C stops the demo
+"#
+        )
+    }
+}

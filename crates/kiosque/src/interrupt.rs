@@ -1,0 +1,80 @@
+//! SIGINT (Ctrl-C) and SIGTERM during a command that stores in steps: the command ends after the
+//! present step, and a message says how far it is.
+
+use std::io;
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+
+/// How long a command may take to end by itself.
+pub(crate) const GRACE: Duration = Duration::from_secs(3);
+
+/// A signal that ends a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndingSignal {
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl EndingSignal {
+    /// Returns the exit status of a command that the signal ended, as shells report it.
+    pub(crate) fn exit_status(self) -> u8 {
+        match self {
+            EndingSignal::Interrupt => 130,
+            EndingSignal::Terminate => 143,
+        }
+    }
+}
+
+/// Receives signals while a command runs, until it is dropped.
+pub(crate) struct Interrupt {
+    first: Arc<OnceLock<EndingSignal>>,
+    receiving: JoinHandle<()>,
+}
+
+impl Interrupt {
+    /// Begins to receive signals. The command may end by itself after the first one; if it has not
+    /// within `grace`, or at a second one, `print` prints how far it is and the process exits. The
+    /// data is consistent all the while: a transaction that is open is rolled back.
+    pub(crate) fn receive(
+        grace: Duration,
+        print: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Interrupt> {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut next = async move || {
+            tokio::select! {
+                _ = interrupt.recv() => EndingSignal::Interrupt,
+                _ = terminate.recv() => EndingSignal::Terminate,
+            }
+        };
+        let first = Arc::<OnceLock<_>>::default();
+        let received = Arc::clone(&first);
+        let receiving = tokio::spawn(async move {
+            let signal = next().await;
+            // Only this task sets it.
+            let _ = received.set(signal);
+            // An error is the end of the grace.
+            let _ = tokio::time::timeout(grace, next()).await;
+            print();
+            process::exit(signal.exit_status().into());
+        });
+        Ok(Interrupt { first, receiving })
+    }
+
+    /// Returns the first signal that was received.
+    pub(crate) fn signal(&self) -> Option<EndingSignal> {
+        self.first.get().copied()
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        self.receiving.abort();
+    }
+}

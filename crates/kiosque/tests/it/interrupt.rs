@@ -1,0 +1,104 @@
+//! Ctrl-C: a command that stores in steps says how far it is, and exits with 130.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use kiosque_testkit::{Sandbox, Served, sql, wait_until};
+use serde_json::Value;
+
+use crate::KIOSQUE;
+use crate::fleet::{fields, fleet, order};
+
+fn spawn(sandbox: &Sandbox, args: &[&str]) -> Served {
+    Served::spawn(&mut sandbox.command(args), Path::new(""))
+}
+
+fn orders_stored(sandbox: &Sandbox) -> u64 {
+    let status = sandbox.run(&["status", "--output", "json"]).success().stdout;
+    serde_json::from_str::<Value>(&status).unwrap()["orderCount"].as_u64().unwrap()
+}
+
+/// An import ends after the present transaction, with the exact number of orders that are stored.
+#[test]
+fn an_import_that_is_interrupted_says_how_much_is_stored() {
+    const COUNT: u64 = 60_000;
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let mut orders = String::new();
+    for at in 0..COUNT {
+        writeln!(orders, "{{{}}}", fields(&format!("o{at}"))).unwrap();
+    }
+    let orders = sandbox.file("orders.ndjson", orders);
+    let mut import = spawn(&sandbox, &["import", "orders", &orders]);
+    wait_until("some orders are stored", || orders_stored(&sandbox) > 0);
+    import.signal("INT");
+    assert_eq!(import.wait().code(), Some(130), "{}", import.stderr());
+    let stored = orders_stored(&sandbox);
+    assert!((1..COUNT).contains(&stored), "{stored}");
+    let said = format!(
+        "interrupted: {stored} orders of {orders} are stored; repeat the command to store the \
+         others\n"
+    );
+    assert_eq!((import.stderr_until(&said), import.stdout()), (said, String::new()));
+    let ran = sandbox.run(&["import", "orders", &orders]).success();
+    let [accepted, updated, unchanged, rejected] = ran.counts().map(|count| count as u64);
+    assert_eq!([accepted, updated, unchanged, rejected], [COUNT - stored, 0, stored, 0]);
+    assert!(ran.took.is_some(), "{ran:?}");
+}
+
+/// An import that waits for its input, or for the lock of the data, ends nevertheless.
+#[test]
+fn an_import_that_waits_is_interrupted() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let (input, mut lines) = std::io::pipe().unwrap();
+        let mut command = sandbox.command(&["import", "orders", "-"]);
+        let mut import = Served::spawn(command.stdin(input), Path::new(""));
+        drop(command);
+        import.wait_for_interrupt_handler();
+        let held = (signal == "TERM").then(|| sandbox.run_sql(sql::HOLD_WRITES_SQLITE));
+        if held.is_some() {
+            writeln!(lines, "{}", order("o1")).unwrap();
+            drop(lines);
+        }
+        import.signal(signal);
+        assert_eq!(import.wait().code(), Some(status), "{}", import.stderr());
+        let said = "interrupted: at least 0 orders of standard input are stored; repeat the";
+        import.stderr_until(said);
+    }
+    assert_eq!(orders_stored(&sandbox), 0);
+}
+
+#[test]
+fn an_archive_run_that_is_interrupted_says_what_to_do() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let file = sandbox.file("orders.ndjson", order("o1"));
+    sandbox.run(&["import", "orders", &file]).success();
+    let held = sandbox.run_sql(sql::HOLD_WRITES_SQLITE);
+    let mut archive = spawn(&sandbox, &["archive", "--before", "2026-02-01"]);
+    archive.wait_for_interrupt_handler();
+    archive.signal("INT");
+    assert_eq!(archive.wait().code(), Some(130), "{}", archive.stderr());
+    archive
+        .stderr_until("interrupted: the changes made so far are kept; repeat the command to make");
+    drop(held);
+    let ran = sandbox.run(&["archive", "--before", "2026-02-01"]).success();
+    assert!(ran.stdout.starts_with("archived 1 orders of 1 devices\n"), "{}", ran.stdout);
+}
+
+/// The next demo makes the data again.
+#[test]
+fn a_demo_that_is_interrupted_while_it_makes_its_data_says_so() {
+    let sandbox = KIOSQUE.sandbox();
+    let args = ["demo", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--quiet"];
+    let mut demo = spawn(&sandbox, &args);
+    demo.wait_for_interrupt_handler();
+    demo.signal("INT");
+    let status = demo.wait();
+    // The handler of the server follows; it ends the process with 0.
+    if status.code() == Some(130) {
+        demo.stderr_until("interrupted: the data of the demo is incomplete; the next demo makes");
+    }
+    let served = Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"));
+    served.stderr_until("made ");
+}
