@@ -267,7 +267,8 @@ async fn a_dry_run_upgrades_nothing() {
     fixture.data.execute(
         "drop table imports; drop table archive_runs; drop table archive_marks;
         delete from counters where name in ('imports', 'archive_runs', 'deleted_devices');
-        delete from migrations where name = 'runs'",
+        alter table products drop column is_free;
+        delete from migrations where name in ('runs', 'free_products')",
     );
     let layout = || fixture.query("select name from migrations order by number desc limit 1");
     let before = fixture.rows();
@@ -277,7 +278,7 @@ async fn a_dry_run_upgrades_nothing() {
     drop(store);
     assert_eq!(fixture.rows(), before);
     let upgraded = open(&fixture.data, None).await.unwrap();
-    assert_eq!(layout(), ["runs"]);
+    assert_eq!(layout(), ["free_products"]);
     assert_eq!(upgraded.archive(UnixMs(25), NOW).await.unwrap().run, Some(1));
     assert_eq!(upgraded.verify().await.unwrap().differences, [""; 0]);
 }
