@@ -57,30 +57,21 @@ impl FleetFaults {
     /// The store failed.
     pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
         let FleetFaults { mut faults, readable } = self;
-        let of_entries = store.fleet_faults(Arc::new(first_of_each(readable)), now).await?;
-        // A field that has a fault of its own is not missing.
+        let of_entries = store.fleet_faults(Arc::new(readable), now).await?;
+        // A field that has a fault of its own is not missing, and a second entry is none of a new
+        // name.
         let is_reported = |fault: &String| {
             let Some((field, _)) = fault.split_once(": required for a new ") else { return false };
             let field = field.split(" or ").next().unwrap_or(field);
-            faults.iter().any(|known| known.starts_with(&format!("{field}: ")))
+            let entry = field.rsplit_once(": ").map_or(field, |(entry, _)| entry);
+            let duplicate = format!("{entry}: duplicate entry");
+            let of_field = format!("{field}: ");
+            faults.iter().any(|known| known.starts_with(&of_field) || *known == duplicate)
         };
         let further: Vec<String> = of_entries.into_iter().filter(|one| !is_reported(one)).collect();
         faults.extend(further);
         Ok(faults)
     }
-}
-
-/// Returns the first entry of each name.
-fn first_of_each(mut fleet: Fleet) -> Fleet {
-    fn dedup<T, K: Hash + Eq>(entries: &mut Vec<T>, key: impl Fn(&T) -> K) {
-        let mut seen = HashSet::new();
-        entries.retain(|entry| seen.insert(key(entry)));
-    }
-    dedup(&mut fleet.groups, |entry| entry.id.clone());
-    dedup(&mut fleet.accounts, |entry| entry.login_name.clone());
-    dedup(&mut fleet.products, |entry| entry.id.clone());
-    dedup(&mut fleet.devices, |entry| entry.code.clone());
-    fleet
 }
 
 /// Reads a fleet file.

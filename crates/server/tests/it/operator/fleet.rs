@@ -72,7 +72,7 @@ async fn every_fault_is_returned_and_nothing_is_applied() {
         "device": [
             {"code": "D9", "group": "west", "aisle": [{"code": "1", "product": "x", "price": 1}]},
             {"code": "D8", "name": 8, "group": "g7"},
-            {"code": "D8", "name": "Again", "group": "g7"},
+            {"code": "D8", "name": "Again", "group": "south"},
         ],
     });
     let reply = server.call_operator(FLEET_CALL, Some(&key), all.to_string()).await;
