@@ -66,7 +66,7 @@ pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus};
 #[cfg(feature = "program")]
 pub use program::{Program, Ran, Sandbox, Served};
 #[cfg(feature = "client")]
-pub use reply::{Reply, assert_common_headers, parse_response, snapshot};
+pub use reply::{Reply, assert_common_headers, decompress, parse_response, snapshot};
 #[cfg(feature = "server")]
 pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]

@@ -1,6 +1,7 @@
 //! Responses, and the checks that hold for each of them.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use serde_json::Value;
 
@@ -11,17 +12,20 @@ pub struct Reply {
     pub status: u16,
     /// The headers, with their names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body.
+    /// The body, decompressed.
     pub text: String,
+    /// The length of the body as it was sent.
+    pub sent_bytes: usize,
     /// The body as JSON; null if it is none.
     pub json: Value,
 }
 
 impl Reply {
     pub(crate) fn new(status: u16, headers: BTreeMap<String, String>, body: &[u8]) -> Reply {
-        let text = String::from_utf8(body.to_vec()).unwrap();
+        let coding = headers.get("content-encoding").map(String::as_str);
+        let text = String::from_utf8(decompress(body, coding).unwrap()).unwrap();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Reply { status, headers, text, json }
+        Reply { status, headers, text, sent_bytes: body.len(), json }
     }
 
     /// Returns the code of the envelope.
@@ -42,6 +46,21 @@ impl Reply {
         assert_eq!((self.status, self.code()), (200, 200), "{self:?}");
         self.data()
     }
+}
+
+/// Returns content without its coding.
+///
+/// # Errors
+/// The content is not valid, or ends early.
+pub fn decompress(content: &[u8], coding: Option<&str>) -> std::io::Result<Vec<u8>> {
+    let mut decompressed = Vec::new();
+    match coding {
+        None => return Ok(content.to_vec()),
+        Some("gzip") => flate2::read::GzDecoder::new(content).read_to_end(&mut decompressed)?,
+        Some("zstd") => zstd::Decoder::new(content)?.read_to_end(&mut decompressed)?,
+        Some(other) => panic!("the coding {other} was not asked for"),
+    };
+    Ok(decompressed)
 }
 
 /// Parses a response of HTTP/1.1 at the beginning of `bytes`, to a request with this method.

@@ -19,6 +19,9 @@ use crate::unread_answers::AnswerMemory;
 /// timeout, so that this is also the least that a caller must read in that time.
 const PIECE_MAX_BYTES: usize = 64 << 10;
 
+/// Answers up to this length are never compressed.
+const SHORT_BYTES: usize = 1 << 10;
+
 /// The parts of an answer after its first one. An error breaks the answer off; its cause has been
 /// logged.
 pub type LaterParts = Pin<Box<dyn Stream<Item = Result<Bytes, BrokenOff>> + Send>>;
@@ -34,13 +37,31 @@ pub struct Content {
     first: Bytes,
     later: Option<LaterParts>,
     memory: Option<AnswerMemory>,
+    has_secret: bool,
 }
 
 impl Content {
     /// Returns the content that begins with `first`.
     #[must_use]
     pub fn in_parts(first: Bytes, later: LaterParts) -> Content {
-        Content { first, later: Some(later), memory: None }
+        Content { first, later: Some(later), memory: None, has_secret: false }
+    }
+
+    /// Returns this content as one with a secret, which is never compressed: the length of a
+    /// compressed answer depends on whether its parts repeat each other.
+    #[must_use]
+    pub fn secret(self) -> Content {
+        Content { has_secret: true, ..self }
+    }
+
+    /// Returns whether the content may be compressed, and is long enough for that.
+    pub(crate) fn is_compressible(&self) -> bool {
+        !self.has_secret && (self.later.is_some() || self.first.len() > SHORT_BYTES)
+    }
+
+    /// Returns the first part, the later ones, and the memory of content that is whole.
+    pub(crate) fn into_parts(self) -> (Bytes, Option<LaterParts>, Option<AnswerMemory>) {
+        (self.first, self.later, self.memory)
     }
 
     /// Returns this content, whose memory is counted until it has been sent.
@@ -57,7 +78,7 @@ impl Content {
 
     /// Returns the body that sends this content, and holds the connection open meanwhile.
     pub(crate) fn sent(self, request: ActiveRequest) -> AnswerBody {
-        let Content { first: ready, later, memory } = self;
+        let Content { first: ready, later, memory, has_secret: _ } = self;
         let length = later.is_none().then_some(ready.len());
         let pacing = request.must_pace(length).then(Pacing::default);
         request.add_unsent(ready.len());
@@ -67,7 +88,7 @@ impl Content {
 
 impl<B: Into<Bytes>> From<B> for Content {
     fn from(whole: B) -> Content {
-        Content { first: whole.into(), later: None, memory: None }
+        Content { first: whole.into(), later: None, memory: None, has_secret: false }
     }
 }
 

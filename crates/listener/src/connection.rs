@@ -17,14 +17,16 @@ use kiosque_model::{Limits, TrustedProxies};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::answer_body::Content;
+use crate::compression::{self, Coding, Compressor};
 use crate::connection_activity::{ConnectionActivity, Protocol};
-use crate::http1_request;
 use crate::metrics::ConnectionMetrics;
 use crate::monitored_stream::MonitoredStream;
 use crate::stop::Stopping;
 use crate::stream_deadline::StreamExecutor;
+use crate::{http1_request, plain_http};
 
 /// Most headers that a request may have.
 const HEADERS_MAX: usize = 100;
@@ -47,6 +49,7 @@ pub(crate) struct Shared<A> {
     pub(crate) options: ConnectionOptions,
     /// Answers a request from an address.
     pub(crate) answer: A,
+    pub(crate) compressor: Compressor,
 }
 
 /// Serves a connection to its end. Its failures affect no other connection.
@@ -61,11 +64,10 @@ pub(crate) async fn serve<A, F>(
     F: Future<Output = Response<Content>> + Send + 'static,
 {
     let limits = &shared.options.limits;
-    let deadline = limits.tls_handshake_deadline;
     let stream = tokio::select! {
-        handshake = tokio::time::timeout(deadline, acceptor.accept(stream)) => match handshake {
-            Ok(Ok(stream)) => stream,
-            _ => return shared.options.metrics.handshake_failed(),
+        stream = secure(acceptor, stream, limits) => match stream {
+            Some(stream) => stream,
+            None => return shared.options.metrics.handshake_failed(),
         },
         // There is no request yet.
         () = stopping.wait() => return,
@@ -82,11 +84,17 @@ pub(crate) async fn serve<A, F>(
         async move {
             let active = activity.request();
             active.room().await;
-            let response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
+            let coding = Coding::preferred(request.headers());
+            let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request)
+            {
                 http1_request::bad_request()
             } else {
                 (shared.answer)(request, peer).await
             };
+            if let Some(coding) = compression::coding_of(&mut response, coding) {
+                // Boxed, so that the futures of other requests remain small.
+                response = Box::pin(shared.compressor.compress(response, coding)).await;
+            }
             Ok::<_, Infallible>(response.map(|content| content.sent(active)))
         }
     });
@@ -102,6 +110,24 @@ pub(crate) async fn serve<A, F>(
             drive(pin!(connection), shutdown, limits, &activity, stopping).await;
         }
     }
+}
+
+/// Returns a connection after its TLS handshake; `None` if that failed or was late, or if the
+/// caller speaks plain HTTP.
+async fn secure(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    limits: &Limits,
+) -> Option<TlsStream<TcpStream>> {
+    let handshake = async {
+        if plain_http::is_plain_http(&stream).await.ok()? {
+            // A caller that has gone does not read the answer.
+            let _ = plain_http::refuse(stream, limits.body_max_bytes as u64).await;
+            return None;
+        }
+        acceptor.accept(stream).await.ok()
+    };
+    tokio::time::timeout(limits.tls_handshake_deadline, handshake).await.ok().flatten()
 }
 
 fn http1_builder(limits: &Limits) -> http1::Builder {

@@ -5,6 +5,7 @@
 //! answer returns as [`Content`]. Nothing here knows a path or a caller.
 
 mod answer_body;
+mod compression;
 mod connection;
 mod connection_activity;
 mod control_frames;
@@ -12,6 +13,7 @@ mod http1_request;
 mod listener;
 mod metrics;
 mod monitored_stream;
+mod plain_http;
 mod source_limits;
 mod stop;
 mod stream_deadline;

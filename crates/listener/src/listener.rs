@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer_body::Content;
+use crate::compression::Compressor;
 use crate::connection::{self, ConnectionOptions, Shared};
 use crate::source_limits::SourceLimits;
 use crate::stop::Stop;
@@ -84,7 +85,7 @@ impl Listener {
             max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
             deadline: limits.shutdown_deadline,
         };
-        let shared = Arc::new(Shared { options, answer });
+        let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
         let options = &shared.options;
         let mut stopping = stop.stopping();
         let mut failures = 0;

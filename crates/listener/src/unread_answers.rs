@@ -58,6 +58,19 @@ pub struct AnswerMemory {
 }
 
 impl AnswerMemory {
+    /// Returns this memory, reduced to that of a shorter answer.
+    pub(crate) fn reduced_to(mut self, bytes: usize) -> AnswerMemory {
+        let less = self.bytes.saturating_sub(bytes);
+        self.release(less);
+        self.bytes -= less;
+        self
+    }
+
+    fn release(&self, bytes: usize) {
+        self.counter().fetch_sub(bytes, Ordering::Relaxed);
+        self.answers.all.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     fn counter(&self) -> &AtomicUsize {
         let [first, ..] = &self.answers.by_account;
         let index = usize::try_from(self.account.0.rem_euclid(COUNTERS as i64));
@@ -67,8 +80,7 @@ impl AnswerMemory {
 
 impl Drop for AnswerMemory {
     fn drop(&mut self) {
-        self.counter().fetch_sub(self.bytes, Ordering::Relaxed);
-        self.answers.all.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.release(self.bytes);
     }
 }
 
@@ -92,6 +104,20 @@ mod tests {
         drop((first, long));
         assert!(answers.admit(one, 60).is_some());
         drop(second);
+        assert_eq!(answers.bytes(), 0);
+    }
+
+    #[test]
+    fn a_compressed_answer_leaves_memory_to_others() {
+        let mut limits = Limits::for_cores(2);
+        limits.unread_answers_max_bytes = 400;
+        let answers = UnreadAnswers::new(&limits);
+        let one = AccountNo(1);
+        let compressed = answers.admit(one, 90).expect("a quarter is 100 bytes").reduced_to(9);
+        assert_eq!(answers.bytes(), 9);
+        let other = answers.admit(one, 91).expect("the rest of the quarter");
+        assert!(answers.admit(one, 1).is_none());
+        drop((compressed, other));
         assert_eq!(answers.bytes(), 0);
     }
 }

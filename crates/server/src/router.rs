@@ -33,7 +33,11 @@ pub(crate) async fn answer(
     let outcome = catch_panic(route(&app, request, peer, &request_id, &path)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(&path, &outcome, begun.elapsed());
-    answer::render(outcome, locale, &request_id)
+    let response = answer::render(outcome, locale, &request_id);
+    match path.as_str() {
+        LogIn::ROUTE | SwitchGroup::ROUTE => response.map(Content::secret),
+        _ => response,
+    }
 }
 
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.

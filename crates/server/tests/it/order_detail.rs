@@ -21,7 +21,7 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
         r#"{"tradeNoOut":"T-1","tradeNoIn":"I-3"}"#,
         r#"{"tradeNoOut":"","tradeNoIn":"I-3"}"#,
         r#"{"tradeNoOut":null,"tradeNoIn":"I-3"}"#,
-        r#"{"tradeNoOut":"  ","tradeNoIn":"I-3","orderId":"O-1"}"#,
+        r#"{"tradeNoOut":"  ","tradeNoIn":"I-3"}"#,
     ] {
         assert_eq!(detail(&server, &token, body).await, outer, "{body}");
     }

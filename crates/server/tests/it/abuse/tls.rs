@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kiosque_testkit::{DEVICES_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, TestServer, parse_response};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, ProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -52,17 +52,42 @@ async fn a_caller_without_alpn_speaks_http_1() {
     assert_serves(&server, &token).await;
 }
 
-/// ADDR-5: plain HTTP gets no HTTP answer.
+/// ADDR-5: the answer to plain HTTP says so, on both listeners, also while the caller sends.
 #[tokio::test]
-async fn plain_http_is_not_answered() {
+async fn plain_http_is_refused_with_a_line_that_says_so() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let plain: [&[u8]; 4] = [
-        b"POST /v8/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"\x16\x03\x01\x40\x00",
-        b"\0\0\0\0",
-    ];
+    let body = "x".repeat(300_000);
+    let posted = format!(
+        "POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    for (target, bytes) in [
+        (Target::of(&server), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (Target::of(&server), &posted),
+        (Target::of(&server), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        (Target::of_operator(&server), "GET /livez HTTP/1.0\r\n\r\n"),
+        (Target::of_operator(&server), "G"),
+    ] {
+        let mut stream = target.tcp().await;
+        stream.write_all(bytes.as_bytes()).await.unwrap();
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).await.unwrap();
+        let (reply, length) = parse_response(&received, "GET").unwrap();
+        assert_eq!((reply.status, length), (400, received.len()), "{reply:?}");
+        assert_eq!(reply.headers["content-type"], "text/plain; charset=utf-8");
+        assert_eq!(reply.headers["connection"], "close");
+        assert_eq!(reply.text, "This port speaks HTTPS: use https:// in place of http://\n");
+    }
+    assert_serves(&server, &token).await;
+}
+
+/// ADDR-5: other bytes that are not TLS are not answered.
+#[tokio::test]
+async fn bytes_that_are_neither_tls_nor_http_are_not_answered() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let plain: [&[u8]; 3] = [b"\x16\x03\x01\x40\x00", b"\0\0\0\0", b"get / http/1.1\r\n\r\n"];
     for bytes in plain {
         let mut stream = Target::of(&server).tcp().await;
         stream.write_all(bytes).await.unwrap();

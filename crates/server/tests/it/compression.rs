@@ -1,0 +1,228 @@
+//! Compressed answers (ENV-14, ENV-15).
+
+use http_body_util::Full;
+use kiosque_testkit::{
+    AISLE_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ORDERS_PATH, PROFILE_PATH, Reply, Rng,
+    SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer, decompress,
+};
+
+use crate::abuse::http2::{self, DATA, RST_STREAM, WINDOW_UPDATE, await_frame};
+use crate::abuse::wire::{Target, post};
+
+const CODINGS: [&str; 2] = ["gzip", "zstd"];
+
+/// A group of so many kiosks with 30 aisles each, of products, prices and stocks that differ.
+fn kiosks(count: usize) -> FleetToml {
+    let mut rng = Rng::seeded(14);
+    let mut fleet = FleetToml::new().group("g1", "Kiosks").cheap_account("ops", &["g1"]);
+    for product in 0..60 {
+        let name = format!("Product {} of {product}", rng.below(10_000));
+        fleet = fleet.product(&format!("P{}", 1_000 + product), &name, "EUR");
+    }
+    for number in 0..count {
+        let name = format!("Kiosk {} of {number}", rng.below(100_000));
+        let aisles: Vec<String> = (0..30)
+            .map(|aisle| {
+                let (product, price) = (1_000 + rng.below(60), 100 + 5 * rng.below(100));
+                format!(
+                    r#"{{ code = "{}{:02}", product = "P{product}", price = {price}, capacity = {},
+                        stock = {}, layer = {} }}"#,
+                    1 + aisle / 10,
+                    aisle % 10,
+                    8 + rng.below(8),
+                    rng.below(8),
+                    1 + aisle / 10,
+                )
+            })
+            .collect();
+        fleet = fleet
+            .device(&format!("K-{number:04}"), &name, "g1")
+            .with(&format!("aisle = [{}]", aisles.join(",\n")));
+    }
+    fleet
+}
+
+fn ask(path: &str, token: &str, coding: &str) -> TestRequest {
+    TestRequest::to(path).token(token).header("accept-encoding", coding)
+}
+
+fn coding(reply: &Reply) -> Option<&str> {
+    reply.headers.get("content-encoding").map(String::as_str)
+}
+
+fn varies(reply: &Reply) -> bool {
+    reply.headers.get("vary").is_some_and(|vary| vary == "accept-encoding")
+}
+
+/// ENV-14: a long list takes a tenth of its bytes, and is the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_aisles_arrives_in_a_tenth_of_its_bytes() {
+    let server = TestServer::start(kiosks(300)).await;
+    let token = server.log_in("ops").await.token;
+    let plain = TestRequest::to(AISLE_PATH).token(&token).send(&server).await;
+    assert_eq!((coding(&plain), varies(&plain)), (None, true));
+    assert_eq!(plain.sent_bytes, plain.text.len());
+    assert!(plain.sent_bytes > 1 << 20, "{} bytes are not sent in parts", plain.sent_bytes);
+    for accepted in CODINGS {
+        let reply = ask(AISLE_PATH, &token, accepted).send(&server).await;
+        assert_eq!((coding(&reply), varies(&reply)), (Some(accepted), true));
+        assert_eq!(reply.headers.get("content-length"), None);
+        assert_eq!(reply.text, plain.text);
+        let (sent, all) = (reply.sent_bytes, plain.sent_bytes);
+        assert!(sent * 10 <= all, "{accepted}: {sent} bytes of {all}");
+
+        let mut sender = server.connect_http2().await;
+        let request = http::Request::post(format!("https://localhost/v8/{AISLE_PATH}"));
+        let request = request.header("third-api-token", &token).header("accept-encoding", accepted);
+        let response = sender.send_request(request.body(Full::from("{}")).unwrap()).await.unwrap();
+        let reply = Reply::of(response).await;
+        assert_eq!((coding(&reply), &reply.text), (Some(accepted), &plain.text));
+    }
+    assert_eq!(server.app.load().large_answers, 0);
+}
+
+/// ENV-14: whole answers, by the weights of the caller, if they are long enough.
+#[tokio::test]
+async fn pages_are_compressed_as_the_caller_prefers() {
+    let server = TestServer::start(kiosks(40)).await;
+    let token = server.log_in("ops").await.token;
+    let plain = TestRequest::to(DEVICES_PATH).token(&token).send(&server).await;
+    for (accepted, want) in [
+        ("gzip", Some("gzip")),
+        ("zstd", Some("zstd")),
+        ("gzip, deflate, br, zstd", Some("zstd")),
+        ("zstd;q=0.5, gzip", Some("gzip")),
+        ("*", Some("gzip")),
+        ("gzip;q=0, *;q=0", None),
+        ("identity, gzip;q=0.9", None),
+        ("br", None),
+        ("", None),
+    ] {
+        let reply = ask(DEVICES_PATH, &token, accepted).send(&server).await;
+        assert_eq!((coding(&reply), varies(&reply)), (want, true), "{accepted}");
+        assert_eq!(reply.text, plain.text, "{accepted}");
+        assert_eq!(reply.headers["content-length"], reply.sent_bytes.to_string(), "{accepted}");
+        assert_eq!(reply.sent_bytes < plain.sent_bytes, want.is_some(), "{accepted}");
+    }
+    let short = ask(DEVICES_PATH, &token, "gzip").query("size=1").send(&server).await;
+    assert_eq!((coding(&short), varies(&short)), (None, false), "{short:?}");
+    let long = r#"{"deviceCodes":["K-0000"],"x":1}"#;
+    let short = ask(PROFILE_PATH, &token, "zstd").body(long).send(&server).await;
+    assert_eq!((coding(&short), varies(&short)), (None, false), "{short:?}");
+}
+
+/// ENV-14: an answer with a token is never compressed, however long it is.
+#[tokio::test]
+async fn answers_with_a_token_are_not_compressed() {
+    let groups: Vec<String> = (0..100).map(|number| format!("group-{number}")).collect();
+    let mut fleet = FleetToml::new();
+    for group in &groups {
+        fleet = fleet.group(group, "Group");
+    }
+    let server = TestServer::start(fleet.cheap_account("ops", &groups)).await;
+    let login = r#"{"username":"ops","password":"secret"}"#;
+    let login = TestRequest::to(TOKEN_PATH).header("accept-encoding", "gzip").body(login);
+    let login = login.send(&server).await;
+    let token = login.data()["accessToken"].as_str().unwrap().to_owned();
+    let switch = ask(SWITCH_PATH, &token, "gzip").body(r#"{"groupId":"group-7"}"#);
+    for reply in [login, switch.send(&server).await] {
+        assert!(reply.success()["switchableGroups"].as_array().unwrap().len() == 100);
+        assert!(reply.sent_bytes > 4 << 10);
+        assert_eq!((coding(&reply), varies(&reply)), (None, false));
+    }
+}
+
+/// The operator's listener compresses as well.
+#[tokio::test]
+async fn answers_to_the_operator_are_compressed() {
+    let server = TestServer::start(kiosks(40)).await;
+    let key = server.create_key("read").await;
+    for call in ["/operator/v1/devices", "/operator/v1/fleet", "/metrics"] {
+        let get = |accepted: &'static str| {
+            let request = http::Request::get(call).header("host", "localhost");
+            let request = request.header("authorization", format!("Bearer {key}"));
+            request.header("accept-encoding", accepted).body(Full::default()).unwrap()
+        };
+        let mut client = server.connect_operator().await;
+        let (plain, gzip) = (client.send(get("identity")).await, client.send(get("gzip")).await);
+        assert_eq!((coding(&plain), coding(&gzip)), (None, Some("gzip")), "{call}");
+        assert!(gzip.sent_bytes * 2 < plain.sent_bytes, "{call}");
+        assert!(call == "/metrics" || plain.text == gzip.text, "{call}");
+    }
+}
+
+/// ENV-15: a compressed answer whose session ends while it is sent breaks off, and cannot be taken
+/// for a whole one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_answer_whose_session_ends_breaks_off() {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut rng = Rng::seeded(14);
+    let mut fleet = FleetToml::new().group("g1", "Kiosks").cheap_account("ops", &["g1"]);
+    for number in 0..900 {
+        // Names that are hardly compressed, so that no buffer on the way holds the list.
+        let name: String = (0..8_000).map(|_| char::from(rng.choose(LETTERS))).collect();
+        fleet = fleet.device(&format!("K-{number:04}"), &name, "g1");
+    }
+    let server = TestServer::start(fleet).await;
+    for accepted in CODINGS {
+        let token = server.log_in("ops").await.token;
+        let headers = [("third-api-token", token.as_str()), ("accept-encoding", accepted)];
+        let mut wire = Target::of(&server).narrow().await;
+        wire.say(post(PROFILE_PATH, &headers, "{}")).await;
+        assert!(wire.more().await);
+        assert_eq!(server.call(LOGOUT_PATH, Some(&token), "").await.code(), 200);
+        let answer = wire.rest().await;
+        let head = String::from_utf8_lossy(&answer);
+        assert!(head.contains(&format!("content-encoding: {accepted}\r\n")), "{accepted}");
+        assert!(!answer.ends_with(b"0\r\n\r\n"), "{accepted}: it ended as a whole answer does");
+
+        let token = server.log_in("ops").await.token;
+        const INITIAL_WINDOW_SIZE: u16 = 4;
+        let headers = [("third-api-token", token.as_str()), ("accept-encoding", accepted)];
+        let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
+        wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 1_000)])).await;
+        wire.say(http2::begun(1, &format!("/v8/{PROFILE_PATH}"), &headers)).await;
+        wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
+        await_frame(&mut wire, DATA, 1).await;
+        assert_eq!(server.call(LOGOUT_PATH, Some(&token), "").await.code(), 200);
+        for stream in [0, 1] {
+            let window = 100_000_000_u32.to_be_bytes();
+            wire.say(http2::frame(WINDOW_UPDATE, 0, stream, &window)).await;
+        }
+        const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
+        assert_eq!(await_frame(&mut wire, RST_STREAM, 1).await, INTERNAL_ERROR, "{accepted}");
+        let data = http2::data_of(&wire.seen, 1);
+        decompress(&data, Some(accepted)).expect_err("the answer seems whole");
+    }
+    assert_eq!(server.app.load().large_answers, 0);
+    assert_eq!(server.app.load().unread_bytes, 0);
+}
+
+/// ENV-14: pages of one step and of several.
+#[tokio::test]
+async fn a_page_of_orders_is_the_same_compressed() {
+    let server = TestServer::start(kiosks(1)).await;
+    let lines: Vec<String> = (0..300)
+        .map(|number| {
+            format!(
+                r#"{{"orderId":"o{number}","deviceCode":"K-0000","currency":"EUR",
+                    "totalAmount":1,"tradeStartTime":"2026-03-01 09:00:00"}}"#
+            )
+            .replace('\n', "")
+        })
+        .collect();
+    server.import_valid(lines.join("\n")).await;
+    let token = server.log_in("ops").await.token;
+    let body = r#"{"deviceCode":"K-0000"}"#;
+    for size in [10, 300] {
+        let query = format!("size={size}");
+        let page = |request: TestRequest| request.query(&query).body(body);
+        let plain = page(TestRequest::to(ORDERS_PATH).token(&token)).send(&server).await;
+        for accepted in CODINGS {
+            let reply = page(ask(ORDERS_PATH, &token, accepted)).send(&server).await;
+            assert_eq!((coding(&reply), &reply.text), (Some(accepted), &plain.text));
+            assert!(reply.sent_bytes * 4 < plain.sent_bytes, "{accepted} {size}");
+        }
+    }
+    assert_eq!(server.app.load().unread_bytes, 0);
+}
