@@ -4,7 +4,7 @@
 
 use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, Request};
 use kiosque_model::Refusal;
-use kiosque_server::fuzzing::{Fields, Json, Violations, parse_object, read};
+use kiosque_server::fuzzing::{Fields, IgnoredKeys, Json, Violations, parse_object, read};
 use kiosque_server::locale::{self, Locale};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -71,7 +71,8 @@ fn requests(fields: &Fields) {
 
 fn request<T: Request>(fields: &Fields, check: impl FnOnce(T)) {
     let mut violations = Violations::default();
-    let request: T = read(fields.clone(), &mut violations).expect("a request's type can be read");
+    let request: T = read(fields.clone(), &mut violations, &mut IgnoredKeys::default())
+        .expect("a request's type can be read");
     let is_clean = violations.is_empty();
     match violations.finish(Some(request)) {
         Ok(request) => {

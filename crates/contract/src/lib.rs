@@ -56,6 +56,10 @@ pub const TOKEN_HEADER: &str = "third-api-token";
 pub const LOCALE_HEADER: &str = "x-locale";
 /// The header of every answer that names its request, here and in the log.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
+/// The header that names the fields and query keys of a request that its call does not know.
+pub const IGNORED_HEADER: &str = "kiosque-ignored";
+/// The header that says where the token belongs, when a request has none that can be read.
+pub const HINT_HEADER: &str = "kiosque-hint";
 /// The gateway's path prefix; every path has it exactly once.
 pub const GATEWAY_PREFIX: &str = gateway_prefix!();
 /// The content type of every answer.

@@ -74,6 +74,8 @@ pub enum Fault {
     TooMany(usize),
     /// A range of more days than the maximum, which is this.
     RangeTooLong(i64),
+    /// Unix seconds, it seems, where milliseconds are expected.
+    Seconds,
     /// More devices × days than the maximum, which is this.
     TooMuchWork(i64),
 }

@@ -18,6 +18,7 @@ use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
+use crate::remarks::HintLog;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use tokio::sync::Semaphore;
 
@@ -69,6 +70,7 @@ pub struct App {
     pub(crate) unread_answers: Arc<UnreadAnswers>,
     /// The certificate of the first listener that serves.
     pub(crate) certificate: OnceLock<Arc<Certificate>>,
+    pub(crate) hint_log: HintLog,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     stopping: AtomicBool,
@@ -100,6 +102,7 @@ impl App {
             large_answers: LargeAnswers::new(&settings.limits),
             unread_answers: UnreadAnswers::new(&settings.limits),
             certificate: OnceLock::new(),
+            hint_log: HintLog::new(),
             overload_logged: Default::default(),
             stopping: AtomicBool::new(false),
             store,

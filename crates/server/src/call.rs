@@ -19,6 +19,7 @@ use crate::answer::{Data, DataJson, Failure};
 use crate::app::App;
 use crate::json::{self, Fields};
 use crate::locale::Locale;
+use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
 
 /// The header to which each proxy appends the address of its peer.
@@ -41,10 +42,14 @@ pub(crate) struct Caller<'a> {
     pub(crate) claim: Claim,
 }
 
+/// A body, as far as it could be read.
+type ReceivedBody = Result<Bytes, BodyFault>;
+
 /// A request whose endpoint is not known yet.
 pub(crate) struct Received<'a> {
     call: Call<'a>,
-    body: Result<Bytes, BodyFault>,
+    body: ReceivedBody,
+    remarks: &'a mut Remarks,
 }
 
 /// The rules of a request that the types of its fields do not express.
@@ -63,11 +68,13 @@ impl<'a> Received<'a> {
         request: Request<Incoming>,
         peer: IpAddr,
         request_id: &'a str,
+        remarks: &'a mut Remarks,
     ) -> Received<'a> {
         let (head, mut body) = request.into_parts();
         let limits = &app.settings.limits;
         let body = read_body(&mut body, limits.body_max_bytes, limits).await;
-        Received { call: Call { app, now: app.clock.now(), peer, request_id, head }, body }
+        let call = Call { app, now: app.clock.now(), peer, request_id, head };
+        Received { call, body, remarks }
     }
 
     pub(crate) fn method(&self) -> &Method {
@@ -107,7 +114,7 @@ impl<'a> Received<'a> {
         H: AsyncFnOnce(Call<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
         const { assert!(matches!(E::TOKEN, TokenRule::Ignored), "it takes a token: use answer") };
-        let request = whole_request(&self.call, self.body)?;
+        let request = whole_request(&self.call, self.body, &mut self.remarks.ignored)?;
         Ok(handler(self.call, request).await?.into_json())
     }
 
@@ -117,11 +124,12 @@ impl<'a> Received<'a> {
     async fn authenticate<T>(
         self,
         rule: TokenRule,
-        read: impl FnOnce(&Call<'a>, Result<Bytes, BodyFault>) -> Result<T, Failure>,
+        read: impl FnOnce(&Call<'a>, ReceivedBody, &mut IgnoredKeys) -> Result<T, Failure>,
     ) -> Result<(Caller<'a>, T), Failure> {
-        let Received { call, body } = self;
-        let claim = Claim { token: call.token(rule)?, now: call.now };
-        match read(&call, body) {
+        let Received { call, body, remarks } = self;
+        let token = call.token(rule).inspect_err(|_| remarks.hint = call.hint())?;
+        let claim = Claim { token, now: call.now };
+        match read(&call, body, &mut remarks.ignored) {
             Ok(request) => Ok((Caller { call, claim }, request)),
             Err(failure) => {
                 call.app.store.session(claim).await?;
@@ -134,23 +142,29 @@ impl<'a> Received<'a> {
 /// Reads and checks a request.
 fn whole_request<T: RequestType + Validate>(
     call: &Call<'_>,
-    body: Result<Bytes, BodyFault>,
+    body: ReceivedBody,
+    ignored: &mut IgnoredKeys,
 ) -> Result<T, Failure> {
     let mut violations = Violations::default();
-    let request = call.fields(body, &mut violations)?;
+    if let Some(query) = call.head.uri.query() {
+        request::ignore_others(query, &[], ignored);
+    }
+    let request = call.fields(body, &mut violations, ignored)?;
     Ok(violations.finish(Some(request))?)
 }
 
 /// Reads and checks a request and the page of its query.
 fn paged_request<T: RequestType + Validate>(
     call: &Call<'_>,
-    body: Result<Bytes, BodyFault>,
+    body: ReceivedBody,
+    ignored: &mut IgnoredKeys,
 ) -> Result<(T, PageRequest), Failure> {
     let mut violations = Violations::default();
     let query = call.head.uri.query().unwrap_or_default();
+    request::ignore_others(query, request::PAGE_KEYS, ignored);
     let page = request::page_of(query, call.app.settings.limits.page_size_max);
     let page = page.map_err(|found| violations.extend(found)).ok();
-    let request = call.fields(body, &mut violations)?;
+    let request = call.fields(body, &mut violations, ignored)?;
     Ok(violations.finish(page.map(|page| (request, page)))?)
 }
 
@@ -183,22 +197,34 @@ impl Call<'_> {
         }
     }
 
+    /// Returns the place of a token that is not where it belongs, and logs it.
+    fn hint(&self) -> Option<TokenHint> {
+        let hint = TokenHint::of(&self.head.headers)?;
+        self.app.hint_log.log(hint, self.request_id, self.now);
+        Some(hint)
+    }
+
     /// Reads the fields of the body, and checks them.
     fn fields<T: RequestType + Validate>(
         &self,
-        body: Result<Bytes, BodyFault>,
+        body: ReceivedBody,
         violations: &mut Violations,
+        ignored: &mut IgnoredKeys,
     ) -> Result<T, Failure> {
-        let fields = match T::BODY {
-            RequestBody::None => Fields::default(),
-            RequestBody::Object => {
+        let max_depth = self.app.settings.limits.json_max_depth;
+        let fields = match (T::BODY, body) {
+            // Its fields are named as ignored, if it can be read.
+            (RequestBody::None, Ok(body)) if !body.is_empty() => {
+                json::parse_object(&body, max_depth).unwrap_or_default()
+            }
+            (RequestBody::None, _) => Fields::default(),
+            (RequestBody::Object, body) => {
                 let body = body.map_err(|fault| Refusal::Unreadable(fault.to_string()))?;
-                let max_depth = self.app.settings.limits.json_max_depth;
                 json::parse_object(&body, max_depth).map_err(Refusal::Unreadable)?
             }
         };
-        let request: T =
-            request::read(fields, violations).map_err(|error| Failure::internal(&error))?;
+        let request: T = request::read(fields, violations, ignored)
+            .map_err(|error| Failure::internal(&error))?;
         request.validate(self, violations);
         Ok(request)
     }

@@ -25,6 +25,7 @@ mod panics;
 mod password;
 mod readiness;
 mod refused_logins;
+mod remarks;
 mod request;
 mod router;
 mod self_signed;
@@ -41,5 +42,6 @@ pub use self_signed::{SelfSignedError, self_signed, self_signed_identity};
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {
     pub use crate::json::{Fields, Json, parse_object};
+    pub use crate::remarks::IgnoredKeys;
     pub use crate::request::{Violations, page_of, read};
 }

@@ -246,6 +246,10 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (Fault::RangeTooLong(days), Locale::ZhCn) => {
             format!("{field} 距 endTimestamp 不能超过 {days} 天")
         }
+        (Fault::Seconds, Locale::En) => {
+            format!("{field} must be in milliseconds; ten digits look like seconds")
+        }
+        (Fault::Seconds, Locale::ZhCn) => format!("{field} 必须以毫秒为单位；十位数字像是秒"),
         (Fault::TooMuchWork(most), Locale::En) => {
             format!("{field} must be later: deviceCodes × days must be at most {most}")
         }

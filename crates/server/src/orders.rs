@@ -12,6 +12,8 @@ use crate::request::Violations;
 impl Validate for OrderFilter {
     fn validate(&self, _: &Call<'_>, violations: &mut Violations) {
         let (start, end) = ("startTimestamp", "endTimestamp");
+        violations.check_milliseconds(start, self.start_timestamp);
+        violations.check_milliseconds(end, self.end_timestamp);
         if let (Some(from), Some(until)) = (self.start_timestamp, self.end_timestamp)
             && from > until
             && !violations.concern(start)

@@ -12,6 +12,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use crate::json::{Fields, Json};
+use crate::remarks::IgnoredKeys;
 
 /// The violations that were found in a request so far.
 #[derive(Debug, Default)]
@@ -30,6 +31,15 @@ impl Violations {
     /// Adds violations.
     pub fn extend(&mut self, violations: Vec<Violation>) {
         self.found.extend(violations);
+    }
+
+    /// Adds a violation if a time, in Unix milliseconds, looks like seconds (REQ-15).
+    pub(crate) fn check_milliseconds(&mut self, field: &'static str, time: Option<i64>) {
+        /// Ten digits: seconds from 2001 on, and milliseconds of the first months of 1970.
+        const SECONDS: std::ops::RangeInclusive<i64> = 1_000_000_000..=9_999_999_999;
+        if time.is_some_and(|time| SECONDS.contains(&time)) {
+            self.add(field, Fault::Seconds);
+        }
     }
 
     /// Returns whether there are none.
@@ -60,18 +70,24 @@ impl Violations {
     }
 }
 
-/// Reads a request. A field of the body that the type does not declare is ignored (REQ-10).
+/// Reads a request. A field of the body that the type does not declare is ignored (REQ-10), and its
+/// name is added to `ignored`.
 ///
 /// # Errors
 /// `T` is not a struct, or one of its fields has a type that is not read here.
-pub fn read<T: DeserializeOwned>(fields: Fields, violations: &mut Violations) -> Result<T, Error> {
-    T::deserialize(RequestReader { fields, violations })
+pub fn read<T: DeserializeOwned>(
+    fields: Fields,
+    violations: &mut Violations,
+    ignored: &mut IgnoredKeys,
+) -> Result<T, Error> {
+    T::deserialize(RequestReader { fields, violations, ignored })
 }
 
 /// A body as a struct with the fields that its type declares.
 struct RequestReader<'v> {
     fields: Fields,
     violations: &'v mut Violations,
+    ignored: &'v mut IgnoredKeys,
 }
 
 impl<'de> Deserializer<'de> for RequestReader<'_> {
@@ -84,6 +100,11 @@ impl<'de> Deserializer<'de> for RequestReader<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         self.violations.declared = names;
+        for (name, _) in &self.fields.0 {
+            if !names.contains(&name.as_str()) {
+                self.ignored.add(name.as_bytes());
+            }
+        }
         visitor.visit_map(FieldsReader { names: names.iter(), name: "", reader: self })
     }
 
@@ -220,6 +241,9 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
     }
 }
 
+/// The keys of a query string that name a page.
+pub(crate) const PAGE_KEYS: &[&str] = &["current", "size"];
+
 /// Returns the page that a query string asks for; the defaults are 1 and 10 (PAGE-1 to PAGE-4).
 ///
 /// # Errors
@@ -261,10 +285,23 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
 
 /// Returns every value of a key, percent-decoded.
 pub(crate) fn values(query: &str, key: &str) -> impl Iterator<Item = Vec<u8>> {
-    query.split('&').filter_map(move |pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name) == key.as_bytes()).then(|| decoded(value))
-    })
+    pairs(query)
+        .filter(move |(name, _)| decoded(name) == key.as_bytes())
+        .map(|(_, value)| decoded(value))
+}
+
+/// Adds the keys of a query string that are not among `known` to `ignored`.
+pub(crate) fn ignore_others(query: &str, known: &[&str], ignored: &mut IgnoredKeys) {
+    for (name, _) in pairs(query) {
+        if !known.contains(&name) && !known.iter().any(|key| decoded(name) == key.as_bytes()) {
+            ignored.add(&decoded(name));
+        }
+    }
+}
+
+/// Returns the keys of a query string with their values, as they are written.
+fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
 /// Decodes percent-encoding; a `%` without two digits stays as it is.
@@ -296,7 +333,8 @@ mod tests {
 
     fn read_all<T: DeserializeOwned>(body: &str) -> Result<T, Vec<(&'static str, Fault)>> {
         let mut violations = Violations::default();
-        let request = read(parse_object(body.as_bytes(), 32).expect("an object"), &mut violations);
+        let fields = parse_object(body.as_bytes(), 32).expect("an object");
+        let request = read(fields, &mut violations, &mut IgnoredKeys::default());
         violations.finish(Some(request.expect("a request"))).map_err(|refusal| match refusal {
             Refusal::Invalid(all) => all.into_iter().map(|one| (one.field, one.fault)).collect(),
             other => panic!("{other:?} is no violation"),
@@ -371,7 +409,8 @@ mod tests {
 
     #[test]
     fn a_type_that_is_no_request_is_an_error() {
-        assert!(read::<String>(Fields::default(), &mut Violations::default()).is_err());
+        let (violations, ignored) = (&mut Violations::default(), &mut IgnoredKeys::default());
+        assert!(read::<String>(Fields::default(), violations, ignored).is_err());
     }
 }
 
@@ -415,6 +454,15 @@ mod page_tests {
             read("size=5&size=5&current=0"),
             Err(vec![("current", Fault::NotPositive), ("size", Fault::Repeated)])
         );
+    }
+
+    /// REQ-14: keys are compared after they are decoded.
+    #[test]
+    fn keys_that_are_not_known_are_ignored() {
+        let (query, mut ignored) =
+            ("current=1&s%69ze=2&page=3&&=4&%70age=5&Size=6", Default::default());
+        ignore_others(query, PAGE_KEYS, &mut ignored);
+        assert_eq!(ignored.into_header().expect("names"), "page, Size");
     }
 
     proptest! {

@@ -18,6 +18,7 @@ use crate::answer::{self, DataJson, Failure};
 use crate::app::App;
 use crate::call::{self, Received};
 use crate::panics::catch_panic;
+use crate::remarks::Remarks;
 use crate::{auth, dashboard, devices, orders};
 
 /// Answers one request.
@@ -30,10 +31,13 @@ pub(crate) async fn answer(
     let request_id = app.next_request_id();
     let locale = call::locale_of(request.headers(), app.settings.default_locale);
     let path = request.uri().path().to_owned();
-    let outcome = catch_panic(route(&app, request, peer, &request_id, &path)).await;
+    let mut remarks = Remarks::default();
+    let outcome = catch_panic(route(&app, request, peer, &request_id, &path, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(&path, &outcome, begun.elapsed());
-    let response = answer::render(outcome, locale, &request_id);
+    let code = answer::code(&outcome);
+    let mut response = answer::render(outcome, locale, &request_id);
+    remarks.add_to(response.headers_mut(), code);
     match path.as_str() {
         LogIn::ROUTE | SwitchGroup::ROUTE => response.map(Content::secret),
         _ => response,
@@ -47,8 +51,9 @@ async fn route(
     peer: IpAddr,
     request_id: &str,
     path: &str,
+    remarks: &mut Remarks,
 ) -> Result<DataJson, Failure> {
-    let call = Received::read(app, request, peer, request_id).await;
+    let call = Received::read(app, request, peer, request_id, remarks).await;
     if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());
     }

@@ -20,7 +20,8 @@ pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs,
     (from, until)
 }
 
-/// Adds a violation if the range ends before it starts or is longer than `days_max` days.
+/// Adds a violation for each fault of the range: times that look like seconds, an end before the
+/// start, and more than `days_max` days.
 pub(super) fn validate(
     filter: &DashboardFilter,
     call: &Call<'_>,
@@ -28,6 +29,8 @@ pub(super) fn validate(
     violations: &mut Violations,
 ) {
     let (start, end) = ("startTimestamp", "endTimestamp");
+    violations.check_milliseconds(start, filter.start_timestamp);
+    violations.check_milliseconds(end, filter.end_timestamp);
     // An end that cannot be read does not make the start wrong.
     if violations.concern(start) || violations.concern(end) {
         return;

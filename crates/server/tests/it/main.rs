@@ -20,6 +20,7 @@ mod orders;
 mod paging;
 mod paths;
 mod refusals;
+mod remarks;
 mod scope;
 mod sessions;
 mod several_nodes;

@@ -1,0 +1,238 @@
+//! Remarks on a request, which are headers of its answer: keys that were ignored (REQ-14), and a
+//! token in the wrong place (AUTH-27).
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use http::{HeaderMap, HeaderValue, header};
+use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, TOKEN_HEADER};
+use kiosque_model::UnixMs;
+
+/// The remarks on a request.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    pub(crate) ignored: IgnoredKeys,
+    pub(crate) hint: Option<TokenHint>,
+}
+
+impl Remarks {
+    /// Adds the headers. The body of a caller without a live session is not talked about (REQ-1).
+    pub(crate) fn add_to(self, headers: &mut HeaderMap, code: Code) {
+        if let Some(hint) = self.hint {
+            headers.insert(HINT_HEADER, HeaderValue::from_static(hint.text()));
+        }
+        if matches!(code, Code::Success | Code::Business)
+            && let Some(names) = self.ignored.into_header()
+        {
+            headers.insert(IGNORED_HEADER, names);
+        }
+    }
+}
+
+/// The most names of [`IgnoredKeys`].
+const NAMES_MAX: usize = 10;
+/// The most bytes of their list.
+const LIST_MAX_BYTES: usize = 256;
+/// The end of a list that lacks names, or the rest of one.
+const MORE: &str = "...";
+
+/// The names of the fields and query keys that a request has and its call does not know, each once,
+/// percent-encoded and separated by commas.
+#[derive(Debug, Default)]
+pub struct IgnoredKeys {
+    list: String,
+    names: usize,
+    is_cut: bool,
+}
+
+impl IgnoredKeys {
+    /// Adds a name.
+    pub fn add(&mut self, name: &[u8]) {
+        if self.is_cut || name.is_empty() {
+            return;
+        }
+        let before = self.list.len();
+        if before > 0 {
+            self.list.push_str(", ");
+        }
+        let start = self.list.len();
+        let is_whole = self.append_escaped(name);
+        let (others, name) = self.list.split_at(start);
+        if is_whole && others.split(", ").any(|other| other == name) {
+            self.list.truncate(before);
+        } else if is_whole && self.names < NAMES_MAX {
+            self.names += 1;
+        } else {
+            if is_whole {
+                self.list.truncate(start);
+            }
+            self.list.push_str(MORE);
+            self.is_cut = true;
+        }
+    }
+
+    /// Appends as much of a name as fits; returns whether that is all of it.
+    fn append_escaped(&mut self, name: &[u8]) -> bool {
+        for byte in name {
+            let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+            let length = if is_plain { 1 } else { 3 };
+            if self.list.len() + length > LIST_MAX_BYTES - MORE.len() - ", ".len() {
+                return false;
+            }
+            if is_plain {
+                self.list.push(char::from(*byte));
+            } else {
+                // Writing to a string does not fail.
+                let _ = write!(self.list, "%{byte:02X}");
+            }
+        }
+        true
+    }
+
+    pub(crate) fn into_header(self) -> Option<HeaderValue> {
+        if self.list.is_empty() { None } else { HeaderValue::try_from(self.list).ok() }
+    }
+}
+
+/// Why a request has no token that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenHint {
+    /// There is none.
+    Missing,
+    /// It is in the header `authorization`.
+    InAuthorization,
+    /// It begins with `Bearer`.
+    WithBearer,
+}
+
+impl TokenHint {
+    /// Returns the reason, if it can be seen in the headers.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<TokenHint> {
+        let token = headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
+        if token.is_empty() {
+            let is_elsewhere = headers.contains_key(header::AUTHORIZATION);
+            return Some(if is_elsewhere {
+                TokenHint::InAuthorization
+            } else {
+                TokenHint::Missing
+            });
+        }
+        let scheme = token.split(|byte| *byte == b' ').next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case(b"bearer").then_some(TokenHint::WithBearer)
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            TokenHint::Missing => "send the access token in the header third-api-token",
+            TokenHint::InAuthorization => {
+                "send the access token in the header third-api-token; authorization is not read"
+            }
+            TokenHint::WithBearer => {
+                "send the access token in third-api-token as it is, without Bearer before it"
+            }
+        }
+    }
+
+    fn is_misplaced(self) -> bool {
+        self != TokenHint::Missing
+    }
+}
+
+/// The interval of [`HintLog`].
+const LOG_INTERVAL_MS: u64 = 1_000;
+
+/// Logs tokens in the wrong place, at most one line in a second: callers must not fill the log.
+#[derive(Debug)]
+pub(crate) struct HintLog {
+    logged_at_ms: AtomicI64,
+}
+
+impl HintLog {
+    pub(crate) fn new() -> HintLog {
+        HintLog { logged_at_ms: AtomicI64::new(i64::MIN) }
+    }
+
+    pub(crate) fn log(&self, hint: TokenHint, request_id: &str, now: UnixMs) {
+        if hint.is_misplaced() && self.takes_line(now) {
+            let hint = hint.text();
+            tracing::warn!(request.id = request_id, hint, "a token is not where it belongs");
+        }
+    }
+
+    /// Returns whether a line may be logged, and counts it.
+    fn takes_line(&self, now: UnixMs) -> bool {
+        let last = self.logged_at_ms.load(Ordering::Relaxed);
+        let order = Ordering::Relaxed;
+        now.0.abs_diff(last) >= LOG_INTERVAL_MS
+            && self.logged_at_ms.compare_exchange(last, now.0, order, order).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(names: &[&str]) -> String {
+        let mut keys = IgnoredKeys::default();
+        for name in names {
+            keys.add(name.as_bytes());
+        }
+        let header = keys.into_header().expect("names");
+        header.to_str().expect("ASCII").to_owned()
+    }
+
+    /// REQ-14.
+    #[test]
+    fn names_are_escaped_and_listed_once() {
+        assert_eq!(header(&["deviceNmae", "page", "deviceNmae"]), "deviceNmae, page");
+        assert_eq!(header(&["a, b", "é\r\n", "%"]), "a%2C%20b, %C3%A9%0D%0A, %25");
+        assert_eq!(header(&["", "x"]), "x");
+        assert!(IgnoredKeys::default().into_header().is_none());
+    }
+
+    /// REQ-14.
+    #[test]
+    fn the_list_is_bounded() {
+        let eleven: Vec<String> = (0..11).map(|number| format!("k{number}")).collect();
+        let eleven: Vec<&str> = eleven.iter().map(String::as_str).collect();
+        assert_eq!(header(&eleven), "k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, ...");
+        assert_eq!(header(&eleven[..10]), "k0, k1, k2, k3, k4, k5, k6, k7, k8, k9");
+        for name in ["x".repeat(1_000), "é".repeat(1_000), "\0".repeat(200)] {
+            let list = header(&["first", &name, "last"]);
+            assert!(list.len() <= LIST_MAX_BYTES, "{list}");
+            assert!(list.starts_with("first, ") && list.ends_with(MORE), "{list}");
+        }
+        let long = "x".repeat(251);
+        assert_eq!(header(&[&long, "y", "z"]), format!("{long}, {MORE}"));
+        let again: Vec<&str> = eleven[..10].iter().chain(&eleven[..1]).copied().collect();
+        assert_eq!(header(&again), header(&eleven[..10]));
+    }
+
+    #[test]
+    fn callers_cannot_fill_the_log() {
+        let log = HintLog::new();
+        let lines = (0..10).filter(|number| log.takes_line(UnixMs(5_000 + number * 250)));
+        assert_eq!(lines.count(), 3);
+        assert!(log.takes_line(UnixMs(0)), "a clock that is set back");
+        assert!(!log.takes_line(UnixMs(999)));
+    }
+
+    /// AUTH-27.
+    #[test]
+    fn the_place_of_a_token_is_seen_in_the_headers() {
+        for (headers, want) in [
+            (&[][..], Some(TokenHint::Missing)),
+            (&[(TOKEN_HEADER, "")], Some(TokenHint::Missing)),
+            (&[("authorization", "Bearer x")], Some(TokenHint::InAuthorization)),
+            (&[(TOKEN_HEADER, "bearer x")], Some(TokenHint::WithBearer)),
+            (&[(TOKEN_HEADER, "Bearer")], Some(TokenHint::WithBearer)),
+            (&[(TOKEN_HEADER, "x"), ("authorization", "Basic y")], None),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.insert(*name, HeaderValue::from_static(value));
+            }
+            assert_eq!(TokenHint::of(&map), want, "{headers:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Headers and violations that explain requests that are easily misunderstood: ignored keys
+//! (REQ-14), times in seconds (REQ-15), a token in the wrong place (AUTH-27).
+
+use kiosque_testkit::{
+    DASHBOARD_PATHS, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, Reply, SWITCH_PATH,
+    TOKEN_PATH, TestRequest, TestServer,
+};
+
+use crate::abuse::fleet;
+
+fn ignored(reply: &Reply) -> Option<&str> {
+    reply.headers.get("kiosque-ignored").map(String::as_str)
+}
+
+/// REQ-14.
+#[tokio::test]
+async fn keys_that_a_call_does_not_know_are_named() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let ask = |path: &str, query: &str, body: &str| {
+        TestRequest::to(path).query(query).token(&token).body(body)
+    };
+    for (request, code, want) in [
+        (ask(DEVICES_PATH, "", "{}"), 200, None),
+        (ask(DEVICES_PATH, "current=1&size=5", r#"{"deviceName":null}"#), 200, None),
+        (ask(DEVICES_PATH, "", r#"{"deviceNmae":"x"}"#), 200, Some("deviceNmae")),
+        (ask(DEVICES_PATH, "page=2&pageSize=5", "{}"), 200, Some("page, pageSize")),
+        (ask(DEVICES_PATH, "page=2", r#"{"size":1,"page":1}"#), 200, Some("page, size")),
+        (ask(DEVICES_PATH, "", r#"{"a\r\nb, c":1,"é":1}"#), 200, Some("a%0D%0Ab%2C%20c, %C3%A9")),
+        (ask(ORDERS_PATH, "", r#"{"deviceCode":"D1","deviceCodes":[]}"#), 200, Some("deviceCodes")),
+        (ask(ORDERS_PATH, "", r#"{"devicecode":"D1"}"#), -1, Some("devicecode")),
+        (ask(DEVICES_PATH, "x", r#"{"deviceCode":"foreign"}"#), -1, Some("x")),
+        (ask(DASHBOARD_PATHS[0], "current=1", r#"{"from":1}"#), 200, Some("current, from")),
+        (ask(ONLINE_PATH, "", r#"{"groupId":"g2"}"#), 200, Some("groupId")),
+        (ask(ONLINE_PATH, "", "nonsense"), 200, None),
+        (ask(SWITCH_PATH, "", r#"{"groupID":"g1"}"#), -1, Some("groupID")),
+    ] {
+        let reply = request.send(&server).await;
+        assert_eq!((reply.code(), ignored(&reply)), (code, want), "{request:?}");
+    }
+    let login = r#"{"username":"ops","password":"secret","rememberMe":true}"#;
+    let reply = TestRequest::to(TOKEN_PATH).body(login).send(&server).await;
+    assert_eq!((reply.code(), ignored(&reply)), (200, Some("rememberMe")));
+}
+
+/// REQ-1, REQ-14: nothing is said about the body of a caller without a session.
+#[tokio::test]
+async fn keys_are_not_named_without_a_session() {
+    let server = TestServer::start(fleet()).await;
+    let ended = server.log_in("ops").await.token;
+    server.log_in("ops").await;
+    for token in ["nonsense", &ended] {
+        let request = TestRequest::to(DEVICES_PATH).token(token).body(r#"{"deviceNmae":"x"}"#);
+        let reply = request.send(&server).await;
+        assert_eq!((reply.code(), ignored(&reply)), (-4, None));
+    }
+}
+
+/// REQ-14: however many keys a body has, the header is short.
+#[tokio::test]
+async fn the_header_is_bounded() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let fields: Vec<String> = (0..40_000).map(|number| format!("\"k{number}\":0")).collect();
+    let long = format!("{{\"{}\":1}}", "é".repeat(100_000));
+    for body in [format!("{{{}}}", fields.join(",")), long] {
+        let reply = TestRequest::to(DEVICES_PATH).token(&token).body(body).send(&server).await;
+        let names = ignored(&reply).unwrap();
+        assert!(names.len() <= 256 && names.ends_with("..."), "{names}");
+        assert!(names.split(", ").count() <= 11, "{names}");
+    }
+}
+
+/// REQ-15.
+#[tokio::test]
+async fn times_in_seconds_are_violations() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let (now, fields) = (server.now().0, ["startTimestamp", "endTimestamp"]);
+    for path in DASHBOARD_PATHS.into_iter().chain([ORDERS_PATH]) {
+        let ask = |locale: &'static str, start: i64, end: i64| {
+            let body =
+                format!(r#"{{"deviceCode":"D1","startTimestamp":{start},"endTimestamp":{end}}}"#);
+            TestRequest::to(path).token(&token).locale(locale).body(body)
+        };
+        for (locale, text) in [
+            ("en", "must be in milliseconds; ten digits look like seconds"),
+            ("zh-CN", "必须以毫秒为单位；十位数字像是秒"),
+        ] {
+            let seconds = ask(locale, now / 1_000 - 60, now / 1_000).send(&server).await;
+            assert_eq!(seconds.code(), -1, "{path}");
+            let want = fields.map(|field| format!("{field} {text}"));
+            assert_eq!(seconds.data(), &serde_json::json!(want), "{path}");
+        }
+        let backwards = ask("en", now / 1_000, now / 1_000 - 60).send(&server).await;
+        assert_eq!(backwards.data().as_array().unwrap().len(), 2, "{path}: {backwards:?}");
+        for (start, end) in [(0, 999_999_999), (10_000_000_000, 10_000_000_001)] {
+            let reply = ask("en", start, end).send(&server).await;
+            assert_eq!(reply.code(), 200, "{path} {start}: {reply:?}");
+        }
+    }
+}
+
+/// AUTH-27.
+#[tokio::test]
+async fn a_token_in_the_wrong_place_is_explained() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let bearer = format!("Bearer {token}");
+    let ask = |path| TestRequest::to(path).body("{}");
+    let missing = "send the access token in the header third-api-token";
+    let elsewhere =
+        "send the access token in the header third-api-token; authorization is not read";
+    let as_it_is = "send the access token in third-api-token as it is, without Bearer before it";
+    for (path, when_missing) in [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3)] {
+        for (request, code, want) in [
+            (ask(path), when_missing, Some(missing)),
+            (ask(path).token(""), when_missing, Some(missing)),
+            (ask(path).header("authorization", &bearer), when_missing, Some(elsewhere)),
+            (ask(path).token(&bearer), -4, Some(as_it_is)),
+            (ask(path).token("nonsense"), -4, None),
+        ] {
+            let reply = request.send(&server).await;
+            let hint = reply.headers.get("kiosque-hint").map(String::as_str);
+            assert_eq!((reply.code(), hint), (code, want), "{request:?}");
+        }
+    }
+    let both = ask(DEVICES_PATH).token(&token).header("authorization", "Basic x");
+    let reply = both.send(&server).await;
+    assert_eq!((reply.code(), reply.headers.get("kiosque-hint")), (200, None));
+}
