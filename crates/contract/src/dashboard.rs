@@ -40,6 +40,7 @@ pub struct Summary<'a> {
     /// The zone that days are counted in.
     pub time_zone: Cow<'a, str>,
     /// `USD`.
+    #[schemars(schema_with = "crate::schema::currency")]
     pub currency: Cow<'a, str>,
     /// The figures.
     pub kpi_list: Vec<Kpi<'a>>,
@@ -50,15 +51,16 @@ pub struct Summary<'a> {
 /// One figure of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Kpi<'a> {
-    /// `salesAmount`, `orderCount`, `itemCount`, `averageOrderAmount`, `refundAmount`,
-    /// `shipmentSuccessRate`, `deviceCount`, `onlineDeviceCount` or `onlineRate`.
+    /// Names the figure.
+    #[schemars(schema_with = "crate::schema::kpi_code")]
     pub code: Cow<'a, str>,
     /// Its name, in the language of X-Locale.
     pub name: Cow<'a, str>,
     /// Formatted: `1,234.50`, `42`, `97.5%`.
     pub value: Cow<'a, str>,
-    /// `money`, `count` or `percent`.
+    /// The format of `value`.
     #[serde(rename = "type")]
+    #[schemars(schema_with = "crate::schema::kpi_type")]
     pub kind: Cow<'a, str>,
 }
 
@@ -115,7 +117,8 @@ pub struct DeviceSales {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrendDay {
-    /// `yyyy-MM-dd`
+    /// The day, in the platform's time zone.
+    #[schemars(schema_with = "crate::schema::day")]
     pub label: String,
     /// Amount paid, dollars.
     pub amount: f64,
@@ -168,14 +171,17 @@ pub struct Aisle<'a> {
     /// The displayed price, minor units.
     pub show_price: i64,
     /// The product's currency.
+    #[schemars(schema_with = "crate::schema::currency")]
     pub currency: Cow<'a, str>,
     /// Its capacity in items.
     pub max_stock: i64,
     /// Items in it, as last reported.
     pub curr_stock: i64,
     /// 1 when it sells, else 0.
+    #[schemars(schema_with = "crate::schema::flag")]
     pub is_enable: i64,
     /// 1 when it is out of order, else 0.
+    #[schemars(schema_with = "crate::schema::flag")]
     pub is_broken: i64,
     /// The product in it.
     pub goods_id: Cow<'a, str>,
@@ -213,6 +219,7 @@ pub struct OnlineDevice<'a> {
     /// Its name.
     pub device_name: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
+    #[schemars(schema_with = "crate::schema::flag")]
     pub is_online: i64,
     /// Its last activity in this group, Unix milliseconds; null when there was none.
     pub last_active_timestamp: Option<i64>,

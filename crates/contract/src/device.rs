@@ -30,6 +30,7 @@ impl Request for DeviceFilter {}
 /// A device of a device page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Device")]
 pub struct DeviceRecord<'a> {
     /// Identifies the device.
     pub device_code: Cow<'a, str>,
@@ -44,6 +45,7 @@ pub struct DeviceRecord<'a> {
     /// Its location; may be empty.
     pub address: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
+    #[schemars(schema_with = "crate::schema::flag")]
     pub is_online: i64,
     /// Items in all its aisles, as last reported.
     pub total_curr_stock: i64,

@@ -60,6 +60,8 @@ pub struct EndpointInfo {
     pub token: TokenRule,
     /// See [`Endpoint::PAGED`].
     pub paged: bool,
+    /// The order of the list that it answers with, as a sentence.
+    pub sorted: Option<&'static str>,
     /// The schema of its body, if it takes one.
     pub request: Option<SchemaOf>,
     /// The schema of `data`.
@@ -77,7 +79,7 @@ macro_rules! endpoints {
             rules: $rules:literal,
             token: $token:ident,
             request: $request:ty,
-            $response:ident: $type:ty $(,)?
+            $response:ident: $type:ty $(, sorted: $sorted:literal)? $(,)?
         }
     )+) => {
         $(
@@ -106,6 +108,7 @@ macro_rules! endpoints {
                 rules: $rules,
                 token: $name::TOKEN,
                 paged: $name::PAGED,
+                sorted: endpoints!(@sorted $($sorted)?),
                 request: match <$request as Request>::BODY {
                     RequestBody::Object => Some(SchemaGenerator::subschema_for::<$request>),
                     RequestBody::None => None,
@@ -114,6 +117,8 @@ macro_rules! endpoints {
             },
         )+];
     };
+    (@sorted) => { None };
+    (@sorted $sorted:literal) => { Some($sorted) };
     (@paged response) => { false };
     (@paged page_of) => { true };
     (@type response $type:ty) => { $type };
@@ -156,6 +161,7 @@ endpoints! {
         token: OrInvalid,
         request: DeviceFilter,
         page_of: DeviceRecord<'static>,
+        sorted: "Sorted by `deviceCode`.",
     }
     /// Lists the orders of one device, the latest arrival first.
     QueryOrderList {
@@ -165,6 +171,9 @@ endpoints! {
         token: OrInvalid,
         request: OrderFilter,
         page_of: OrderRecord,
+        sorted: "Sorted by arrival, the latest first. An order that arrives late comes before \
+            orders that started after it, so do not stop reading at a known `tradeStartTime`; an \
+            updated order stays where it is.",
     }
     /// Shows one order by trade number.
     OrderDetail {
@@ -192,6 +201,7 @@ endpoints! {
         token: OrInvalid,
         request: DashboardFilter,
         response: Option<crate::BestSellingProduct>,
+        sorted: "`rankList` begins with the product of which most items were sold.",
     }
     /// Answers with the sales of each device, the largest amount first.
     SalesByDevice {
@@ -201,6 +211,7 @@ endpoints! {
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<DeviceSales>,
+        sorted: "Sorted by `salesAmount`, the largest first, then by `deviceCode`.",
     }
     /// Answers with the sales of each day; days without sales have zeros.
     SalesTrend {
@@ -210,6 +221,7 @@ endpoints! {
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<TrendDay>,
+        sorted: "Sorted by day.",
     }
     /// Answers with devices, their cabinets, layers and aisles; prices in minor units.
     DeviceAisle {
@@ -219,6 +231,7 @@ endpoints! {
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<DeviceAisles>,
+        sorted: "Sorted by `deviceCode`, cabinets by code, layers by number.",
     }
     /// Answers with every device of the group.
     DeviceProfile {
@@ -228,6 +241,7 @@ endpoints! {
         token: OrInvalid,
         request: DashboardFilter,
         response: crate::DeviceProfile<'static>,
+        sorted: "Sorted by `deviceCode`.",
     }
     /// Answers with each device's online state; takes no body.
     OnlineDevices {
@@ -237,5 +251,6 @@ endpoints! {
         token: OrInvalid,
         request: NoBody,
         response: crate::OnlineDevices<'static>,
+        sorted: "Sorted by `deviceCode`.",
     }
 }

@@ -21,6 +21,7 @@ mod order;
 mod page;
 mod problem;
 mod request;
+mod schema;
 mod session;
 mod stream;
 

@@ -53,6 +53,7 @@ pub struct OrderHead {
     /// The device that sold.
     pub device_code: String,
     /// ISO 4217 code of every amount of the order.
+    #[schemars(schema_with = "crate::schema::currency")]
     pub currency: String,
     /// The price of the order.
     pub total_amount: i64,
@@ -60,23 +61,29 @@ pub struct OrderHead {
     pub pay_amount: i64,
     /// The amount refunded.
     pub refund_amount: i64,
-    /// 0 unpaid, 1 paid, 2 cancelled, 3 refunding, 4 refunded.
+    /// 0 unpaid, 1 paid, 2 cancelled, 3 refunding, 4 refunded; others may be added.
+    #[schemars(schema_with = "crate::schema::pay_status")]
     pub pay_status: i64,
-    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
+    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial; others may be added.
+    #[schemars(schema_with = "crate::schema::shipment_status")]
     pub shipment_status: i64,
     /// How it was paid; null when not reported.
     pub pay_channel_name: Option<String>,
-    /// When it was shipped; null when shipment has not occurred.
+    /// When it was shipped, in the platform's time zone; null when shipment has not occurred.
+    #[schemars(schema_with = "crate::schema::optional_time")]
     pub shipment_time: Option<String>,
     /// Masked but for its last four letters or digits.
     pub card_number: Option<String>,
     /// Masked but for its last four letters or digits.
     pub phone: Option<String>,
-    /// When the trade started.
+    /// When the trade started, in the platform's time zone, which the summary names.
+    #[schemars(schema_with = "crate::schema::time")]
     pub trade_start_time: String,
-    /// When it was paid; null when payment has not occurred.
+    /// When it was paid, in the platform's time zone; null when payment has not occurred.
+    #[schemars(schema_with = "crate::schema::optional_time")]
     pub pay_end_time: Option<String>,
     /// `payEndTime`, or the trade's start while unpaid.
+    #[schemars(schema_with = "crate::schema::time")]
     pub pay_end_date: String,
 }
 
@@ -98,7 +105,8 @@ pub struct LineItem {
     pub sale_price: i64,
     /// The amount paid for the line.
     pub pay_amount: i64,
-    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial.
+    /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial; others may be added.
+    #[schemars(schema_with = "crate::schema::shipment_status")]
     pub shipment_status: i64,
     /// 0 when there was no fault.
     pub shipment_err_code: i64,
@@ -109,6 +117,7 @@ pub struct LineItem {
 /// An element of an order list's `records`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Order")]
 pub struct OrderRecord {
     /// The fields that list and detail share.
     #[serde(flatten)]

@@ -6,7 +6,9 @@
 //! The type of a field is its rule (REQ-8, REQ-9): `String` is required, `Option` and `Vec` are
 //! not, and [`ZeroOrOne`] is an integer that is 0 or 1.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +36,22 @@ impl Request for NoBody {
 }
 
 /// A flag of a request, which is the integer 0 or 1 in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZeroOrOne(pub i64);
+
+impl JsonSchema for ZeroOrOne {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        ZeroOrOne::NAME.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        crate::schema::flag(generator)
+    }
+}
 
 impl ZeroOrOne {
     /// The name of the type, by which serde announces it to a deserializer.

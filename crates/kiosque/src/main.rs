@@ -154,7 +154,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Config { what } => config::run(what),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { directory } => man::run(&directory),
-        Command::Openapi { operator: true } => openapi::run(Audience::Operator),
-        Command::Openapi { operator: false } => openapi::run(Audience::Gateway),
+        Command::Openapi { operator: true, server } => openapi::run(Audience::Operator, server),
+        Command::Openapi { operator: false, server } => openapi::run(Audience::Gateway, server),
     }
 }

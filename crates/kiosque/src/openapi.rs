@@ -1,15 +1,42 @@
 //! `kiosque openapi`
 
+use anyhow::bail;
+use kiosque_contract::GATEWAY_PREFIX;
 use kiosque_server::{Audience, openapi};
 
 use crate::CommandOutcome;
 
-/// Prints the OpenAPI document of the calls of one audience.
-pub(crate) fn run(audience: Audience) -> anyhow::Result<CommandOutcome> {
+/// Prints the OpenAPI document of the calls of one audience, at a base URL.
+pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<CommandOutcome> {
+    let server = server.as_deref();
+    if let Some(server) = server {
+        check(server, audience)?;
+    }
     let document = match audience {
-        Audience::Gateway => openapi::document(),
-        Audience::Operator => openapi::operator::document(),
+        Audience::Gateway => openapi::document(server.unwrap_or(openapi::DEFAULT_SERVER)),
+        Audience::Operator => {
+            openapi::operator::document(server.unwrap_or(openapi::operator::DEFAULT_SERVER))
+        }
     };
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(CommandOutcome::Complete)
+}
+
+/// Checks that a text can be the base URL: the paths of the document are appended to it.
+fn check(server: &str, audience: Audience) -> anyhow::Result<()> {
+    let host = server.strip_prefix("https://").unwrap_or_default();
+    let is_plain =
+        server.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#\"<>\\".contains(&byte));
+    if host.is_empty() || host.starts_with('/') || host.ends_with('/') || !is_plain {
+        bail!(
+            "--server: {server:?} is not a base URL; write it like https://kiosque.example.com/v8"
+        );
+    }
+    if audience == Audience::Gateway && !host.ends_with(GATEWAY_PREFIX) {
+        bail!(
+            "--server: the base URL of the integrators' calls ends with {GATEWAY_PREFIX}: \
+               {server}{GATEWAY_PREFIX}"
+        );
+    }
+    Ok(())
 }

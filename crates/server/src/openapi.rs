@@ -1,41 +1,55 @@
 //! The OpenAPI 3.1 document of the integrators' calls, generated from the table of endpoints.
 
+mod examples;
 pub mod operator;
 
-use kiosque_contract::{Code, ENDPOINTS, EndpointInfo, TOKEN_HEADER, TokenRule};
-use schemars::Schema;
+use kiosque_contract::{
+    Code, ENDPOINTS, EndpointInfo, HINT_HEADER, IGNORED_HEADER, LOCALE_HEADER, REQUEST_ID_HEADER,
+    TOKEN_HEADER, TokenRule,
+};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::locale::{Locale, Message};
 
-/// Returns the document.
+/// The address in a document for which none is given.
+pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8443/v8";
+
+/// Returns the document of a service at a base URL.
 #[must_use]
-pub fn document() -> Value {
+pub fn document(server: &str) -> Value {
     let mut generator = generator();
+    let mut answers = Map::new();
     let paths: Map<String, Value> = ENDPOINTS
         .iter()
         .map(|endpoint| {
-            let operation = operation(endpoint, &mut generator);
+            let answer = format!("{}Answer", endpoint.name);
+            let operation = operation(endpoint, &answer, &mut generator);
+            answers.insert(answer, success(endpoint, &mut generator));
             (format!("/{}", endpoint.path), json!({ "post": operation }))
         })
         .collect();
     let mut schemas = generator.take_definitions(true);
+    schemas.append(&mut answers);
     schemas.insert("Refusal".to_owned(), refusal());
+    schemas.insert("RefusalCode".to_owned(), refusal_code());
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Kiosque: device and order query service",
+            "title": "Kiosque",
             "version": "1.1.0",
-            "description": "JSON over HTTPS; every call is a POST and every answer is one \
-                envelope. Check both the HTTP status and `code`: refusals travel with HTTP 200.",
+            "description": "Devices, orders and dashboards of vending kiosks: JSON over HTTPS. \
+                Every call is a POST and every answer is one envelope. Check both the HTTP status \
+                and `code`: refusals travel with HTTP 200. Answers are compressed for callers that \
+                accept gzip or zstd. See docs/interface.md and docs/integrating.md.",
             "license": license(),
         },
-        "servers": [{ "url": "https://127.0.0.1:8443/v8" }],
+        "servers": [{ "url": server }],
         "paths": paths,
         "components": {
             "schemas": schemas,
             "parameters": parameters(),
+            "headers": headers(&[REQUEST_ID_HEADER, RETRY_AFTER, IGNORED_HEADER, HINT_HEADER]),
             "responses": responses(),
             "securitySchemes": { "token": {
                 "type": "apiKey", "in": "header", "name": TOKEN_HEADER,
@@ -45,8 +59,13 @@ pub fn document() -> Value {
     })
 }
 
+/// Returns a generator of schemas of types as they are sent: an optional field is required unless
+/// it is left out when it has no value.
 fn generator() -> SchemaGenerator {
-    let settings = SchemaSettings::draft2020_12();
+    generator_with(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn generator_with(settings: SchemaSettings) -> SchemaGenerator {
     settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
 }
 
@@ -54,19 +73,20 @@ fn license() -> Value {
     json!({ "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" })
 }
 
-fn operation(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value {
+fn operation(endpoint: &EndpointInfo, answer: &str, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = vec![json!({ "$ref": "#/components/parameters/X-Locale" })];
     if endpoint.paged {
         parameters.push(json!({ "$ref": "#/components/parameters/current" }));
         parameters.push(json!({ "$ref": "#/components/parameters/size" }));
     }
-    let request = endpoint.request.map(|schema| schema(generator));
-    let data = (endpoint.response)(generator);
+    let rules = format!("Rules: {}.", endpoint.rules);
+    let sorted = endpoint.sorted.into_iter();
+    let description: Vec<&str> = sorted.chain([rules.as_str()]).collect();
     let mut operation = json!({
         "operationId": operation_id(endpoint.name),
         "tags": [endpoint.tag],
         "summary": endpoint.summary,
-        "description": format!("Rules: {}.", endpoint.rules),
+        "description": description.join("\n\n"),
         "security": match endpoint.token {
             TokenRule::Ignored => json!([]),
             TokenRule::OrMissing | TokenRule::OrInvalid => json!([{ "token": [] }]),
@@ -75,16 +95,24 @@ fn operation(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value 
         "responses": {
             "200": {
                 "description": "Success, or a refusal: check `code`.",
-                "content": { "application/json": { "schema": {
-                    "oneOf": [success(&data), { "$ref": "#/components/schemas/Refusal" }],
-                } } },
+                "headers": header_references(&[
+                    REQUEST_ID_HEADER, RETRY_AFTER, IGNORED_HEADER, HINT_HEADER,
+                ]),
+                "content": { "application/json": {
+                    "schema": { "oneOf": [
+                        { "$ref": format!("#/components/schemas/{answer}") },
+                        { "$ref": "#/components/schemas/Refusal" },
+                    ] },
+                    "example": example(endpoint),
+                } },
             },
             "404": { "$ref": "#/components/responses/NotFound" },
             "500": { "$ref": "#/components/responses/SystemError" },
         },
     });
-    if let Some(request) = request {
-        let content = json!({ "application/json": { "schema": request } });
+    if let Some(request) = endpoint.request {
+        let (schema, example) = (request(generator), examples::request(endpoint.name));
+        let content = json!({ "application/json": { "schema": schema, "example": example } });
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
     operation
@@ -96,16 +124,27 @@ fn operation_id(name: &str) -> String {
     first.to_ascii_lowercase() + rest
 }
 
-fn success(data: &Schema) -> Value {
+/// Returns the schema of the successes of a call.
+fn success(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value {
     json!({
         "type": "object",
+        "description": format!("A success of `{}`.", operation_id(endpoint.name)),
         "required": ["code", "msg", "enMsg", "data"],
         "properties": {
-            "code": { "const": Code::Success.number() },
-            "msg": { "type": "string" },
+            "code": { "type": "integer", "const": Code::Success.number() },
+            "msg": { "type": "string", "description": "In the language of X-Locale." },
             "enMsg": { "type": "null" },
-            "data": data,
+            "data": (endpoint.response)(generator),
         },
+    })
+}
+
+fn example(endpoint: &EndpointInfo) -> Value {
+    json!({
+        "code": Code::Success.number(),
+        "msg": Message::Success.text(Locale::En),
+        "enMsg": null,
+        "data": examples::data(endpoint.name),
     })
 }
 
@@ -115,16 +154,20 @@ fn refusal() -> Value {
     for message in Message::ALL.into_iter().filter(|message| *message != Message::Success) {
         lines.push(format!("- {}: {}", message.code().number(), message.text(Locale::En)));
     }
-    let codes: Vec<i32> =
-        Code::ALL.into_iter().filter(|code| *code != Code::Success).map(Code::number).collect();
     json!({
         "type": "object",
         "description": lines.join("\n"),
         "required": ["code", "msg", "enMsg", "data"],
         "properties": {
-            "code": { "enum": codes },
+            "code": {
+                "description": "Never 200. Treat a value that you do not know as a failure.",
+                "anyOf": [
+                    { "$ref": "#/components/schemas/RefusalCode" },
+                    { "type": "integer", "not": { "const": Code::Success.number() } },
+                ],
+            },
             "msg": { "type": "string", "description": "In the language of X-Locale." },
-            "enMsg": { "type": "string" },
+            "enMsg": { "type": "string", "description": "In English; null on success alone." },
             "data": {
                 "description": "The message, a diagnostic, null, or every validation message.",
                 "oneOf": [
@@ -137,6 +180,25 @@ fn refusal() -> Value {
     })
 }
 
+fn refusal_code() -> Value {
+    let refusals = Code::ALL.into_iter().filter(|code| *code != Code::Success);
+    let names = refusals.clone().map(|code| match code {
+        Code::Success => "SUCCESS",
+        Code::Business => "BUSINESS",
+        Code::Credentials => "CREDENTIALS",
+        Code::TokenMissing => "TOKEN_MISSING",
+        Code::TokenInvalid => "TOKEN_INVALID",
+        Code::NotFound => "NOT_FOUND",
+        Code::System => "SYSTEM",
+    });
+    json!({
+        "type": "integer",
+        "description": "The `code` of a refusal. Later versions may add values.",
+        "enum": refusals.clone().map(Code::number).collect::<Vec<i32>>(),
+        "x-enum-varnames": names.collect::<Vec<&str>>(),
+    })
+}
+
 fn parameters() -> Value {
     let number = |name: &str, default: i64, about: &str| {
         json!({
@@ -146,12 +208,46 @@ fn parameters() -> Value {
     };
     json!({
         "X-Locale": {
-            "name": "X-Locale", "in": "header", "description": "Language of `msg`.",
+            "name": LOCALE_NAME, "in": "header", "description": "Language of `msg`.",
             "schema": { "type": "string", "examples": Locale::ALL.map(Locale::tag) },
         },
         "current": number("current", 1, "Page number."),
         "size": number("size", 10, "Page size; at most 1000 unless the operator says otherwise."),
     })
+}
+
+/// [`LOCALE_HEADER`], as it is usually written.
+const LOCALE_NAME: &str = "X-Locale";
+const _: () = assert!(LOCALE_NAME.eq_ignore_ascii_case(LOCALE_HEADER));
+
+const RETRY_AFTER: &str = "retry-after";
+
+/// Returns the descriptions of these headers.
+fn headers(names: &[&str]) -> Value {
+    let text = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
+    let mut all = json!({
+        REQUEST_ID_HEADER: {
+            "description": "Names the request in the operator's log; quote it to the operator.",
+            "required": true,
+            "schema": { "type": "string" },
+        },
+        RETRY_AFTER: {
+            "description": "Seconds after which another attempt may succeed. After too many failed \
+                logins it comes with HTTP 200.",
+            "schema": { "type": "integer" },
+        },
+        IGNORED_HEADER: text("Fields and query keys of the request that the call does not know, \
+            separated by commas."),
+        HINT_HEADER: text("Where the token belongs, when the request has none that can be read."),
+    });
+    names.iter().map(|name| ((*name).to_owned(), all[*name].take())).collect::<Map<_, _>>().into()
+}
+
+fn header_references(names: &[&str]) -> Value {
+    let reference = |name: &&str| {
+        ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    };
+    names.iter().map(reference).collect::<Map<_, _>>().into()
 }
 
 fn responses() -> Value {
@@ -161,11 +257,12 @@ fn responses() -> Value {
     json!({
         "NotFound": {
             "description": "No such path, or not POST; `code` is 0.",
+            "headers": header_references(&[REQUEST_ID_HEADER]),
             "content": refusal,
         },
         "SystemError": {
             "description": "The system failed, or is busy; `data` names the request.",
-            "headers": { "Retry-After": { "schema": { "type": "integer" } } },
+            "headers": header_references(&[REQUEST_ID_HEADER, RETRY_AFTER]),
             "content": refusal,
         },
     })

@@ -28,6 +28,30 @@ fn openapi_prints_the_committed_document() {
     }
 }
 
+/// VER-2: generated clients call the server that the document names.
+#[test]
+fn openapi_names_the_server_that_is_given() {
+    let document = |arguments: &[&str]| -> Value {
+        let ran = Ran::of(KIOSQUE.command().arg("openapi").args(arguments)).success();
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let of_integrators = document(&["--server", "https://kiosque.example.com/api/v8"]);
+    assert_eq!(of_integrators["servers"][0]["url"], "https://kiosque.example.com/api/v8");
+    let of_operator = document(&["--operator", "--server", "https://10.0.0.7:8444"]);
+    assert_eq!(of_operator["servers"][0]["url"], "https://10.0.0.7:8444");
+    for (server, said) in [
+        ("https://kiosque.example.com", "ends with /v8: https://kiosque.example.com/v8"),
+        ("http://kiosque.example.com/v8", "is not a base URL"),
+        ("https:///v8", "is not a base URL"),
+        ("https://kiosque.example.com/v8/", "is not a base URL"),
+        ("https://kiosque.example.com/v8?x", "is not a base URL"),
+        ("kiosque.example.com/v8", "is not a base URL"),
+    ] {
+        let ran = Ran::of(KIOSQUE.command().args(["openapi", "--server", server])).failure();
+        assert!(ran.stderr.contains(said), "{server}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn openapi_prints_the_document_of_the_operators_calls() {
     let ran = Ran::of(KIOSQUE.command().args(["openapi", "--operator"])).success();

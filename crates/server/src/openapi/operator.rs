@@ -1,14 +1,19 @@
 //! The OpenAPI 3.1 document of the operator's calls, generated from their table.
 
 use kiosque_contract::operator_call::{CallBody, CallMethod};
-use kiosque_contract::{OPERATOR_CALLS, OperatorCallInfo, PROBLEM_CONTENT_TYPE, Problem};
-use schemars::generate::SchemaGenerator;
+use kiosque_contract::{
+    OPERATOR_CALLS, OperatorCallInfo, PROBLEM_CONTENT_TYPE, Problem, REQUEST_ID_HEADER,
+};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// Returns the document.
+/// The address in a document for which none is given.
+pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8444";
+
+/// Returns the document of a service at a base URL.
 #[must_use]
-pub fn document() -> Value {
-    let mut generator = super::generator();
+pub fn document(server: &str) -> Value {
+    let (mut generator, mut of_bodies) = (super::generator(), generator_of_bodies());
     let problem = generator.subschema_for::<Problem>();
     let mut paths: Map<String, Value> = Map::new();
     for call in OPERATOR_CALLS {
@@ -17,23 +22,27 @@ pub fn document() -> Value {
             CallMethod::Post => "post",
         };
         let methods = paths.entry(call.path).or_insert_with(|| json!({}));
-        methods[method] = operation(call, &problem, &mut generator);
+        methods[method] = operation(call, &problem, (&mut generator, &mut of_bodies));
     }
-    let schemas = generator.take_definitions(true);
+    let mut schemas = generator.take_definitions(true);
+    // A type that is sent in both directions has the schema of bodies, which requires less.
+    schemas.append(&mut of_bodies.take_definitions(true));
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Kiosque: operator's calls",
+            "title": "Kiosque operator",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "HTTPS on an address of its own. A failure is a problem (RFC 9457) with \
+            "description": "The operator's calls. HTTPS on an address of its own. A failure is \
+                a problem (RFC 9457) with \
                 an ordinary HTTP status; a wrong method is answered with 405, and another path \
                 with 404. See docs/operating.md.",
             "license": super::license(),
         },
-        "servers": [{ "url": "https://127.0.0.1:8444" }],
+        "servers": [{ "url": server }],
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "headers": super::headers(&[REQUEST_ID_HEADER, super::RETRY_AFTER]),
             "securitySchemes": { "key": {
                 "type": "http", "scheme": "bearer",
                 "description": "A key of `kiosque operator-key create`.",
@@ -42,29 +51,35 @@ pub fn document() -> Value {
     })
 }
 
+/// Returns a generator of schemas of types as they are received.
+fn generator_of_bodies() -> SchemaGenerator {
+    super::generator_with(SchemaSettings::draft2020_12())
+}
+
 fn operation(
     call: &OperatorCallInfo,
     problem: &schemars::Schema,
-    generator: &mut SchemaGenerator,
+    (generator, of_bodies): (&mut SchemaGenerator, &mut SchemaGenerator),
 ) -> Value {
     let parameters = parameters(call);
-    let (body, response) = (body(call, generator), (call.response)(generator));
+    let (body, response) = (body(call, of_bodies), (call.response)(generator));
     let content = |kind: &str, schema: &schemars::Schema| json!({ kind: { "schema": schema } });
     let responses: Map<String, Value> = call
         .statuses
         .iter()
         .map(|status| {
-            let mut answer = json!({
+            let headers = match status {
+                503 => &[REQUEST_ID_HEADER, super::RETRY_AFTER][..],
+                _ => &[REQUEST_ID_HEADER],
+            };
+            let answer = json!({
                 "description": description(*status),
+                "headers": super::header_references(headers),
                 "content": match status {
                     200 => content(call.content_type, &response),
                     _ => content(PROBLEM_CONTENT_TYPE, problem),
                 },
             });
-            if *status == 503 {
-                let seconds = json!({ "Retry-After": { "schema": { "type": "integer" } } });
-                answer["headers"] = seconds;
-            }
             (status.to_string(), answer)
         })
         .collect();
@@ -105,16 +120,21 @@ fn body(call: &OperatorCallInfo, generator: &mut SchemaGenerator) -> Option<Valu
 fn parameters(call: &OperatorCallInfo) -> Vec<Value> {
     let Some(query) = call.query else { return Vec::new() };
     // The struct is no part of the document, so another generator makes its schema.
-    let mut generator = super::generator();
+    let mut generator = generator_of_bodies();
     let _ = query(&mut generator);
     let structs = generator.take_definitions(true);
-    let fields = structs.values().filter_map(|schema| schema.get("properties")?.as_object());
+    let fields = structs.values().filter_map(|of| Some((of, of.get("properties")?.as_object()?)));
     fields
-        .flatten()
-        .map(|(name, schema)| {
+        .flat_map(|(of, fields)| fields.iter().map(move |field| (of, field)))
+        .map(|(of, (name, schema))| {
             let mut schema = schema.clone();
             let description = schema.as_object_mut().and_then(|all| all.remove("description"));
-            json!({ "name": name, "in": "query", "description": description, "schema": schema })
+            let required = of.get("required").and_then(Value::as_array);
+            let is_required = required.is_some_and(|names| names.iter().any(|one| one == name));
+            json!({
+                "name": name, "in": "query", "required": is_required, "description": description,
+                "schema": schema,
+            })
         })
         .collect()
 }

@@ -14,6 +14,7 @@ mod fairness;
 mod limits;
 mod log_out;
 mod login;
+mod openapi;
 mod operator;
 mod order_detail;
 mod orders;

@@ -1,0 +1,187 @@
+//! VER-2: the answers are those that the OpenAPI document describes.
+
+use kiosque_contract::{ENDPOINTS, TokenRule};
+use kiosque_server::openapi;
+use kiosque_testkit::{LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest};
+use serde_json::{Value, json};
+
+use crate::catalog;
+
+/// A document whose schemas describe values.
+struct Document(Value);
+
+impl Document {
+    fn answer(&self, path: &str, status: &str) -> &Value {
+        let response = &self.0["paths"][format!("/{path}")]["post"]["responses"][status];
+        let response = self.resolved(response);
+        &response["content"]["application/json"]["schema"]
+    }
+
+    fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
+        match value["$ref"].as_str() {
+            Some(reference) => self.0.pointer(&reference[1..]).unwrap(),
+            None => value,
+        }
+    }
+
+    /// Returns why a value is not described by a schema.
+    fn fault(&self, schema: &Value, value: &Value) -> Option<String> {
+        let schema = self.resolved(schema);
+        for (key, fits) in [("oneOf", 1..=1), ("anyOf", 1..=usize::MAX)] {
+            if let Some(choices) = schema[key].as_array() {
+                let faults: Vec<String> =
+                    choices.iter().filter_map(|choice| self.fault(choice, value)).collect();
+                if !fits.contains(&(choices.len() - faults.len())) {
+                    return Some(format!("{key}: {faults:?}"));
+                }
+            }
+        }
+        let of_value = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_i64() => "integer",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let is_type = |name: &str| name == of_value || (name, of_value) == ("number", "integer");
+        let of_schema = match &schema["type"] {
+            Value::Array(names) => names.iter().any(|name| is_type(name.as_str().unwrap())),
+            Value::String(name) => is_type(name),
+            _ => true,
+        };
+        let in_enum = schema["enum"].as_array().is_none_or(|allowed| allowed.contains(value));
+        let is_const = schema["const"].is_null() || schema["const"] == *value;
+        let is_other = schema["not"]["const"].is_null() || schema["not"]["const"] != *value;
+        let pattern = schema["pattern"].as_str().or(schema["format"].as_str());
+        let in_pattern =
+            value.as_str().zip(pattern).is_none_or(|(text, pattern)| fits_pattern(text, pattern));
+        if !(of_schema && in_enum && is_const && is_other && in_pattern) {
+            return Some(format!("{value} is not described by {schema}"));
+        }
+        let items = value.as_array().into_iter().flatten();
+        let of_items = items.filter_map(|item| self.fault(&schema["items"], item));
+        of_items.chain(self.fault_of_fields(schema, value)).next()
+    }
+
+    fn fault_of_fields(&self, schema: &Value, value: &Value) -> Option<String> {
+        let (object, fields) = (value.as_object()?, schema["properties"].as_object()?);
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing = required.filter(|name| !object.contains_key(name.as_str().unwrap()));
+        let missing = missing.map(|name| format!("{name} is missing in {value}"));
+        let of_fields = object.iter().filter_map(|(name, value)| match fields.get(name) {
+            Some(field) => self.fault(field, value).map(|fault| format!("{name}: {fault}")),
+            None => Some(format!("{name} is not in {schema}")),
+        });
+        // Every field of an answer is always there (FMT-5).
+        let optional = fields.keys().filter(|name| !object.contains_key(*name));
+        let optional = optional.map(|name| format!("{name} is not in {value}"));
+        missing.chain(of_fields).chain(optional).next()
+    }
+
+    #[track_caller]
+    fn check(&self, path: &str, reply: &Reply) {
+        let schema = self.answer(path, &reply.status.to_string());
+        let fault = self.fault(schema, &reply.json);
+        assert_eq!(fault, None, "{path}: {reply:?}");
+    }
+}
+
+/// Returns whether a text has the form of a pattern, or of a format, of the document.
+fn fits_pattern(text: &str, pattern: &str) -> bool {
+    match pattern {
+        r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$" => {
+            let form: String =
+                text.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+            form == "9999-99-99 99:99:99"
+        }
+        "^[A-Z]{3}$" => text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase()),
+        // Formats of numbers say nothing about texts.
+        "int64" | "double" => true,
+        "date" => text.parse::<jiff::civil::Date>().is_ok(),
+        other => panic!("no text is checked against {other}"),
+    }
+}
+
+/// VER-2: successes, refusals and failures of every call.
+#[tokio::test]
+async fn answers_are_those_of_the_document() {
+    let document = Document(openapi::document(openapi::DEFAULT_SERVER));
+    let (server, token) = catalog::open_to_ops().await;
+    let orders = [r#"{"deviceCode":"H-1"}"#, r#"{"deviceCode":"H-3"}"#];
+    let details = [r#"{"tradeNoIn":"I-3"}"#, r#"{"tradeNoOut":"T-4"}"#];
+    for endpoint in ENDPOINTS {
+        let bodies = match endpoint.name {
+            "QueryOrderList" => &orders[..],
+            "OrderDetail" => &details,
+            "LogIn" => &[r#"{"username":"new","password":"secret"}"#],
+            "SwitchGroup" | "LogOut" => &[],
+            _ => &["{}"],
+        };
+        for body in bodies {
+            let reply = TestRequest::to(endpoint.path).token(&token).body(*body);
+            let reply = reply.send(&server).await;
+            assert_eq!(reply.code(), 200, "{body}: {reply:?}");
+            document.check(endpoint.path, &reply);
+        }
+        let mut refused = vec![TestRequest::to(endpoint.path).body("nonsense")];
+        if endpoint.token != TokenRule::Ignored {
+            refused.push(TestRequest::to(endpoint.path));
+            refused.push(TestRequest::to(endpoint.path).token("x"));
+        }
+        if endpoint.paged {
+            refused.push(TestRequest::to(endpoint.path).token(&token).query("size=0"));
+        }
+        refused.push(TestRequest::to(endpoint.path).method(http::Method::GET));
+        for request in refused {
+            let reply = request.send(&server).await;
+            assert_ne!(reply.code(), 200, "{request:?}");
+            document.check(endpoint.path, &reply);
+        }
+    }
+    let switch = TestRequest::to(SWITCH_PATH).token(&token).body(r#"{"groupId":"station"}"#);
+    let switched = switch.send(&server).await;
+    document.check(SWITCH_PATH, &switched);
+    let token = switched.success()["accessToken"].as_str().unwrap();
+    let wrong = TestRequest::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
+    document.check(TOKEN_PATH, &wrong.send(&server).await);
+    document.check(LOGOUT_PATH, &TestRequest::to(LOGOUT_PATH).token(token).send(&server).await);
+}
+
+/// The values of open enumerations are known ones.
+#[tokio::test]
+async fn known_values_are_in_the_enumerations() {
+    let document = openapi::document(openapi::DEFAULT_SERVER);
+    let (server, token) = catalog::open_to_ops().await;
+    let summary = catalog::ask(&server, &token, kiosque_testkit::SUMMARY_PATH, "", "{}").await;
+    let figures = summary.data()["kpiList"].as_array().unwrap();
+    for (field, schema) in [("code", "KpiCode"), ("type", "KpiType")] {
+        let mut values: Vec<&Value> = figures.iter().map(|figure| &figure[field]).collect();
+        values.dedup();
+        let known = document["components"]["schemas"][schema]["enum"].as_array().unwrap();
+        assert!(values.iter().all(|value| known.contains(value)), "{field}: {values:?}");
+        assert!(known.iter().all(|value| values.contains(&value)), "{field}: {known:?}");
+    }
+}
+
+/// Answers that the document does not describe are faults.
+#[test]
+fn faults_are_found() {
+    let document = Document(openapi::document(openapi::DEFAULT_SERVER));
+    let schema = document.answer(kiosque_testkit::DEVICES_PATH, "200");
+    let data = json!({"total": 0, "current": 1, "size": 10, "records": []});
+    let answer =
+        |code: Value, data: Value| json!({"code": code, "msg": "", "enMsg": null, "data": data});
+    assert_eq!(document.fault(schema, &answer(json!(200), data.clone())), None);
+    for (code, data) in [
+        (json!(200), json!({"total": 0, "current": 1, "size": 10})),
+        (json!(200), json!({"total": "0", "current": 1, "size": 10, "records": []})),
+        (json!(200), json!({"total": 0, "current": 1, "size": 10, "records": [], "more": 1})),
+        (json!(200), json!({"total": 0, "current": 1, "size": 10, "records": [{}]})),
+        (json!("200"), data.clone()),
+        (json!(-1), data),
+    ] {
+        assert!(document.fault(schema, &answer(code.clone(), data.clone())).is_some(), "{data}");
+    }
+}
