@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, program, root, run as run_command};
-use crate::{debian, deps, openapi, packages, spelling, tidy, tools};
+use crate::{clients, debian, deps, openapi, packages, spelling, tidy, tools};
 
 /// The README's command for the tests. CI reads it there and runs it, so that it stays true.
 const TEST_COMMAND: &str = "cargo xtask test";
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("spelling", spelling::run),
@@ -22,6 +22,7 @@ const STEPS: [Step; 10] = [
     ("documents", documents),
     ("tests, by the README's command", tests),
     ("OpenAPI documents", openapi::check),
+    ("generated clients", clients::run),
     ("Debian package", debian::check),
     ("dependencies", deps::run),
     ("fuzz targets compile", fuzz_targets),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod database;
 mod debian;
 mod deps;
@@ -34,6 +35,7 @@ The tasks of this repository.
            --pending also shows the places to mend of rules that do not hold yet
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi*.json anew; --check only compares them
+  clients  clients in Python and TypeScript, generated from these documents and tried with a demo
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
@@ -76,6 +78,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "package" => debian::run(rest)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         "ci" => alone(rest, ci::run)?,
+        "clients" => alone(rest, clients::run)?,
         "tidy" => tidy::run(rest)?,
         "deps" => alone(rest, deps::run)?,
         _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),

@@ -31,6 +31,13 @@ pub(crate) const FOR_PACKAGE: &[Package] =
 pub(crate) const FOR_FUZZ: &[Package] =
     &[Package { is_installed: || has_program("c++"), name: "g++" }];
 
+/// Generated clients are tried in Python and in TypeScript.
+pub(crate) const FOR_CLIENTS: &[Package] = &[
+    Package { is_installed: || has_venv().unwrap_or(false), name: "python3-venv" },
+    Package { is_installed: || has_program("node"), name: "nodejs" },
+    Package { is_installed: || has_program("npm"), name: "npm" },
+];
+
 /// typos is installed by pip.
 pub(crate) const FOR_SPELLING: &[Package] =
     &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
@@ -89,6 +96,11 @@ fn has_program(program: &str) -> bool {
 
 fn has_pip() -> Result<bool> {
     Ok(process::succeeds(process::program("python3")?.args(["-m", "pip", "--version"])))
+}
+
+fn has_venv() -> Result<bool> {
+    let import = ["-c", "import ensurepip, venv"];
+    Ok(process::succeeds(process::program("python3")?.args(import)))
 }
 
 fn is_root() -> Result<bool> {

@@ -1,0 +1,165 @@
+//! `cargo xtask clients`: clients that are generated from the OpenAPI documents compile, and work
+//! against a demo.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::packages;
+use crate::process::{cargo, output, program, root, run as run_command};
+
+/// The generator of Python clients, and the checker of the types of the code that uses them.
+const PYTHON_PACKAGES: [&str; 2] = ["openapi-python-client==0.29.1", "mypy==1.18.2"];
+/// The name of the package that the generator derives from the title of the integrators' document.
+/// It has no client for bodies of lines, which the operator's document has.
+const PYTHON_CLIENT: &str = "kiosque_client";
+/// The generator of TypeScript types, a client that uses them, and the compiler.
+const NPM_PACKAGES: [&str; 3] =
+    ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
+
+/// The documents, with the arguments of the program that print them.
+const DOCUMENTS: [(&str, &[&str]); 2] = [("kiosque", &[]), ("operator", &["--operator"])];
+
+/// Generates the clients, compiles them and uses them.
+pub(crate) fn run() -> Result<()> {
+    packages::ensure(packages::FOR_CLIENTS)?;
+    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
+    let directory = root()?.join("target/clients");
+    fs::create_dir_all(&directory)?;
+    let kiosque = root()?.join("target/debug/kiosque");
+    let demo = Demo::start(&kiosque, &directory.join("demo"))?;
+    for (name, arguments) in DOCUMENTS {
+        let document = output(program(&text(&kiosque))?.arg("openapi").args(arguments))?;
+        fs::write(directory.join(name).with_extension("json"), document)?;
+    }
+    python(&directory, &demo)?;
+    typescript(&directory, &demo)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns the directory of programs that `install` has installed. It is called if these packages
+/// are not installed yet.
+fn installed(
+    directory: PathBuf,
+    packages: &[&str],
+    install: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    let (list, mark) = (packages.join("\n"), directory.join("installed"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == list) {
+        return Ok(directory);
+    }
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    fs::create_dir_all(&directory)?;
+    install(&directory).with_context(|| format!("{list}: needed, and not installed"))?;
+    fs::write(mark, list)?;
+    Ok(directory)
+}
+
+fn python(directory: &Path, demo: &Demo) -> Result<()> {
+    let tools = installed(directory.join("python-tools"), &PYTHON_PACKAGES, |tools| {
+        run_command(program("python3")?.args(["-m", "venv"]).arg(tools))?;
+        let mut pip = program(&text(&tools.join("bin/pip")))?;
+        run_command(pip.args(["install", "--quiet"]).args(PYTHON_PACKAGES))
+    })?;
+    let clients = directory.join("python");
+    fs::create_dir_all(&clients)?;
+    let mut generate = program(&text(&tools.join("bin/openapi-python-client")))?;
+    generate.args(["generate", "--overwrite", "--fail-on-warning", "--meta", "none"]);
+    generate.arg("--path").arg(directory.join("kiosque.json"));
+    // The generator formats its code with ruff, one of its dependencies.
+    let path = env::join_paths([tools.join("bin"), PathBuf::from("/usr/bin"), "/bin".into()])?;
+    run_command(generate.arg("--output-path").arg(clients.join(PYTHON_CLIENT)).env("PATH", path))?;
+    let script = root()?.join("xtask/clients/use_client.py");
+    let mut mypy = program(&text(&tools.join("bin/mypy")))?;
+    mypy.args(["--strict", "--follow-imports", "silent", "--cache-dir", "/dev/null"]);
+    run_command(mypy.arg(&script).env("MYPYPATH", &clients))?;
+    let mut python = program(&text(&tools.join("bin/python")))?;
+    python.arg(&script).arg(&demo.base_url).arg(&demo.certificate);
+    run_command(python.env("PYTHONPATH", &clients))
+}
+
+fn typescript(directory: &Path, demo: &Demo) -> Result<()> {
+    let tools = installed(directory.join("typescript"), &NPM_PACKAGES, |tools| {
+        fs::write(tools.join("package.json"), "{\"type\": \"module\", \"private\": true}\n")?;
+        let mut npm = program("npm")?;
+        npm.args(["install", "--silent", "--no-fund", "--no-audit"]).args(NPM_PACKAGES);
+        run_command(npm.current_dir(tools))
+    })?;
+    let bin = tools.join("node_modules/.bin");
+    for (document, _) in DOCUMENTS {
+        let mut generate = program(&text(&bin.join("openapi-typescript")))?;
+        generate.arg(directory.join(document).with_extension("json"));
+        run_command(generate.arg("--output").arg(tools.join(document).with_extension("d.ts")))?;
+    }
+    for file in ["use_client.ts", "tsconfig.json"] {
+        fs::copy(root()?.join("xtask/clients").join(file), tools.join(file))?;
+    }
+    run_command(program(&text(&bin.join("tsc")))?.arg("--project").arg(&tools))?;
+    let mut node = program("node")?;
+    node.arg("use_client.js").arg(&demo.base_url).current_dir(&tools);
+    run_command(node.env("NODE_EXTRA_CA_CERTS", &demo.certificate))
+}
+
+/// A demo that serves until it is dropped.
+struct Demo {
+    process: Child,
+    /// Open as long as the demo may print.
+    output: BufReader<ChildStdout>,
+    base_url: String,
+    certificate: PathBuf,
+}
+
+impl Demo {
+    fn start(kiosque: &Path, directory: &Path) -> Result<Demo> {
+        let mut command = program(&text(kiosque))?;
+        command.args(["demo", "--quiet", "--listen", "127.0.0.1:0"]).arg("--data").arg(directory);
+        let mut process = command.stdout(Stdio::piped()).spawn().context("cannot start a demo")?;
+        let output = BufReader::new(process.stdout.take().context("stdout is a pipe")?);
+        let certificate = directory.join("tls/cert.pem");
+        let mut demo = Demo { process, output, base_url: String::new(), certificate };
+        let lines = demo.output.by_ref().lines();
+        let base_url = lines.map_while(Result::ok).find_map(|line| base_url(&line));
+        match base_url {
+            Some(base_url) => demo.base_url = base_url,
+            None => bail!("the demo printed no base URL"),
+        }
+        Ok(demo)
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns the base URL in a line.
+fn base_url(line: &str) -> Option<String> {
+    let start = line.find("https://")?;
+    let url = line.get(start..)?;
+    let end = url.find("/v8")? + "/v8".len();
+    url.get(..end).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_url_is_found_in_the_words_around_it() {
+        let found = base_url("  base URL    https://127.0.0.1:40213/v8  (integrators)");
+        assert_eq!(found.as_deref(), Some("https://127.0.0.1:40213/v8"));
+        assert_eq!(base_url("operator  https://127.0.0.1:40214"), None);
+    }
+}
