@@ -59,6 +59,14 @@ pub(crate) async fn begin_import(store: &Store, run: CommandRun) -> anyhow::Resu
 }
 
 impl BegunImport {
+    /// Removes the import, which stored nothing.
+    pub(crate) async fn cancel(&self, store: &Store) -> anyhow::Result<()> {
+        match self.run.import {
+            Some(number) => Ok(store.cancel_import(number).await?),
+            None => Ok(()),
+        }
+    }
+
     /// Stores the result of the import, and prints its id.
     pub(crate) async fn end(self, store: &Store, act: Act) -> anyhow::Result<()> {
         match self.run.import {

@@ -76,6 +76,9 @@ pub(crate) async fn run(
             (None, Changes::RolledBack) => {}
         }
     }
+    if imported.is_err() && reporter.stored.load(Ordering::Relaxed) == 0 {
+        import.cancel(&store).await?;
+    }
     let reported = reporter.finish();
     if let (Err(ImportError::Interrupted), Some(signal)) = (&imported, signal) {
         reported?;

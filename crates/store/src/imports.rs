@@ -25,6 +25,8 @@ statements! {
         values ($import_no, $started_at_ms, $details)";
     END_IMPORT(import_no, ended_at_ms, details) = "update imports
         set ended_at_ms = $ended_at_ms, details = $details where import_no = $import_no";
+    CANCEL_IMPORT(import_no) = "delete from imports
+        where import_no = $import_no and ended_at_ms is null";
     IMPORTS(before_no, count) -> ImportRow<'_> = "select import_no, started_at_ms, ended_at_ms,
             details
         from imports where import_no < $before_no order by import_no desc limit $count";
@@ -58,6 +60,17 @@ impl Store {
             audit::act(write, &act, &by).await
         };
         self.db.write(Deadline::OfRequest, end).await
+    }
+
+    /// Removes an import that failed before it stored anything.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn cancel_import(&self, number: i64) -> Result<(), Error> {
+        let cancel = async move |write: &Write<'_>| {
+            write.execute(&CANCEL_IMPORT, &[number.into()]).await.map(|_| ())
+        };
+        self.db.write(Deadline::OfRequest, cancel).await
     }
 
     /// Returns a part of the imports, the last one first: those with smaller numbers than `after`.

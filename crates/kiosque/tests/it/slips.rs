@@ -106,7 +106,9 @@ fn imports_are_listed_with_user_files_and_counts() {
     let trail = sandbox.run(&["audit", "--event", "ordersImported", "--output", "json"]);
     let trail: Value = serde_json::from_str(&trail.success().stdout).unwrap();
     assert!(trail.to_string().contains("\"importId\":\"1\""), "{trail}");
-    // A list of imports is no import.
+    // Neither a list nor a file of another kind is an import.
+    let report = sandbox.file("report.csv", "Time,Total\n2026-01-01,3.50\n2026-01-02,3.50\n");
+    sandbox.run(&["import", "orders", &report]).failure();
     assert_eq!(sandbox.run(&["import", "list"]).success().stdout, table);
 }
 

@@ -14,7 +14,7 @@ use kiosque_store::{
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options, sql};
 
 fn options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
@@ -259,26 +259,28 @@ async fn a_dry_run_on_a_database_server_stops_no_login() {
     );
 }
 
-/// Data of an earlier layout is not upgraded by a dry run.
+/// Data of an earlier layout is not upgraded by a dry run, which sees it upgraded. Its file does
+/// not become one with a write-ahead log.
 #[tokio::test]
 async fn a_dry_run_upgrades_nothing() {
-    let fixture = TestStore::with_fleet().await;
-    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
-    fixture.data.execute(
-        "drop table imports; drop table archive_runs; drop table archive_marks;
-        delete from counters where name in ('imports', 'archive_runs', 'deleted_devices');
-        alter table products drop column is_free;
-        delete from migrations where name in ('runs', 'free_products')",
-    );
-    let layout = || fixture.query("select name from migrations order by number desc limit 1");
-    let before = fixture.rows();
-    let store = dry_run(&fixture.data).await;
+    let new = TestStore::with_fleet_on(TestData::sqlite()).await;
+    new.receive_new(vec![order("o1", "d1", 10)]).await;
+    let old = TestData::sqlite();
+    let first = include_str!("../../migrations/0001_first.sql");
+    old.execute(&first.replace("bigint primary key", "integer primary key"));
+    let copied_from = new.data.files().join("kiosque.db");
+    old.execute(&sql::FIRST_LAYOUT.replace("NEW", copied_from.to_str().unwrap()));
+    let file = || std::fs::read(old.files().join("kiosque.db")).unwrap();
+    let before = file();
+    let store = dry_run(&old).await;
     assert_eq!(store.archive(UnixMs(25), NOW).await.unwrap().orders, 1);
     assert_eq!(store.verify().await.unwrap().differences, [""; 0]);
     drop(store);
-    assert_eq!(fixture.rows(), before);
-    let upgraded = open(&fixture.data, None).await.unwrap();
-    assert_eq!(layout(), ["free_products"]);
+    assert!(file() == before, "the file has changed");
+    let layout = || old.query("select count(*) from migrations");
+    assert_eq!(layout(), ["1"]);
+    let upgraded = open(&old, None).await.unwrap();
+    assert_ne!(layout(), ["1"]);
     assert_eq!(upgraded.archive(UnixMs(25), NOW).await.unwrap().run, Some(1));
     assert_eq!(upgraded.verify().await.unwrap().differences, [""; 0]);
 }
