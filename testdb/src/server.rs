@@ -27,10 +27,12 @@ const FAST_STOP_AT_MOST: Duration = Duration::from_secs(10);
 /// The number of ports to try: another process may take a port that was free a moment ago.
 const PORTS_TO_TRY: usize = 5;
 
-/// Settings of every server. With `wal_keep_size`, a standby may be away for a while.
+/// Settings of every server. With `wal_keep_size`, a standby may be away for a while. The layout is
+/// created in one transaction, which locks each table and index, by several tests at a time.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 max_connections = 400
+max_locks_per_transaction = 256
 logging_collector = off
 log_line_prefix = '%m [%p] '
 wal_level = replica

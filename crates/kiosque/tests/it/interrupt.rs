@@ -22,7 +22,7 @@ fn orders_stored(sandbox: &Sandbox) -> u64 {
 /// An import ends after the present transaction, with the exact number of orders that are stored.
 #[test]
 fn an_import_that_is_interrupted_says_how_much_is_stored() {
-    const COUNT: u64 = 60_000;
+    const COUNT: u64 = 30_000;
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut orders = String::new();
     for at in 0..COUNT {
