@@ -187,7 +187,8 @@ pub(crate) async fn large_answers_of_an_account_wait_for_each_other() {
     let server = TestServer::start_with(fleet(), |settings| {
         // A quarter is one answer.
         settings.limits.large_answers_max_bytes = 2 << 20;
-        settings.limits.store_wait = Duration::from_secs(2);
+        // Long enough for the other requests on a busy machine.
+        settings.limits.store_wait = Duration::from_secs(8);
     })
     .await;
     let [ops, other] = ["ops", "other"].map(|account| server.log_in(account));
