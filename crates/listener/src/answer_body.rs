@@ -82,7 +82,7 @@ impl Content {
         let length = later.is_none().then_some(ready.len());
         let pacing = request.must_pace(length).then(Pacing::default);
         request.add_unsent(ready.len());
-        AnswerBody { ready, later, memory, pacing, request }
+        AnswerBody { ready, later, memory, pacing, must_yield: false, request }
     }
 }
 
@@ -100,6 +100,10 @@ pub(crate) struct AnswerBody {
     memory: Option<AnswerMemory>,
     /// Of an answer that may be longer than the window of its HTTP/2 stream.
     pacing: Option<Pacing>,
+    /// Whether the next piece waits until the other tasks of the thread have run. hyper sends as
+    /// long as the body is ready and the socket has room, so that a long answer to a fast reader
+    /// would delay every other connection.
+    must_yield: bool,
     request: ActiveRequest,
 }
 
@@ -141,6 +145,10 @@ impl Body for AnswerBody {
         if let Some(pacing) = &mut body.pacing {
             ready!(pacing.poll_sent(context));
         }
+        if std::mem::take(&mut body.must_yield) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         while body.ready.is_empty() {
             let Some(later) = &mut body.later else { return Poll::Ready(None) };
             match ready!(later.as_mut().poll_next(context)) {
@@ -155,6 +163,7 @@ impl Body for AnswerBody {
         let piece = body.ready.split_to(body.ready.len().min(PIECE_MAX_BYTES));
         let is_last = body.ready.is_empty() && body.later.is_none();
         let memory = if is_last { body.memory.take() } else { None };
+        body.must_yield = !is_last && body.pacing.is_none();
         let timeout = body.request.idle_timeout();
         let paced = body.pacing.as_mut().map(|pacing| pacing.begin_piece(timeout));
         Poll::Ready(Some(Ok(Frame::data(body.request.unsent(piece, memory, paced)))))
@@ -176,5 +185,39 @@ impl Body for AnswerBody {
 impl Drop for AnswerBody {
     fn drop(&mut self) {
         self.request.remove_unsent(self.ready.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::stream;
+    use kiosque_model::Limits;
+
+    use super::*;
+    use crate::connection_activity::{ConnectionActivity, Protocol};
+
+    #[test]
+    fn a_long_answer_yields_after_every_piece() {
+        let activity = ConnectionActivity::new(Protocol::Http1, &Limits::for_cores(2));
+        let part = || Ok(Bytes::from(vec![b'x'; PIECE_MAX_BYTES]));
+        let later = Box::pin(stream::iter([part(), part()]));
+        let first = Bytes::from(vec![b'x'; 2 * PIECE_MAX_BYTES]);
+        let mut body = pin!(Content::in_parts(first, later).sent(activity.request()));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut polled = Vec::new();
+        loop {
+            match body.as_mut().poll_frame(&mut context) {
+                Poll::Ready(None) => break,
+                Poll::Ready(Some(frame)) => {
+                    let piece = frame.expect("not broken off").into_data().expect("data");
+                    polled.push(piece.len());
+                }
+                Poll::Pending => polled.push(0),
+            }
+        }
+        let piece = PIECE_MAX_BYTES;
+        assert_eq!(polled, [piece, 0, piece, 0, piece, 0, piece, 0], "0: yielded");
     }
 }

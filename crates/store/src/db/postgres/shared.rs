@@ -1,10 +1,11 @@
 //! Shared connections, over which requests send their batches.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
+use kiosque_model::AccountNo;
 use tokio::runtime::Handle;
 
 use super::connection::{Connection, until};
@@ -20,6 +21,8 @@ use crate::{Error, Refused};
 const TOGETHER: usize = 32;
 /// A connection on which nothing has ended for so long runs a slow statement: new batches avoid it.
 const SLOW: Duration = Duration::from_millis(3);
+/// The account of a connection that no account has used.
+const NO_ACCOUNT: i64 = i64::MIN;
 /// How long a statement may take to end after it was cancelled.
 const CANCELLED_WAIT: Duration = Duration::from_secs(1);
 
@@ -30,6 +33,8 @@ pub(super) struct Slot {
     made_at: Instant,
     /// When its first batch began or the last one ended, in microseconds since it was made.
     progressed_at_us: AtomicU64,
+    /// The account of the latest batch.
+    account: AtomicI64,
     connection: RwLock<Option<Arc<Connection>>>,
     connecting: tokio::sync::Mutex<()>,
 }
@@ -60,7 +65,7 @@ impl Postgres {
         asked: &B,
         now: Instant,
     ) -> Result<(B::Proof, B::Rows), Refused> {
-        let in_flight = Slot::take(&self.short, TOGETHER, now)?;
+        let in_flight = Slot::take_for(asked.account(), &self.short, now)?;
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;
@@ -145,25 +150,52 @@ impl Slot {
             in_flight: AtomicUsize::new(0),
             made_at: Instant::now(),
             progressed_at_us: AtomicU64::new(0),
+            account: AtomicI64::new(NO_ACCOUNT),
             connection: RwLock::default(),
             connecting: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Takes a place on a shared connection: the first that has fewer than `together` batches in
-    /// flight and is not slow, or else the one with the fewest.
+    /// Takes a place on a shared connection: the first that has one for a batch among `together`, or
+    /// else the least used.
     fn take(slots: &[Slot], together: usize, now: Instant) -> Result<InFlight<'_>, Error> {
-        let in_flight = |slot: &&Slot| slot.in_flight.load(Ordering::Relaxed);
-        let is_free = |slot: &&Slot| match in_flight(slot) {
+        let free = slots.iter().find(|slot| slot.has_place(together, now));
+        let slot = free.or_else(|| Slot::least_used(slots, now)).ok_or(Error::Gone)?;
+        Ok(slot.enter(now))
+    }
+
+    /// Takes a place on a shared connection for an account: the one that the account used last, or
+    /// else the one with the fewest batches in flight. The server runs the batches of a connection
+    /// one after another, so that those of an account with many requests would delay the others'.
+    fn take_for(account: AccountNo, slots: &[Slot], now: Instant) -> Result<InFlight<'_>, Error> {
+        let own = slots.iter().find(|slot| slot.account.load(Ordering::Relaxed) == account.0);
+        let own = own.filter(|slot| slot.has_place(TOGETHER, now));
+        let slot = own.or_else(|| Slot::least_used(slots, now)).ok_or(Error::Gone)?;
+        slot.account.store(account.0, Ordering::Relaxed);
+        Ok(slot.enter(now))
+    }
+
+    /// Returns whether the connection has fewer batches in flight than `together` and is not slow.
+    fn has_place(&self, together: usize, now: Instant) -> bool {
+        match self.in_flight.load(Ordering::Relaxed) {
             0 => true,
-            count => count < together && !slot.is_slow(now),
-        };
-        let free = slots.iter().find(is_free);
-        let slot = free.or_else(|| slots.iter().min_by_key(in_flight)).ok_or(Error::Gone)?;
-        if slot.in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
-            slot.note_progress(now);
+            count => count < together && !self.is_slow(now),
         }
-        Ok(InFlight(slot))
+    }
+
+    /// Returns the connection with the fewest batches in flight: a slow one only if all are.
+    fn least_used(slots: &[Slot], now: Instant) -> Option<&Slot> {
+        slots.iter().min_by_key(|slot| {
+            let in_flight = slot.in_flight.load(Ordering::Relaxed);
+            (in_flight > 0 && slot.is_slow(now), in_flight)
+        })
+    }
+
+    fn enter(&self, now: Instant) -> InFlight<'_> {
+        if self.in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.note_progress(now);
+        }
+        InFlight(self)
     }
 
     fn note_progress(&self, now: Instant) {
@@ -228,5 +260,31 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.0.note_progress(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn batches_of_one_account_leave_the_connections_of_others_free() {
+        let slots: Vec<Slot> = std::iter::repeat_with(Slot::new).take(3).collect();
+        let now = slots.last().map_or_else(Instant::now, |slot| slot.made_at);
+        let in_flight = || -> Vec<usize> {
+            slots.iter().map(|slot| slot.in_flight.load(Ordering::Relaxed)).collect()
+        };
+        let take = |account| Slot::take_for(AccountNo(account), &slots, now).expect("a place");
+        let busy: Vec<_> = (0..8).map(|_| take(1)).collect();
+        assert_eq!(in_flight(), [8, 0, 0], "batches of one account share packets");
+        let other = take(2);
+        assert_eq!(in_flight(), [8, 1, 0]);
+        drop(other);
+        let others: Vec<_> = [take(1), take(2), take(3), take(3), take(2)].into();
+        assert_eq!(in_flight(), [9, 2, 2], "each account returns to its connection");
+        let more: Vec<_> = (0..TOGETHER).map(|_| take(1)).collect();
+        assert!(in_flight().iter().all(|count| *count <= TOGETHER), "{:?}", in_flight());
+        drop((busy, others, more));
+        assert_eq!(in_flight(), [0, 0, 0]);
     }
 }
