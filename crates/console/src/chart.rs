@@ -1,0 +1,258 @@
+//! Charts as SVG, each with its figures as a table.
+//!
+//! A chart is drawn twice, wide and narrow, since the text of one drawing would shrink with it; the
+//! style sheet shows one of them.
+
+mod hours;
+mod spark;
+
+use maud::{Markup, html};
+
+use crate::components::{Column, table};
+use crate::frame::Frame;
+use crate::text::texts;
+
+pub(crate) use hours::hours;
+pub(crate) use spark::spark;
+
+texts! {
+    FIGURES: "Figures", "数据";
+    INCOMPLETE: "incomplete", "未完";
+    BEFORE: "before", "此前";
+}
+
+/// The height of a drawing; the rest of its geometry is [`Shape`].
+const HEIGHT: i64 = 240;
+const TOP: i64 = 26;
+const BOTTOM: i64 = 212;
+/// The left end of the bars; the labels of the axis are before it.
+const LEFT: i64 = 60;
+/// The axis has at most so many steps.
+const STEPS: i64 = 4;
+
+/// A chart of a figure over time.
+pub(crate) struct Bars<'a> {
+    /// Identifies it in its page.
+    pub(crate) id: &'a str,
+    /// Its subject and its summary, for those who do not see it.
+    pub(crate) summary: &'a str,
+    /// The headings of its table: of the times, of the figure, and of the second figure.
+    pub(crate) headings: [&'a str; 3],
+    pub(crate) points: &'a [Point],
+    /// Writes a value as a label of the axis.
+    pub(crate) axis: fn(i64) -> String,
+    /// Writes a value in full.
+    pub(crate) figure: fn(i64) -> String,
+    /// Writes a value of the second figure.
+    pub(crate) second: fn(i64) -> String,
+}
+
+/// A figure of a span of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// Its name in the table.
+    pub(crate) name: String,
+    /// Its name on the axis.
+    pub(crate) label: String,
+    pub(crate) value: i64,
+    /// Another figure of the span, which is not drawn.
+    pub(crate) second: i64,
+    /// The figure of the same span of the period before.
+    pub(crate) before: Option<i64>,
+    /// Whether all of the span is past and in the period.
+    pub(crate) is_complete: bool,
+}
+
+/// The geometry that differs between the drawings.
+struct Shape {
+    class: &'static str,
+    width: i64,
+    /// The largest number of labels below the bars.
+    labels: usize,
+}
+
+const WIDE: Shape = Shape { class: "chart wide", width: 800, labels: 8 };
+const NARROW: Shape = Shape { class: "chart narrow", width: 380, labels: 4 };
+
+/// Renders a chart with its table.
+pub(crate) fn bars(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
+    html! {
+        // The script moves along the points of the wide drawing with the arrow keys.
+        svg class=(WIDE.class) viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" tabindex="0"
+            aria-label=(chart.summary) data-chart {
+            (axis(chart, &WIDE))
+            (before_line(chart, &WIDE))
+            @for (at, point) in chart.points.iter().enumerate() {
+                (group(frame, chart, at, point))
+            }
+        }
+        svg class=(NARROW.class) viewBox=(format!("0 0 {} {HEIGHT}", NARROW.width)) role="img"
+            aria-label=(chart.summary) {
+            (axis(chart, &NARROW))
+            (before_line(chart, &NARROW))
+            path.bar d=(all_bars(chart, &NARROW, true)) {}
+            path.bar.incomplete d=(all_bars(chart, &NARROW, false)) {}
+        }
+        (figures(frame, chart))
+    }
+}
+
+/// Renders a bar of the wide drawing with the area that reacts to the pointer, and its figures,
+/// which the style sheet shows while the pointer is there.
+fn group(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Markup {
+    let Slot { left, width } = slot(chart, &WIDE, at);
+    let top = height_of(chart, point.value);
+    let mut texts = vec![point.name.clone(), (chart.figure)(point.value)];
+    texts.push(format!("{}: {}", chart.headings[2], (chart.second)(point.second)));
+    if let Some(before) = point.before {
+        texts.push(format!("{}: {}", frame.say(BEFORE), (chart.figure)(before)));
+    }
+    if !point.is_complete {
+        texts.push(frame.say(INCOMPLETE).to_owned());
+    }
+    let class = if point.is_complete { "bar" } else { "bar incomplete" };
+    let gap = gap(width);
+    html! {
+        g.point {
+            rect.hit x=(left) y=(TOP) width=(width) height=(BOTTOM - TOP) {}
+            rect class=(class) x=(left + gap) y=(top) width=(width - 2 * gap)
+                height=(BOTTOM - top) rx="2" {}
+            text.readout x=(LEFT) y="14" { (texts.join(" · ")) }
+        }
+    }
+}
+
+fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
+    let [name, value, second] = chart.headings;
+    let has_before = chart.points.iter().any(|point| point.before.is_some());
+    let before = frame.say(BEFORE);
+    let mut columns = vec![Column::text(name), Column::number(value), Column::number(second)];
+    if has_before {
+        columns.push(Column::number(before));
+    }
+    let rows = html! {
+        @for point in chart.points {
+            tr {
+                th scope="row" {
+                    (point.name)
+                    @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
+                }
+                td.number { ((chart.figure)(point.value)) }
+                td.number { ((chart.second)(point.second)) }
+                @if has_before {
+                    td.number {
+                        @if let Some(before) = point.before { ((chart.figure)(before)) }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        details.figures id={ (chart.id) "-figures" } {
+            summary { (frame.say(FIGURES)) }
+            (table(chart.summary, &columns, &rows))
+        }
+    }
+}
+
+/// The place of a bar.
+struct Slot {
+    left: i64,
+    width: i64,
+}
+
+fn slot(chart: &Bars<'_>, shape: &Shape, at: usize) -> Slot {
+    let count = i64::try_from(chart.points.len()).unwrap_or(i64::MAX).max(1);
+    let at = i64::try_from(at).unwrap_or_default();
+    let edge = |at: i64| LEFT + (shape.width - LEFT) * at / count;
+    Slot { left: edge(at), width: edge(at + 1) - edge(at) }
+}
+
+/// Returns the space on each side of a bar.
+fn gap(width: i64) -> i64 {
+    if width > 40 { width / 6 } else { i64::from(width > 3) }
+}
+
+/// Returns the height of a value, in coordinates of the drawing.
+fn height_of(chart: &Bars<'_>, value: i64) -> i64 {
+    let most = i128::from(scale(chart).most);
+    let rise = i128::from(value.max(0)) * i128::from(BOTTOM - TOP) / most;
+    BOTTOM - i64::try_from(rise).unwrap_or(BOTTOM - TOP)
+}
+
+/// The scale of the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    step: i64,
+    most: i64,
+}
+
+fn scale(chart: &Bars<'_>) -> Scale {
+    let values = chart.points.iter().flat_map(|point| [Some(point.value), point.before]);
+    scale_to(values.flatten().max().unwrap_or_default())
+}
+
+/// Returns the scale from 0 to a value: steps of 1, 2 or 5 times a power of ten, at most [`STEPS`].
+fn scale_to(largest: i64) -> Scale {
+    let mut unit: i64 = 1;
+    loop {
+        for step in [1, 2, 5].map(|factor| unit.saturating_mul(factor)) {
+            let steps = (largest.max(1) - 1) / step + 1;
+            if steps <= STEPS {
+                return Scale { step, most: step.saturating_mul(steps) };
+            }
+        }
+        unit = unit.saturating_mul(10);
+    }
+}
+
+fn axis(chart: &Bars<'_>, shape: &Shape) -> Markup {
+    let Scale { step, most } = scale(chart);
+    let every = chart.points.len().div_ceil(shape.labels).max(1);
+    html! {
+        @for at in 0..=most / step {
+            @let y = height_of(chart, at.saturating_mul(step));
+            path.axis d=(format!("M{LEFT} {y}H{}", shape.width)) {}
+            text.label x=(LEFT - 8) y=(y + 4) text-anchor="end" {
+                ((chart.axis)(at.saturating_mul(step)))
+            }
+        }
+        // Counted from the end, which is the present.
+        @for (at, point) in chart.points.iter().enumerate() {
+            @if (chart.points.len() - 1 - at).is_multiple_of(every) {
+                @let Slot { left, width } = slot(chart, shape, at);
+                @let middle = (left + width / 2).min(shape.width - 18);
+                text.label x=(middle) y=(HEIGHT - 8) text-anchor="middle" { (point.label) }
+            }
+        }
+    }
+}
+
+/// Draws the period before as a line of steps.
+fn before_line(chart: &Bars<'_>, shape: &Shape) -> Markup {
+    let mut path = String::new();
+    for (at, point) in chart.points.iter().enumerate() {
+        if let Some(before) = point.before {
+            let Slot { left, width } = slot(chart, shape, at);
+            path.push_str(&format!("M{left} {}h{width}", height_of(chart, before)));
+        }
+    }
+    html! { @if !path.is_empty() { path.before d=(path) {} } }
+}
+
+/// Returns the bars of the complete spans, or of the others, as one path.
+fn all_bars(chart: &Bars<'_>, shape: &Shape, complete: bool) -> String {
+    let mut path = String::new();
+    for (at, point) in chart.points.iter().enumerate() {
+        if point.is_complete == complete {
+            let Slot { left, width } = slot(chart, shape, at);
+            let (gap, top) = (gap(width), height_of(chart, point.value));
+            let (x, width) = (left + gap, width - 2 * gap);
+            path.push_str(&format!("M{x} {BOTTOM}V{top}h{width}V{BOTTOM}z"));
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,387 @@
+//! The parts that pages are made of.
+
+use kiosque_model::UnixMs;
+use maud::{Markup, Render, html};
+
+use crate::format;
+use crate::frame::Frame;
+use crate::text::{Text, texts};
+
+texts! {
+    NEXT: "Next page", "下一页";
+    FIRST: "First page", "首页";
+    DOWNLOAD: "CSV", "CSV";
+    NEVER: "never", "从未";
+    JUST_NOW: "just now", "刚刚";
+    MINUTES_AGO: "{0} min ago", "{0} 分钟前";
+    HOURS_AGO: "{0} h ago", "{0} 小时前";
+    DAYS_AGO: "{0} d ago", "{0} 天前";
+    SHOW: "Show", "查看";
+}
+
+/// Changes of at most so many tenths of a percent have no colour.
+const STEADY_PERMILLE: i64 = 50;
+const MINUTE_MS: i64 = 60_000;
+
+/// The meaning of a badge, which its colour repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Warning,
+    Neutral,
+}
+
+impl Tone {
+    const fn class(self) -> &'static str {
+        match self {
+            Tone::Good => "badge good",
+            Tone::Bad => "badge bad",
+            Tone::Warning => "badge warning",
+            Tone::Neutral => "badge",
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    heading: &'a str,
+    class: Option<&'static str>,
+}
+
+impl<'a> Column<'a> {
+    /// A column of texts.
+    pub(crate) const fn text(heading: &'a str) -> Column<'a> {
+        Column { heading, class: None }
+    }
+
+    /// A column of numbers, which are aligned at their ends.
+    pub(crate) const fn number(heading: &'a str) -> Column<'a> {
+        Column { heading, class: Some("number") }
+    }
+}
+
+/// A figure with its name and its change.
+pub(crate) struct Tile<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: String,
+    pub(crate) change: Option<Change>,
+    /// A line below the figure.
+    pub(crate) note: &'a str,
+}
+
+/// A change against the period before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) permille: i64,
+}
+
+impl Change {
+    /// Returns the class of the colour; changes of up to 5 % have none.
+    fn class(self) -> &'static str {
+        match self.permille {
+            change if change > STEADY_PERMILLE => "change good",
+            change if change < -STEADY_PERMILLE => "change bad",
+            _ => "change",
+        }
+    }
+}
+
+/// Renders a card: a section with a heading and a note on its unit.
+pub(crate) fn card(id: &str, heading: &str, note: &str, body: &Markup) -> Markup {
+    html! {
+        section.card id=(id) aria-labelledby={ (id) "-heading" } data-live {
+            div.card-head {
+                h2 id={ (id) "-heading" } { (heading) }
+                @if !note.is_empty() { span.note { (note) } }
+            }
+            (body)
+        }
+    }
+}
+
+/// Renders a tile.
+pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
+    html! {
+        div.tile {
+            dt { (tile.name) }
+            dd.figure { (tile.value) }
+            dd.note {
+                @if let Some(change) = tile.change {
+                    span class=(change.class()) { (format::change(change.permille)) } " "
+                }
+                (tile.note)
+            }
+        }
+    }
+}
+
+/// Renders a table that scrolls within itself when it is wider than the page. `rows` is a `tr` for
+/// each row.
+pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
+    html! {
+        div.scroll role="region" aria-label=(caption) tabindex="0" {
+            table {
+                thead { tr {
+                    @for column in columns {
+                        th scope="col" class=[column.class] { (column.heading) }
+                    }
+                } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// Renders a list of figures by name, each with a bar of its share of the largest one. `figure`
+/// writes a value.
+pub(crate) fn bars(rows: &[BarRow<'_>], figure: impl Fn(i64) -> String) -> Markup {
+    let most = rows.iter().map(|row| row.value).max().unwrap_or_default().max(1);
+    html! {
+        ul.bars {
+            @for row in rows {
+                li {
+                    span.bar-name {
+                        @match &row.href {
+                            Some(href) => a href=(href) { (row.name) },
+                            None => (row.name),
+                        }
+                        @if !row.note.is_empty() { " " span.note { (row.note) } }
+                    }
+                    span.bar-value { (figure(row.value)) }
+                    svg.bar viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
+                        rect.track width="1000" height="10" {}
+                        rect.fill width=(bar_width(row.value, most)) height="10" {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A row of [`bars`].
+pub(crate) struct BarRow<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) href: Option<String>,
+    pub(crate) note: String,
+    pub(crate) value: i64,
+}
+
+fn bar_width(value: i64, most: i64) -> i64 {
+    kiosque_model::sales::permille(value.max(0), most)
+}
+
+/// Renders a badge. Its text says everything that its colour does.
+pub(crate) fn badge(tone: Tone, text: &str) -> Markup {
+    html! { span class=(tone.class()) { (text) } }
+}
+
+/// Renders a message in place of content that does not exist.
+pub(crate) fn empty(text: &str) -> Markup {
+    html! { p.empty { (text) } }
+}
+
+/// Renders names with their values.
+pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
+        }
+    }
+}
+
+/// Renders a filter form, which is sent as the query of `action`. `fields` are controls with their
+/// labels; see [`text_field`] and [`choice`].
+pub(crate) fn filter(frame: &Frame<'_>, action: &str, fields: &Markup) -> Markup {
+    html! {
+        form.filter method="get" action=(action) {
+            (fields)
+            (submit(frame))
+        }
+    }
+}
+
+/// Renders the button that sends a filter form.
+pub(crate) fn submit(frame: &Frame<'_>) -> Markup {
+    html! { button { (frame.say(SHOW)) } }
+}
+
+/// Renders a text field of a form. `kind` is a type of `input`, such as `search` or `date`.
+pub(crate) fn text_field(kind: &str, name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        label { (label) input type=(kind) name=(name) value=(value) autocomplete="off"; }
+    }
+}
+
+/// Renders a choice of a form. `options` have a value and a text.
+pub(crate) fn choice<V, T>(name: &str, label: &str, options: &[(V, T)], chosen: &str) -> Markup
+where
+    V: AsRef<str>,
+    T: AsRef<str>,
+{
+    html! {
+        label {
+            (label)
+            select name=(name) {
+                @for (value, text) in options {
+                    option value=(value.as_ref()) selected[value.as_ref() == chosen] {
+                        (text.as_ref())
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Renders the links to the first page and to the next one of a list. `query` is the rest of the
+/// query, such as `state=silent`, without a cursor.
+pub(crate) fn pager(
+    frame: &Frame<'_>,
+    query: &str,
+    is_first: IsFirst,
+    next: Option<&str>,
+) -> Markup {
+    let path = frame.path();
+    html! {
+        @if is_first == IsFirst::No || next.is_some() {
+            nav.pager aria-label=(frame.say(NEXT)) {
+                @if is_first == IsFirst::No {
+                    a href=(address(path, query, "")) { (frame.say(FIRST)) }
+                }
+                @if let Some(next) = next {
+                    a rel="next" href=(address(path, query, &parameter("after", next))) {
+                        (frame.say(NEXT))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a part of a list is its first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IsFirst {
+    Yes,
+    No,
+}
+
+impl IsFirst {
+    /// Returns whether a list that begins after `after` is at its first part.
+    pub(crate) const fn of(after: Option<&str>) -> IsFirst {
+        if after.is_some() { IsFirst::No } else { IsFirst::Yes }
+    }
+}
+
+/// Renders the link that downloads the rows of a page.
+pub(crate) fn download(frame: &Frame<'_>, href: &str) -> Markup {
+    html! { a.button href=(href) download { (frame.say(DOWNLOAD)) } }
+}
+
+/// Renders a time in the platform's zone.
+pub(crate) fn time(frame: &Frame<'_>, at: UnixMs) -> Markup {
+    html! { time datetime=(at.rfc3339()) { (frame.zone.text(at)) } }
+}
+
+/// Renders how long ago a time was, with the time itself as its title.
+pub(crate) fn ago(frame: &Frame<'_>, at: Option<UnixMs>) -> Markup {
+    let Some(at) = at else { return frame.say(NEVER).render() };
+    let minutes = frame.now.0.saturating_sub(at.0) / MINUTE_MS;
+    let (text, number): (Text, i64) = match minutes {
+        ..1 => (JUST_NOW, 0),
+        1..120 => (MINUTES_AGO, minutes),
+        120..2_880 => (HOURS_AGO, minutes / 60),
+        _ => (DAYS_AGO, minutes / 1_440),
+    };
+    let text = text.fill(frame.language, &[&format::count(number)]);
+    html! { time datetime=(at.rfc3339()) title=(frame.zone.text(at)) { (text) } }
+}
+
+/// Returns a parameter of a query: its name, and its value in percent-encoding.
+pub(crate) fn parameter(name: &str, value: &str) -> String {
+    format!("{name}={}", encoded(value))
+}
+
+/// Returns a path with the parts of a query that are not empty.
+pub(crate) fn address(path: &str, query: &str, more: &str) -> String {
+    let parts: Vec<&str> = [query, more].into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [] => path.to_owned(),
+        parts => format!("{path}?{}", parts.join("&")),
+    }
+}
+
+/// Returns a text in percent-encoding, as a segment of a path or a value of a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_model::{Rights, Zone};
+
+    use super::*;
+    use crate::frame::Theme;
+    use crate::language::Language;
+
+    #[test]
+    fn only_changes_beyond_five_percent_are_coloured() {
+        let class = |permille| Change { permille }.class();
+        assert_eq!([class(50), class(-50), class(0)], ["change"; 3]);
+        assert_eq!([class(51), class(-51)], ["change good", "change bad"]);
+    }
+
+    #[test]
+    fn addresses_keep_any_text() {
+        assert_eq!(encoded("K 1/ü&?"), "K%201%2F%C3%BC%26%3F");
+        let more = parameter("after", "a&b");
+        assert_eq!(address("/console/devices", "q=x", &more), "/console/devices?q=x&after=a%26b");
+        assert_eq!(address("/console/devices", "", ""), "/console/devices");
+    }
+
+    #[test]
+    fn ages_are_rounded_down() {
+        let (rights, zone) = (Rights::all(), Zone::utc());
+        let now = UnixMs(1_700_000_000_000);
+        let frame = Frame {
+            language: Language::English,
+            theme: Theme::System,
+            rights: &rights,
+            key_name: "office",
+            zone: &zone,
+            now,
+            address: "/console/",
+        };
+        for (minutes, text) in [
+            (0, "just now"),
+            (1, "1 min ago"),
+            (119, "119 min ago"),
+            (120, "2 h ago"),
+            (2_879, "47 h ago"),
+            (2_880, "2 d ago"),
+        ] {
+            let rendered = ago(&frame, Some(now.plus_ms(-minutes * MINUTE_MS))).into_string();
+            assert!(rendered.contains(&format!(">{text}<")), "{rendered}");
+        }
+        assert_eq!(ago(&frame, None).into_string(), "never");
+        assert!(ago(&frame, Some(UnixMs(i64::MAX))).into_string().contains("just now"));
+    }
+
+    #[test]
+    fn markup_in_a_text_is_text() {
+        let rows = [BarRow { name: "<b>", href: None, note: "\"&".to_owned(), value: 1 }];
+        let rendered = bars(&rows, format::count).into_string();
+        assert!(rendered.contains("&lt;b&gt;") && !rendered.contains("<b>"), "{rendered}");
+        let field = text_field("search", "q", "Search", "\"><script>").into_string();
+        assert!(!field.contains("<script>") && field.contains("&quot;&gt;"), "{field}");
+    }
+}

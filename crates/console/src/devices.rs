@@ -1,0 +1,223 @@
+//! The list of devices.
+
+use kiosque_model::UnixMs;
+use maud::{Markup, html};
+
+use crate::chart::spark;
+use crate::components::{
+    Column, IsFirst, Tone, ago, badge, card, choice, download, empty, encoded, filter, pager,
+    parameter, table, text_field,
+};
+use crate::csv;
+use crate::format;
+use crate::frame::{Frame, Page, Section};
+use crate::groups::Groups;
+use crate::text::{Text, texts};
+
+texts! {
+    SEARCH: "Code or name", "编码或名称";
+    STATE: "State", "状态";
+    ALL: "All", "全部";
+    ONLINE: "Online", "在线";
+    SILENT: "Silent", "离线";
+    DISABLED: "Disabled", "已停用";
+    DEVICE: "Device", "设备";
+    GROUP: "Group", "分组";
+    LAST_ACTIVE: "Last activity", "最近活动";
+    WEEK: "Orders, 7 days", "7 天订单";
+    WEEK_SUMMARY: "Orders of the last 7 days, today last: {0}", "最近 7 天的订单，最后为今天：{0}";
+    STOCK: "Stock", "库存";
+    NONE_FOUND: "No device matches.", "没有匹配的设备。";
+    MORE: "Only a part of the devices was searched. The next page goes on.",
+        "仅搜索了部分设备，下一页继续。";
+}
+
+/// The days of a sparkline, today included.
+pub const WEEK_DAYS: usize = 7;
+
+/// A part of the list of devices.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// The group that owns them now.
+    pub groups: Groups,
+    /// The text that a code or a name must contain.
+    pub search: String,
+    /// The state that they must have.
+    pub state: Option<State>,
+    /// The key after which the part begins; `None` for the first part.
+    pub after: Option<String>,
+    /// The key of the next part; `None` in the last one.
+    pub next: Option<String>,
+    /// The devices, by code.
+    pub devices: Vec<DeviceRow>,
+    /// Whether devices may match that were not searched yet.
+    pub is_partial: bool,
+}
+
+/// A device of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceRow {
+    /// The `deviceCode`.
+    pub code: String,
+    /// Its name.
+    pub name: String,
+    /// The group that owns it now.
+    pub group_id: String,
+    /// Its state.
+    pub state: State,
+    /// Its last order or heartbeat.
+    pub last_active: Option<UnixMs>,
+    /// Its orders on each of the last days, today last.
+    pub week: [i64; WEEK_DAYS],
+    /// Items in its aisles, as last reported.
+    pub stock: i64,
+}
+
+/// The state of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its last activity is recent.
+    Online,
+    /// It is enabled, and its last activity is not recent.
+    Silent,
+    /// Device pages do not list it.
+    Disabled,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [State; 3] = [State::Online, State::Silent, State::Disabled];
+
+    /// Returns the value of the parameter `state`.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            State::Online => "online",
+            State::Silent => "silent",
+            State::Disabled => "disabled",
+        }
+    }
+
+    /// Returns the state of a value of the parameter.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.code() == code)
+    }
+
+    const fn name(self) -> Text {
+        match self {
+            State::Online => ONLINE,
+            State::Silent => SILENT,
+            State::Disabled => DISABLED,
+        }
+    }
+
+    /// Renders the state as a badge.
+    pub(crate) fn badge(self, frame: &Frame<'_>) -> Markup {
+        let tone = match self {
+            State::Online => Tone::Good,
+            State::Silent => Tone::Bad,
+            State::Disabled => Tone::Neutral,
+        };
+        badge(tone, frame.say(self.name()))
+    }
+}
+
+/// Returns the path of a device's page.
+pub(crate) fn path_of(code: &str) -> String {
+    format!("{}/{}", Section::Devices.path(), encoded(code))
+}
+
+/// Renders the list.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
+    let query = query(view);
+    let csv = format!("{}?{query}&format=csv", Section::Devices.path());
+    let body = html! {
+        (filter(frame, Section::Devices.path(), &fields(frame, view)))
+        @if view.devices.is_empty() { (empty(frame.say(NONE_FOUND))) }
+        @else { (rows(frame, view)) }
+        @if view.is_partial { p.note { (frame.say(MORE)) } }
+        (pager(frame, &query, IsFirst::of(view.after.as_deref()), view.next.as_deref()))
+    };
+    let heading = frame.say(Section::Devices.name());
+    frame.render(&Page {
+        heading,
+        note: html! {},
+        actions: download(frame, &csv),
+        content: html! { (card("devices", heading, "", &body)) },
+        refresh_s: None,
+    })
+}
+
+/// Returns the filter as a query.
+fn query(view: &Devices) -> String {
+    let state = view.state.map_or("", State::code);
+    let group = view.groups.chosen.as_deref().unwrap_or_default();
+    let parts = [("q", view.search.as_str()), ("state", state), ("group", group)];
+    let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let given: Vec<String> = given.map(|(name, value)| parameter(name, value)).collect();
+    given.join("&")
+}
+
+fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
+    let states = State::ALL.map(|state| (state.code(), frame.say(state.name())));
+    let options: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(states).collect();
+    html! {
+        (text_field("search", "q", frame.say(SEARCH), &view.search))
+        (choice("state", frame.say(STATE), &options, view.state.map_or("", State::code)))
+        (view.groups.field(frame))
+    }
+}
+
+fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
+    let columns = [
+        Column::text(frame.say(DEVICE)),
+        Column::text(frame.say(GROUP)),
+        Column::text(frame.say(STATE)),
+        Column::text(frame.say(LAST_ACTIVE)),
+        Column::text(frame.say(WEEK)),
+        Column::number(frame.say(STOCK)),
+    ];
+    let rows = html! {
+        @for device in &view.devices {
+            tr {
+                th scope="row" {
+                    a href=(path_of(&device.code)) { (device.name) }
+                    " " span.note { (device.code) }
+                }
+                td { (view.groups.name_of(&device.group_id)) }
+                td { (device.state.badge(frame)) }
+                td { (ago(frame, device.last_active)) }
+                td { (week(frame, &device.week)) }
+                td.number { (format::count(device.stock)) }
+            }
+        }
+    };
+    table(frame.say(Section::Devices.name()), &columns, &rows)
+}
+
+fn week(frame: &Frame<'_>, orders: &[i64; WEEK_DAYS]) -> Markup {
+    let figures = orders.map(format::count).join(", ");
+    let summary = WEEK_SUMMARY.fill(frame.language, &[&figures]);
+    html! {
+        (spark(orders, &summary)) " " span.note { (format::count(orders.iter().sum())) }
+    }
+}
+
+/// Returns the devices of a list as CSV.
+#[must_use]
+pub fn csv(view: &Devices) -> String {
+    const COLUMNS: [&str; 7] =
+        ["device_code", "device_name", "group_id", "state", "last_active", "orders_7d", "stock"];
+    csv::file(
+        COLUMNS,
+        view.devices.iter().map(|device| {
+            let last_active = device.last_active.map(UnixMs::rfc3339).unwrap_or_default();
+            let orders: i64 = device.week.iter().sum();
+            let (code, name) = (device.code.clone(), device.name.clone());
+            let (group, state) = (device.group_id.clone(), device.state.code().to_owned());
+            [code, name, group, state, last_active, orders.to_string(), device.stock.to_string()]
+        }),
+    )
+}

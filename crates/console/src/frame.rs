@@ -1,0 +1,264 @@
+//! The frame of a page: its head, the navigation, and the forms that every page has.
+
+use kiosque_model::{Right, Rights, UnixMs, Zone};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::assets;
+use crate::language::Language;
+use crate::text::{Text, texts};
+
+texts! {
+    OVERVIEW: "Overview", "概览";
+    DEVICES: "Devices", "设备";
+    ORDERS: "Orders", "订单";
+    CONSOLE: "Console", "控制台";
+    SKIP: "Skip to content", "跳到正文";
+    KEY: "Key", "密钥";
+    TIME_ZONE: "Times in {0}", "时间按 {0}";
+    SIGN_OUT: "Sign out", "退出";
+    THEME: "Theme", "主题";
+    SYSTEM: "System", "跟随系统";
+    LIGHT: "Light", "浅色";
+    DARK: "Dark", "深色";
+    LANGUAGE: "Language", "语言";
+}
+
+/// The colours of the pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Those that the browser prefers.
+    #[default]
+    System,
+    /// Dark text on a light ground.
+    Light,
+    /// Light text on a dark ground.
+    Dark,
+}
+
+/// An entry of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The figures of the fleet.
+    Overview,
+    /// The devices, and each of them.
+    Devices,
+    /// The orders, and each of them.
+    Orders,
+}
+
+/// The parts of a page that do not depend on its subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The language.
+    pub language: Language,
+    /// The colours.
+    pub theme: Theme,
+    /// The rights of the key. The navigation has the sections that they permit.
+    pub rights: &'a Rights,
+    /// The name of the key.
+    pub key_name: &'a str,
+    /// The platform's time zone, in which times are shown.
+    pub zone: &'a Zone,
+    /// The time of the request.
+    pub now: UnixMs,
+    /// The path and query of the request. The forms of the frame return to it.
+    pub address: &'a str,
+}
+
+/// A page in its frame.
+pub(crate) struct Page<'a> {
+    /// The heading, and the first part of the title.
+    pub(crate) heading: &'a str,
+    /// A line next to the heading.
+    pub(crate) note: Markup,
+    /// Pickers and links opposite of the heading.
+    pub(crate) actions: Markup,
+    /// The content.
+    pub(crate) content: Markup,
+    /// The interval, in seconds, at which the script replaces the elements with `data-live`.
+    pub(crate) refresh_s: Option<u32>,
+}
+
+impl Theme {
+    /// All themes.
+    pub const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
+
+    /// Returns the theme of a code that [`Theme::code`] returns.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Theme> {
+        Theme::ALL.into_iter().find(|theme| theme.code() == code)
+    }
+
+    /// Returns the code in cookies and in forms.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        }
+    }
+
+    const fn name(self) -> Text {
+        match self {
+            Theme::System => SYSTEM,
+            Theme::Light => LIGHT,
+            Theme::Dark => DARK,
+        }
+    }
+}
+
+impl Section {
+    /// All sections, in the order of the navigation.
+    pub const ALL: [Section; 3] = [Section::Overview, Section::Devices, Section::Orders];
+
+    /// Returns the path of its first page.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Section::Overview => "/console/",
+            Section::Devices => "/console/devices",
+            Section::Orders => "/console/orders",
+        }
+    }
+
+    /// Returns the right that its pages require.
+    #[must_use]
+    pub const fn right(self) -> Right {
+        match self {
+            Section::Overview | Section::Devices | Section::Orders => Right::Read,
+        }
+    }
+
+    pub(crate) const fn name(self) -> Text {
+        match self {
+            Section::Overview => OVERVIEW,
+            Section::Devices => DEVICES,
+            Section::Orders => ORDERS,
+        }
+    }
+
+    /// Returns whether a path is one of this section's pages.
+    fn has(self, path: &str) -> bool {
+        match path.strip_prefix(self.path()) {
+            Some("") => true,
+            Some(rest) => self != Section::Overview && rest.starts_with('/'),
+            None => false,
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Returns the address without its query.
+    pub(crate) fn path(&self) -> &str {
+        self.address.split('?').next().unwrap_or(self.address)
+    }
+
+    /// Returns a text in the language of the page.
+    pub(crate) const fn say(&self, text: Text) -> &'static str {
+        text.of(self.language)
+    }
+
+    /// Renders a page.
+    pub(crate) fn render(&self, page: &Page<'_>) -> String {
+        let body = html! {
+            a.skip href="#main" { (self.say(SKIP)) }
+            header.side {
+                (brand())
+                (self.navigation())
+            }
+            main #main tabindex="-1" data-refresh=[page.refresh_s] {
+                div.head {
+                    h1 { (page.heading) }
+                    (page.note)
+                    div.actions { (page.actions) }
+                }
+                (page.content)
+            }
+            (self.footer())
+        };
+        document(self.language, self.theme, page.heading, &body)
+    }
+
+    fn navigation(&self) -> Markup {
+        let permitted = Section::ALL.iter().filter(|section| self.rights.contain(section.right()));
+        html! {
+            nav aria-label=(self.say(CONSOLE)) {
+                ul {
+                    @for section in permitted {
+                        @let current = section.has(self.path()).then_some("page");
+                        li { a href=(section.path()) aria-current=[current] {
+                            (self.say(section.name()))
+                        } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn footer(&self) -> Markup {
+        html! {
+            footer.foot {
+                p { (self.say(KEY)) " " b { (self.key_name) } }
+                p { (TIME_ZONE.fill(self.language, &[self.zone.name()])) }
+                (preferences(self.language, self.theme, self.address))
+                form method="post" action="/console/logout" {
+                    button.plain { (self.say(SIGN_OUT)) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the forms that choose the language and the theme, and return to an address.
+pub(crate) fn preferences(language: Language, theme: Theme, address: &str) -> Markup {
+    html! {
+        form.choice method="post" action="/console/preferences" aria-label=(LANGUAGE.of(language)) {
+            input type="hidden" name="return" value=(address);
+            @for other in Language::ALL {
+                button.plain name="language" value=(other.code()) lang=(other.code())
+                    aria-pressed=(other == language) { (other.own_name()) }
+            }
+        }
+        form.choice method="post" action="/console/preferences" aria-label=(THEME.of(language)) {
+            input type="hidden" name="return" value=(address);
+            @for other in Theme::ALL {
+                button.plain name="theme" value=(other.code()) aria-pressed=(other == theme) {
+                    (other.name().of(language))
+                }
+            }
+        }
+    }
+}
+
+/// Returns the product's name with its sign.
+pub(crate) fn brand() -> Markup {
+    html! {
+        a.brand href=(Section::Overview.path()) {
+            svg viewBox="0 0 20 20" aria-hidden="true" {
+                rect width="20" height="20" rx="5" {}
+                path d="M5 8h10M5 12h10M8 5v10M12 5v10" {}
+            }
+            "Kiosque"
+        }
+    }
+}
+
+/// Returns a whole document.
+pub(crate) fn document(language: Language, theme: Theme, title: &str, body: &Markup) -> String {
+    html! {
+        (DOCTYPE)
+        html lang=(language.code()) data-theme=(theme.code()) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " · Kiosque" }
+                link rel="icon" type="image/svg+xml" href=(assets::ICON.path());
+                link rel="stylesheet" href=(assets::STYLE.path());
+                script type="module" src=(assets::SCRIPT.path()) {}
+            }
+            body { (body) }
+        }
+    }
+    .into_string()
+}

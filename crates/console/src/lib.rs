@@ -1,0 +1,34 @@
+//! The console's pages: HTML that is rendered from plain values.
+//!
+//! A page is one file with a view, which is a plain struct, and a function `page` that renders it
+//! in a [`Frame`]. It has no HTTP, no store and no clock: the server reads the data, fills the view
+//! and sends the text. To add a page:
+//!
+//! 1. A variant of [`Section`] with its path, its right and its name, if the navigation has it.
+//! 2. A file with its view and its `page`, made of [`components`] and, for figures over time, of
+//!    [`chart`].
+//! 3. Its texts, in both languages, in a `texts!` of that file, listed in `text.rs`.
+//!
+//! Pages have neither inline styles nor inline scripts ([`assets::POLICY`]), work without the
+//! script, and mark with `data-live` and an `id` the elements that the script replaces.
+
+pub mod assets;
+mod chart;
+mod components;
+mod csv;
+pub mod device;
+pub mod devices;
+mod format;
+mod frame;
+pub mod groups;
+mod language;
+pub mod message;
+pub mod order;
+pub mod orders;
+pub mod overview;
+pub mod period;
+pub mod sign_in;
+mod text;
+
+pub use frame::{Frame, Section, Theme};
+pub use language::Language;

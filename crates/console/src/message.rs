@@ -1,0 +1,71 @@
+//! A page with a message: an address that does not exist, a right that is missing, a failure.
+
+use maud::html;
+
+use crate::frame::{Frame, Page, Section};
+use crate::text::{Text, texts};
+
+texts! {
+    NOT_FOUND: "Not found", "未找到";
+    NOT_FOUND_TEXT: "There is no page or entry with this address. It may have been removed.",
+        "此地址没有页面或条目，可能已被移除。";
+    FORBIDDEN: "Not permitted", "没有权限";
+    FORBIDDEN_TEXT: "The key {0} does not have the right {1}, which this page requires. Sign in with \
+        another key, or ask for one.", "密钥 {0} 没有此页面所需的权限 {1}。请用其他密钥登录或申请。";
+    FAILED: "The page cannot be shown", "无法显示此页面";
+    FAILED_TEXT: "Reading the data failed. The server's log names the cause under request {0}.",
+        "读取数据失败。服务器日志中以请求 {0} 记录了原因。";
+    BAD_REQUEST: "This address cannot be read", "无法读取此地址";
+    BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Days are written \
+        yyyy-MM-dd; the first is not after the last, and there are at most 3,660.",
+        "参数 {0} 的值无法使用。日期格式为 yyyy-MM-dd，起始日不得晚于结束日，最多 3,660 天。";
+    TO_OVERVIEW: "To the overview", "返回概览";
+}
+
+/// A page that has only a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Message<'a> {
+    /// 404: no page or entry has this address.
+    NotFound,
+    /// 403: the key lacks the right of this name.
+    Forbidden(&'a str),
+    /// 400: the parameter with this name has a value that cannot be used.
+    BadParameter(&'a str),
+    /// 500 and 503: the request with this id failed.
+    Failed(&'a str),
+}
+
+impl Message<'_> {
+    fn texts(&self, frame: &Frame<'_>) -> (Text, String) {
+        let language = frame.language;
+        match self {
+            Message::NotFound => (NOT_FOUND, NOT_FOUND_TEXT.of(language).to_owned()),
+            Message::Forbidden(right) => {
+                (FORBIDDEN, FORBIDDEN_TEXT.fill(language, &[frame.key_name, right]))
+            }
+            Message::BadParameter(name) => (BAD_REQUEST, BAD_REQUEST_TEXT.fill(language, &[name])),
+            Message::Failed(request) => (FAILED, FAILED_TEXT.fill(language, &[request])),
+        }
+    }
+}
+
+/// Renders a message.
+#[must_use]
+pub fn page(frame: &Frame<'_>, message: &Message<'_>) -> String {
+    let (heading, text) = message.texts(frame);
+    let content = html! {
+        section.card.message {
+            p { (text) }
+            @if frame.rights.contain(Section::Overview.right()) {
+                p { a href=(Section::Overview.path()) { (frame.say(TO_OVERVIEW)) } }
+            }
+        }
+    };
+    frame.render(&Page {
+        heading: frame.say(heading),
+        note: html! {},
+        actions: html! {},
+        content,
+        refresh_s: None,
+    })
+}

@@ -1,0 +1,307 @@
+//! The overview: the sales of a period against the period before, and the devices that need
+//! attention.
+
+mod lists;
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Day, UnixMs};
+use maud::{Markup, html};
+
+use crate::chart::{self, Bars, Point};
+use crate::components::{Change, Tile, address, card, download, submit, tile};
+use crate::csv;
+use crate::format;
+use crate::frame::{Frame, Page, Section};
+use crate::groups::Groups;
+use crate::period::{Period, SpanLength, picker};
+use crate::text::texts;
+
+texts! {
+    SALES: "Sales", "销售额";
+    ORDERS: "Orders", "订单数";
+    AVERAGE: "Average order", "客单价";
+    SHIPPED: "Shipped", "出货成功率";
+    ONLINE: "Online now", "当前在线";
+    OF_DEVICES: "{0} of {1} devices", "{1} 台设备中 {0} 台在线";
+    VERSUS: "vs {0} d before", "较前 {0} 天";
+    NOT_COMPARED: "no whole day yet", "尚无完整的一天";
+    NO_SALES_BEFORE: "no sales before", "此前无销售";
+    TREND: "Sales trend", "销售趋势";
+    PER_DAY: "US dollars a day", "每日美元";
+    PER_WEEK: "US dollars a week", "每周美元";
+    PER_MONTH: "US dollars a month", "每月美元";
+    TREND_SUMMARY: "Sales from {0} to {1}: {2} in {3} orders", "{0} 至 {1} 的销售额：{2}，共 {3} 单";
+    DAY: "Day", "日期";
+    WEEK: "Week", "周";
+    MONTH: "Month", "月份";
+    SPAN: "{0} to {1}", "{0} 至 {1}";
+    PRODUCTS: "Best sellers", "畅销商品";
+    ITEMS: "items", "件";
+    DEVICES: "Sales by device", "设备销售额";
+    DOLLARS: "US dollars", "美元";
+    FAILURES: "Shipment failures", "出货失败";
+    OF_SHIPMENTS: "of {0} orders", "共 {0} 单";
+    SILENT: "Silent kiosks", "离线设备";
+    NO_SALES: "No sales in these days.", "这些日期没有销售。";
+    NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
+    WITHOUT_RATE: "Not in the dollar amounts, since there is no exchange rate: {0}. Import rates \
+        with “kiosque import-rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import-rates”导入。";
+    IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";
+    ALL_ONLINE: "All devices are online.", "所有设备在线。";
+    ALL_DEVICES: "All {0}", "全部 {0} 台";
+}
+
+/// The rows that a card lists.
+const ROWS_MAX: usize = 8;
+
+/// The figures of a group, or of all groups.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// The days that it is about.
+    pub period: Period,
+    /// The group that it is about.
+    pub groups: Groups,
+    /// The days with sales from the first day of the period before to the last of the period, in
+    /// their order.
+    pub days: Vec<(Day, Turnover)>,
+    /// The best-selling products, the best one first.
+    pub products: Vec<ProductSales>,
+    /// The devices with sales in the period, in any order.
+    pub devices: Vec<DeviceSales>,
+    /// Enabled devices.
+    pub device_count: i64,
+    /// Enabled devices that are not online, in the order in which they are listed.
+    pub silent: Vec<SilentDevice>,
+    /// The sales of the period that have no exchange rate: currency, and number of orders.
+    pub without_rate: Vec<(String, i64)>,
+}
+
+/// The sales of a product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductSales {
+    /// Its name, or its `goodsId` if it has none.
+    pub name: String,
+    /// Items sold.
+    pub items: i64,
+}
+
+/// The sales of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSales {
+    /// The `deviceCode`.
+    pub code: String,
+    /// Its name.
+    pub name: String,
+    /// Its sales, in all groups that the page is about.
+    pub turnover: Turnover,
+}
+
+/// A device that is not online.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentDevice {
+    /// The `deviceCode`.
+    pub code: String,
+    /// Its name.
+    pub name: String,
+    /// Its last order or heartbeat.
+    pub last_active: Option<UnixMs>,
+}
+
+impl Overview {
+    /// Returns the sales of the days from one to another.
+    fn sum(&self, first: Day, last: Day) -> Turnover {
+        let mut sum = Turnover::default();
+        let days = self.days.iter().filter(|(day, _)| (first..=last).contains(day));
+        days.for_each(|(_, turnover)| sum.join(turnover));
+        sum
+    }
+
+    /// Returns the sales of the days of the period that have ended, and of as many days of the
+    /// period before; `None` if no day has ended.
+    fn compared(&self) -> Option<(Turnover, Turnover)> {
+        let (first, last) = (self.period.first(), self.period.last_ended()?);
+        let before = |day: Day| Day(day.0 - self.period.length());
+        Some((self.sum(first, last), self.sum(before(first), before(last))))
+    }
+}
+
+/// Renders the overview.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
+    let group = view.groups.query();
+    let heading = view.groups.chosen_name().unwrap_or(frame.say(Section::Overview.name()));
+    let hidden = view.groups.chosen.iter().map(|group| ("group", group.as_str()));
+    let hidden: Vec<(&str, &str)> = hidden.collect();
+    let query = address("", &view.period.query(), &group);
+    let csv = format!("{}{query}&format=csv", frame.path());
+    frame.render(&Page {
+        heading,
+        note: html! { p.note { (view.period.text(frame)) } },
+        actions: html! {
+            (group_picker(frame, view))
+            (picker(frame, view.period, &group, &hidden))
+            (download(frame, &csv))
+        },
+        content: html! {
+            (tiles(frame, view))
+            (without_rate(frame, view))
+            div.grid {
+                div.span-8 { (trend(frame, view)) }
+                div.span-4 { (lists::products(frame, view)) }
+                div.span-4 { (lists::devices(frame, view)) }
+                div.span-4 { (lists::silent(frame, view)) }
+                div.span-4 { (lists::failures(frame, view)) }
+            }
+        },
+        refresh_s: Some(5),
+    })
+}
+
+/// Returns the sales of each day of the period as CSV.
+#[must_use]
+pub fn csv(view: &Overview) -> String {
+    const COLUMNS: [&str; 8] = [
+        "day",
+        "orders",
+        "items",
+        "sales_usd",
+        "refunds_usd",
+        "shipped",
+        "failed",
+        "orders_without_rate",
+    ];
+    let days = (view.period.first().0..=view.period.last().0).map(Day);
+    csv::file(
+        COLUMNS,
+        days.map(|day| {
+            let of = view.sum(day, day);
+            let counts = [of.orders, of.items, of.shipped, of.failed, of.unconverted_orders];
+            let [orders, items, shipped, failed, unconverted] =
+                counts.map(|count| count.to_string());
+            let (sales, refunds) =
+                (csv::dollars(of.amount.cents()), csv::dollars(of.refund.cents()));
+            [day.to_string(), orders, items, sales, refunds, shipped, failed, unconverted]
+        }),
+    )
+}
+
+fn group_picker(frame: &Frame<'_>, view: &Overview) -> Markup {
+    // The period stays as it is.
+    let query = view.period.query();
+    let period = query.split('&').filter_map(|part| part.split_once('='));
+    html! {
+        form.filter method="get" action=(frame.path()) data-submit {
+            @for (name, value) in period { input type="hidden" name=(name) value=(value); }
+            (view.groups.field(frame))
+            (submit(frame))
+        }
+    }
+}
+
+fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let all = view.sum(view.period.first(), view.period.last());
+    let compared = view.compared();
+    let change = |figure: fn(&Turnover) -> i64| {
+        let (now, before) = compared.as_ref()?;
+        let permille = format::change_permille(figure(before), figure(now))?;
+        Some(Change { permille })
+    };
+    let versus = VERSUS.fill(frame.language, &[&view.period.length().to_string()]);
+    let note = |change: Option<Change>| match (&compared, change) {
+        (Some(_), Some(_)) => versus.as_str(),
+        (Some(_), None) => frame.say(NO_SALES_BEFORE),
+        (None, _) => frame.say(NOT_COMPARED),
+    };
+    let figure = |name, value, change: Option<Change>| {
+        tile(&Tile { name: frame.say(name), value, change, note: note(change) })
+    };
+    let amount = |turnover: &Turnover| turnover.amount.cents();
+    let shipped = |turnover: &Turnover| {
+        kiosque_model::sales::permille(turnover.shipped, turnover.shipped + turnover.failed)
+    };
+    let online = view.device_count - i64::try_from(view.silent.len()).unwrap_or(i64::MAX);
+    let of_devices = [format::count(online), format::count(view.device_count)];
+    let of_devices = OF_DEVICES.fill(frame.language, &of_devices.each_ref().map(String::as_str));
+    html! {
+        dl.tiles #tiles data-live {
+            (figure(SALES, format::dollars(amount(&all)), change(amount)))
+            (figure(ORDERS, format::count(all.orders), change(|turnover| turnover.orders)))
+            (figure(AVERAGE, format::dollars(all.average_order_cents()),
+                change(Turnover::average_order_cents)))
+            (figure(SHIPPED, format::share(all.shipped, all.shipped + all.failed), change(shipped)))
+            (tile(&Tile {
+                name: frame.say(ONLINE),
+                value: format::share(online, view.device_count),
+                change: None,
+                note: &of_devices,
+            }))
+        }
+    }
+}
+
+fn without_rate(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let texts = view.without_rate.iter().map(|(currency, orders)| {
+        IN_CURRENCY.fill(frame.language, &[&format::count(*orders), currency])
+    });
+    let texts: Vec<String> = texts.collect();
+    html! {
+        @if !texts.is_empty() {
+            p.notice.warning role="note" { (WITHOUT_RATE.fill(frame.language, &[&texts.join(", ")])) }
+        }
+    }
+}
+
+fn trend(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let (unit, name) = match view.period.span_length() {
+        SpanLength::Day => (PER_DAY, DAY),
+        SpanLength::Week => (PER_WEEK, WEEK),
+        SpanLength::Month => (PER_MONTH, MONTH),
+    };
+    let all = view.sum(view.period.first(), view.period.last());
+    let summary = TREND_SUMMARY.fill(
+        frame.language,
+        &[
+            &view.period.first().to_string(),
+            &view.period.last().to_string(),
+            &format::dollars(all.amount.cents()),
+            &format::count(all.orders),
+        ],
+    );
+    let chart = Bars {
+        id: "trend",
+        summary: &summary,
+        headings: [frame.say(name), frame.say(SALES), frame.say(ORDERS)],
+        points: &points(frame, view),
+        axis: format::whole_dollars,
+        figure: format::dollars,
+        second: format::count,
+    };
+    card("trend", frame.say(TREND), frame.say(unit), &chart::bars(frame, &chart))
+}
+
+fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
+    let length = view.period.span_length();
+    let point = |span: crate::period::Span| {
+        let turnover = view.sum(span.first, span.last);
+        let (first, last) = (span.first.to_string(), span.last.to_string());
+        let day = first.get(5..).unwrap_or(&first).to_owned();
+        let (name, label) = match length {
+            SpanLength::Day => (first, day),
+            SpanLength::Week => (SPAN.fill(frame.language, &[&first, &last]), day),
+            SpanLength::Month => {
+                let month = first.get(..7).unwrap_or(&first).to_owned();
+                (month.clone(), month)
+            }
+        };
+        // Months before have other lengths, so that no span of theirs is the same.
+        let shift = |day: Day| Day(day.0 - view.period.length());
+        let before = (length != SpanLength::Month)
+            .then(|| view.sum(shift(span.first), shift(span.last)).amount.cents());
+        let (value, second) = (turnover.amount.cents(), turnover.orders);
+        Point { name, label, value, second, before, is_complete: span.is_complete }
+    };
+    view.period.spans().into_iter().map(point).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The cards that list products and devices.
+
+use std::cmp::Reverse;
+
+use maud::{Markup, html};
+
+use super::{
+    ALL_DEVICES, ALL_ONLINE, DEVICES, DOLLARS, DeviceSales, FAILURES, ITEMS, NO_FAILURES, NO_SALES,
+    OF_SHIPMENTS, Overview, PRODUCTS, ProductSales, ROWS_MAX, SILENT,
+};
+use crate::components::{BarRow, address, ago, bars, card, empty};
+use crate::devices::path_of;
+use crate::format;
+use crate::frame::{Frame, Section};
+
+pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let rows: Vec<BarRow<'_>> = view.products.iter().take(ROWS_MAX).map(product_row).collect();
+    let body = match rows.as_slice() {
+        [] => empty(frame.say(NO_SALES)),
+        rows => bars(rows, format::count),
+    };
+    card("products", frame.say(PRODUCTS), frame.say(ITEMS), &body)
+}
+
+/// The devices that sold most, by amount and then by code.
+pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let amount = |device: &DeviceSales| device.turnover.amount.cents();
+    let mut devices: Vec<&DeviceSales> = view.devices.iter().collect();
+    devices.sort_by(|one, other| {
+        (Reverse(amount(one)), &one.code).cmp(&(Reverse(amount(other)), &other.code))
+    });
+    let rows: Vec<BarRow<'_>> = devices
+        .into_iter()
+        .take(ROWS_MAX)
+        .map(|device| row(device, String::new(), amount(device)))
+        .collect();
+    let body = match rows.as_slice() {
+        [] => empty(frame.say(NO_SALES)),
+        rows => bars(rows, format::whole_dollars),
+    };
+    card("by-device", frame.say(DEVICES), frame.say(DOLLARS), &body)
+}
+
+/// The devices with the most orders that were not shipped whole.
+pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let failed = |device: &DeviceSales| device.turnover.failed;
+    let mut devices: Vec<&DeviceSales> =
+        view.devices.iter().filter(|device| failed(device) > 0).collect();
+    devices.sort_by(|one, other| {
+        (Reverse(failed(one)), &one.code).cmp(&(Reverse(failed(other)), &other.code))
+    });
+    let rows: Vec<BarRow<'_>> = devices
+        .into_iter()
+        .take(ROWS_MAX)
+        .map(|device| {
+            let orders = format::count(device.turnover.shipped + failed(device));
+            row(device, OF_SHIPMENTS.fill(frame.language, &[&orders]), failed(device))
+        })
+        .collect();
+    let body = match rows.as_slice() {
+        [] if view.devices.is_empty() => empty(frame.say(NO_SALES)),
+        [] => empty(frame.say(NO_FAILURES)),
+        rows => bars(rows, format::count),
+    };
+    card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
+}
+
+/// The devices that are not online.
+pub(super) fn silent(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let count = format::count(i64::try_from(view.silent.len()).unwrap_or(i64::MAX));
+    let all = address(Section::Devices.path(), "state=silent", &view.groups.query());
+    let body = html! {
+        @if view.silent.is_empty() { (empty(frame.say(ALL_ONLINE))) }
+        @else {
+            ul.rows {
+                @for device in view.silent.iter().take(ROWS_MAX) {
+                    li {
+                        a href=(path_of(&device.code)) { (device.name) }
+                        span.note { (ago(frame, device.last_active)) }
+                    }
+                }
+            }
+            @if view.silent.len() > ROWS_MAX {
+                p.more { a href=(all) { (ALL_DEVICES.fill(frame.language, &[&count])) } }
+            }
+        }
+    };
+    card("silent", frame.say(SILENT), &count, &body)
+}
+
+fn product_row(product: &ProductSales) -> BarRow<'_> {
+    BarRow { name: &product.name, href: None, note: String::new(), value: product.items }
+}
+
+fn row(device: &DeviceSales, note: String, value: i64) -> BarRow<'_> {
+    BarRow { name: &device.name, href: Some(path_of(&device.code)), note, value }
+}

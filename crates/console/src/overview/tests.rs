@@ -1,0 +1,155 @@
+use kiosque_model::sales::{Rates, Totals};
+use kiosque_model::{Currency, Rights, Zone};
+use proptest::prelude::*;
+
+use super::*;
+use crate::frame::Theme;
+use crate::groups::GroupName;
+use crate::language::Language;
+use crate::period::PeriodQuery;
+
+const TODAY: Day = Day(20_000);
+
+fn turnover(orders: i64, cents: i64, failed: i64) -> Turnover {
+    let mut turnover = Turnover::default();
+    let (amount, shipped) = (cents, orders - failed);
+    let totals = Totals { orders, items: orders, amount, refund: 0, shipped, failed };
+    turnover.add(&Rates::default(), TODAY, Currency::USD, totals).expect("a sum");
+    turnover
+}
+
+fn view(days: Vec<(Day, Turnover)>) -> Overview {
+    let query = PeriodQuery { days: Some("7"), from: None, to: None };
+    let device = |code: &str, cents, failed| DeviceSales {
+        code: code.to_owned(),
+        name: format!("<{code}>"),
+        turnover: turnover(10, cents, failed),
+    };
+    Overview {
+        period: Period::of(query, TODAY).expect("a period"),
+        groups: Groups {
+            names: vec![GroupName { id: "n&1".to_owned(), name: "North <b>".to_owned() }],
+            chosen: Some("n&1".to_owned()),
+        },
+        days,
+        products: vec![ProductSales { name: "Cola".to_owned(), items: 1_234 }],
+        devices: vec![device("K-1", 100, 0), device("K-2", 90_000, 3)],
+        device_count: 3,
+        silent: vec![SilentDevice {
+            code: "K/3".to_owned(),
+            name: "Quay".to_owned(),
+            last_active: None,
+        }],
+        without_rate: vec![("ISK".to_owned(), 4)],
+    }
+}
+
+fn rendered(view: &Overview, language: Language) -> String {
+    let (rights, zone) = (Rights::all(), Zone::utc());
+    let frame = Frame {
+        language,
+        theme: Theme::Dark,
+        rights: &rights,
+        key_name: "<office>",
+        zone: &zone,
+        now: zone.start_of(TODAY),
+        address: "/console/?days=7&group=n%261",
+    };
+    page(&frame, view)
+}
+
+/// Today is in the figures, and neither it nor its weekday before is in their changes.
+#[test]
+fn changes_compare_days_that_have_ended() {
+    let day = |back: i64, orders, cents| (Day(TODAY.0 - back), turnover(orders, cents, 0));
+    let view = view(vec![
+        day(14, 1_000, 999_999),
+        day(8, 10, 10_000),
+        day(7, 500, 999_999),
+        day(1, 11, 12_000),
+        day(0, 100, 1_000),
+    ]);
+    let (now, before) = view.compared().expect("days that have ended");
+    assert_eq!((now.orders, before.orders), (11, 10));
+    let text = rendered(&view, Language::English);
+    for part in ["$130.00", "+20%", "+10%", "vs 7 d before", ">111<"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_page_has_one_heading_no_inline_code_and_escapes_texts() {
+    for language in Language::ALL {
+        let text = rendered(&view(vec![(TODAY, turnover(5, 500, 1))]), language);
+        assert_eq!(text.matches("<h1").count(), 1);
+        assert!(text.starts_with("<!DOCTYPE html>"), "{text}");
+        assert!(text.contains(&format!("<html lang=\"{}\" data-theme=\"dark\"", language.code())));
+        for forbidden in ["style=", "<script>", "onclick", "<b>North", "<office>", "<K-1>"] {
+            assert!(!text.contains(forbidden), "{forbidden}: {text}");
+        }
+        assert!(text.contains("North &lt;b&gt;") && text.contains("/console/devices/K%2F3"));
+        assert!(text.len() <= 61_440, "{} bytes", text.len());
+    }
+}
+
+/// A right that the key lacks has no link.
+#[test]
+fn the_navigation_has_what_the_rights_permit() {
+    let (rights, zone): (Rights, _) = ("audit".parse().expect("a right"), Zone::utc());
+    let (language, theme) = (Language::English, Theme::System);
+    let address = "/console/nothing";
+    let (key_name, now) = ("office", UnixMs(0));
+    let frame = Frame { language, theme, rights: &rights, key_name, zone: &zone, now, address };
+    let text = crate::message::page(&frame, &crate::message::Message::Forbidden("read"));
+    assert!(!text.contains("href=\"/console/devices\""), "{text}");
+    assert!(text.contains("does not have the right read"), "{text}");
+}
+
+#[test]
+fn the_largest_page_is_small() {
+    for (query, points) in [("92", 92), ("644", 92), ("3660", 122)] {
+        let query = PeriodQuery { days: Some(query), from: None, to: None };
+        let period = Period::of(query, TODAY).expect("a period");
+        let name = "n".repeat(100);
+        let names = (0..crate::groups::LISTED_MAX).map(|at| GroupName {
+            id: format!("group-{at:04}"),
+            name: format!("Group {at} north"),
+        });
+        let product = ProductSales { name: name.clone(), items: i64::MAX };
+        let silent = SilentDevice { code: "K".repeat(32), name, last_active: None };
+        let days = (period.first_before().0..=TODAY.0)
+            .map(|day| (Day(day), turnover(1_000_000_000, 1_000_000_000_000, 5)));
+        let view = Overview {
+            period,
+            groups: Groups { names: names.collect(), chosen: None },
+            products: vec![product; 100],
+            silent: vec![silent; 3_000],
+            ..view(days.collect())
+        };
+        let text = rendered(&view, Language::English);
+        assert!(text.matches("class=\"point\"").count() <= points);
+        assert!(text.len() <= 61_440, "{} bytes", text.len());
+    }
+}
+
+proptest! {
+    /// The file has a row for each day of the period, and the sums of its rows are the figures.
+    #[test]
+    fn the_file_sums_up_to_the_figures(days in prop::collection::vec((0_i64..14, 0_i64..500), 0..9)) {
+        let days: Vec<(Day, Turnover)> = days
+            .into_iter()
+            .map(|(back, orders)| (Day(TODAY.0 - back), turnover(orders, orders * 150, 0)))
+            .collect();
+        let view = view(days);
+        let file = csv(&view);
+        let rows: Vec<Vec<&str>> =
+            file.lines().skip(1).map(|line| line.split(',').collect()).collect();
+        prop_assert_eq!(rows.len(), 7);
+        let orders: i64 = rows.iter().map(|row| row[1].parse::<i64>().expect("a number")).sum();
+        let all = view.sum(view.period.first(), view.period.last());
+        prop_assert_eq!(orders, all.orders);
+        let cents: i64 =
+            rows.iter().map(|row| row[3].replace('.', "").parse::<i64>().expect("cents")).sum();
+        prop_assert_eq!(cents, all.amount.cents());
+    }
+}

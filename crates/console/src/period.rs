@@ -1,0 +1,299 @@
+//! The days that a page is about: the last days up to today, or any days of the calendar.
+
+use kiosque_model::Day;
+use maud::{Markup, html};
+
+use crate::components::{address, parameter, text_field};
+use crate::frame::Frame;
+use crate::text::{Text, texts};
+
+texts! {
+    RANGE: "Range", "时间范围";
+    WEEK: "7 days", "7 天";
+    FOUR_WEEKS: "4 weeks", "4 周";
+    QUARTER: "13 weeks", "13 周";
+    YEAR: "52 weeks", "52 周";
+    FROM: "From", "从";
+    TO: "To", "至";
+    OTHER: "Other days", "其他日期";
+    APPLY: "Apply", "应用";
+    LAST_DAYS: "last {0} days, {1}", "最近 {0} 天，{1}";
+    BETWEEN: "{0} to {1}, {2}", "{0} 至 {1}，{2}";
+}
+
+/// The choices of the picker: whole weeks, so that the period before has the same weekdays.
+const CHOICES: [(i64, Text); 4] = [(7, WEEK), (28, FOUR_WEEKS), (91, QUARTER), (364, YEAR)];
+/// The default length, in days.
+const DAYS_DEFAULT: i64 = 28;
+/// The longest period, in days. The period before has as many.
+const DAYS_MAX: i64 = 3_660;
+/// Longer periods are shown by week, and those of as many weeks by month.
+const SPANS_MAX: i64 = 92;
+
+/// Days in a row, and the present one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    first: Day,
+    last: Day,
+    today: Day,
+}
+
+/// The parameters of a query that choose a period. An empty one counts as absent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PeriodQuery<'a> {
+    /// `days`: the last so many days.
+    pub days: Option<&'a str>,
+    /// `from`: the first day, `yyyy-MM-dd`.
+    pub from: Option<&'a str>,
+    /// `to`: the last day, `yyyy-MM-dd`.
+    pub to: Option<&'a str>,
+}
+
+/// The name of a parameter with a value that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadParameter(pub &'static str);
+
+/// The length of the spans that a period is divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpanLength {
+    Day,
+    Week,
+    Month,
+}
+
+/// A part of a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) first: Day,
+    pub(crate) last: Day,
+    /// Whether it has ended, and has the whole length.
+    pub(crate) is_complete: bool,
+}
+
+impl Period {
+    /// Returns the period that a query chooses: the last four weeks if it names none.
+    ///
+    /// # Errors
+    /// The parameter that cannot be read.
+    pub fn of(query: PeriodQuery<'_>, today: Day) -> Result<Period, BadParameter> {
+        match (given(query.days), given(query.from), given(query.to)) {
+            (None, None, None) => Ok(Period::last_days(DAYS_DEFAULT, today)),
+            (Some(days), None, None) => {
+                let days = days.parse::<i64>().ok().filter(|days| (1..=DAYS_MAX).contains(days));
+                let days = days.ok_or(BadParameter("days"))?;
+                Ok(Period::last_days(days, today))
+            }
+            (Some(_), ..) => Err(BadParameter("days")),
+            (None, from, to) => {
+                let last = to.map_or(Ok(today), |text| day(text).ok_or(BadParameter("to")))?;
+                let first = from.map_or(Ok(last), |text| day(text).ok_or(BadParameter("from")))?;
+                match last.0 - first.0 {
+                    0..DAYS_MAX => Ok(Period { first, last, today }),
+                    _ => Err(BadParameter("from")),
+                }
+            }
+        }
+    }
+
+    fn last_days(days: i64, today: Day) -> Period {
+        Period { first: Day(today.0 - days + 1), last: today, today }
+    }
+
+    /// Returns the first day.
+    #[must_use]
+    pub const fn first(self) -> Day {
+        self.first
+    }
+
+    /// Returns the last day.
+    #[must_use]
+    pub const fn last(self) -> Day {
+        self.last
+    }
+
+    /// Returns the number of days.
+    #[must_use]
+    pub const fn length(self) -> i64 {
+        self.last.0 - self.first.0 + 1
+    }
+
+    /// Returns the first day of the period before, which is as long.
+    #[must_use]
+    pub const fn first_before(self) -> Day {
+        Day(self.first.0 - self.length())
+    }
+
+    /// Returns the last day that has ended; `None` if no day of the period has. Days that have
+    /// ended are compared with those of the period before, since today has fewer sales than a
+    /// whole day.
+    pub(crate) fn last_ended(self) -> Option<Day> {
+        let last = Day(self.last.0.min(self.today.0 - 1));
+        (last >= self.first).then_some(last)
+    }
+
+    /// Returns the query that chooses it. A period that ends today stays one when days pass.
+    pub(crate) fn query(self) -> String {
+        match self.last == self.today {
+            true => format!("days={}", self.length()),
+            false => format!("from={}&to={}", self.first, self.last),
+        }
+    }
+
+    pub(crate) const fn span_length(self) -> SpanLength {
+        match self.length() {
+            ..=SPANS_MAX => SpanLength::Day,
+            length if length <= SPANS_MAX * 7 => SpanLength::Week,
+            _ => SpanLength::Month,
+        }
+    }
+
+    /// Returns the spans that the period is shown by. Weeks are counted from the end.
+    pub(crate) fn spans(self) -> Vec<Span> {
+        let mut spans = Vec::new();
+        let mut last = self.last;
+        while last >= self.first {
+            let whole = match self.span_length() {
+                SpanLength::Day => last,
+                SpanLength::Week => Day(last.0 - 6),
+                SpanLength::Month => last.first_of_month(),
+            };
+            let end_of_month =
+                self.span_length() != SpanLength::Month || last == last.last_of_month();
+            let is_complete = last < self.today && whole >= self.first && end_of_month;
+            let first = whole.max(self.first);
+            spans.push(Span { first, last, is_complete });
+            last = Day(first.0 - 1);
+        }
+        spans.reverse();
+        spans
+    }
+
+    /// Returns a text for the note next to a heading.
+    pub(crate) fn text(self, frame: &Frame<'_>) -> String {
+        let (language, zone) = (frame.language, frame.zone.name());
+        if self.last == self.today {
+            return LAST_DAYS.fill(language, &[&self.length().to_string(), zone]);
+        }
+        BETWEEN.fill(language, &[&self.first.to_string(), &self.last.to_string(), zone])
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// Returns the day of a text, of the years that the platform supports.
+fn day(text: &str) -> Option<Day> {
+    let digits = text.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    let date = text.parse().ok().filter(|_| digits && text.len() == 10);
+    date.map(Day::of).filter(|day| day.0 >= 0)
+}
+
+/// Renders the picker. `query` is the rest of the query of the page, and `hidden` has its parameters
+/// as names and values.
+pub(crate) fn picker(
+    frame: &Frame<'_>,
+    period: Period,
+    query: &str,
+    hidden: &[(&str, &str)],
+) -> Markup {
+    let path = frame.path();
+    let chosen = (period.last == period.today).then_some(period.length());
+    html! {
+        nav.segments aria-label=(frame.say(RANGE)) {
+            @for (days, name) in CHOICES {
+                @let current = (chosen == Some(days)).then_some("true");
+                a href=(address(path, &parameter("days", &days.to_string()), query))
+                    aria-current=[current] { (frame.say(name)) }
+            }
+        }
+        details.other {
+            summary { (frame.say(OTHER)) }
+            form.filter method="get" action=(path) {
+                @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
+                (text_field("date", "from", frame.say(FROM), &period.first.to_string()))
+                (text_field("date", "to", frame.say(TO), &period.last.to_string()))
+                button { (frame.say(APPLY)) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TODAY: Day = Day(20_000);
+
+    fn of(days: &str, from: &str, to: &str) -> Result<Period, BadParameter> {
+        Period::of(PeriodQuery { days: Some(days), from: Some(from), to: Some(to) }, TODAY)
+    }
+
+    #[test]
+    fn a_query_chooses_a_period() {
+        let default = Period::of(PeriodQuery::default(), TODAY).expect("a period");
+        assert_eq!((default.length(), default.last()), (28, TODAY));
+        assert_eq!(of("7", "", "").map(Period::first), Ok(Day(TODAY.0 - 6)));
+        let some = of("", "2024-01-30", "2024-02-02").expect("a period");
+        assert_eq!((some.length(), some.query().as_str()), (4, "from=2024-01-30&to=2024-02-02"));
+        assert_eq!(some.first_before().to_string(), "2024-01-26");
+        for (days, from, to, named) in [
+            ("0", "", "", "days"),
+            ("3661", "", "", "days"),
+            ("x", "", "", "days"),
+            ("7", "2024-01-01", "", "days"),
+            ("", "2024-02-30", "", "from"),
+            ("", "2024-1-1", "", "from"),
+            ("", "1969-12-31", "", "from"),
+            ("", "2024-01-01", "today", "to"),
+            ("", "2024-01-02", "2024-01-01", "from"),
+            ("", "1999-01-01", "2024-01-01", "from"),
+        ] {
+            assert_eq!(of(days, from, to), Err(BadParameter(named)), "{days} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn today_is_compared_with_nothing() {
+        assert_eq!(of("1", "", "").map(Period::last_ended), Ok(None));
+        assert_eq!(of("7", "", "").map(Period::last_ended), Ok(Some(Day(TODAY.0 - 1))));
+        let past = of("", "2024-01-01", "2024-01-02").expect("a period");
+        assert_eq!(past.last_ended(), Some(past.last()));
+    }
+
+    proptest! {
+        /// Every day of a period is in one span, in order; a span that today or the period's ends
+        /// cut is not complete.
+        #[test]
+        fn spans_divide_a_period(first in 15_000_i64..20_000, length in 1_i64..3_660) {
+            let (first, last) = (Day(first), Day(first + length - 1));
+            let period = Period { first, last, today: TODAY };
+            let spans = period.spans();
+            let mut next = first;
+            for span in &spans {
+                prop_assert_eq!(span.first, next);
+                prop_assert!(span.last >= span.first);
+                prop_assert!(!span.is_complete || span.last < TODAY);
+                next = span.last.next();
+            }
+            prop_assert_eq!(next, last.next());
+            prop_assert!(spans.len() <= 122);
+            let days = |span: &Span| span.last.0 - span.first.0 + 1;
+            if period.span_length() == SpanLength::Week {
+                let whole = spans.iter().filter(|span| span.is_complete);
+                prop_assert!(whole.clone().all(|span| days(span) == 7));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(days in ".{0,12}", from in ".{0,12}", to in ".{0,12}") {
+            let query = PeriodQuery { days: Some(&days), from: Some(&from), to: Some(&to) };
+            let _ = Period::of(query, TODAY).map(Period::spans);
+        }
+    }
+}

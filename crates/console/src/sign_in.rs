@@ -1,0 +1,148 @@
+//! The sign-in: a form for an operator key, or the button that spends a link.
+
+use maud::{Markup, html};
+
+use crate::frame::{Theme, brand, document, preferences};
+use crate::language::Language;
+use crate::text::{Text, texts};
+
+texts! {
+    SIGN_IN: "Sign in", "登录";
+    KEY: "Operator key", "运营方密钥";
+    KEY_HINT: "It begins with kqo_. Create one with “kiosque operator-key add”.",
+        "密钥以 kqo_ 开头。用“kiosque operator-key add”创建。";
+    BY_LINK: "This link signs you in once, within a minute of its creation.",
+        "此链接在创建后一分钟内可登录一次。";
+    CONTINUE: "Continue to the console", "进入控制台";
+    REFUSED: "This key is unknown or revoked. Check that you pasted all of it.",
+        "密钥无效或已吊销。请检查是否完整粘贴。";
+    TOO_MANY: "Too many refused keys from your address. Wait a minute, then try again.",
+        "您的地址提交的无效密钥过多。请一分钟后重试。";
+    LINK_SPENT: "This link was used already, or is more than a minute old. Make another one with \
+        “kiosque console-link”.",
+        "此链接已使用或已超过一分钟。请用“kiosque console-link”重新生成。";
+    SIGNED_OUT: "You are signed out.", "您已退出。";
+    ENDED: "Your session has ended. Sign in to go on.", "会话已结束。请重新登录。";
+}
+
+/// The sign-in page. Its forms are posted to `/console/login`.
+#[derive(Clone, Copy, Debug)]
+pub struct SignIn<'a> {
+    /// The language.
+    pub language: Language,
+    /// The colours.
+    pub theme: Theme,
+    /// The path and query to go to after signing in: the field `return`.
+    pub return_to: &'a str,
+    /// The form.
+    pub form: Form<'a>,
+    /// A message above the form.
+    pub notice: Option<Notice>,
+}
+
+/// A form of the sign-in page.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<'a> {
+    /// For a key: the field `key`.
+    Key,
+    /// A button that spends the link with this token: the field `link`.
+    Link(&'a str),
+}
+
+/// A message on the sign-in page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The key is unknown or revoked.
+    KeyRefused,
+    /// The rate limit of refused keys is reached.
+    TooManyRefused,
+    /// The link is spent, too old or unknown.
+    LinkSpent,
+    /// The caller signed out.
+    SignedOut,
+    /// The session has ended.
+    SessionEnded,
+}
+
+impl Notice {
+    const fn text(self) -> Text {
+        match self {
+            Notice::KeyRefused => REFUSED,
+            Notice::TooManyRefused => TOO_MANY,
+            Notice::LinkSpent => LINK_SPENT,
+            Notice::SignedOut => SIGNED_OUT,
+            Notice::SessionEnded => ENDED,
+        }
+    }
+
+    const fn role(self) -> &'static str {
+        match self {
+            Notice::SignedOut | Notice::SessionEnded => "status",
+            _ => "alert",
+        }
+    }
+}
+
+/// Renders the sign-in.
+#[must_use]
+pub fn page(view: &SignIn<'_>) -> String {
+    let say = |text: Text| text.of(view.language);
+    let body = html! {
+        main.sign-in #main {
+            (brand())
+            h1 { (say(SIGN_IN)) }
+            @if let Some(notice) = view.notice {
+                p.notice role=(notice.role()) { (say(notice.text())) }
+            }
+            form method="post" action="/console/login" {
+                input type="hidden" name="return" value=(view.return_to);
+                (fields(view.language, view.form))
+            }
+            div.foot { (preferences(view.language, view.theme, "/console/login")) }
+        }
+    };
+    document(view.language, view.theme, say(SIGN_IN), &body)
+}
+
+fn fields(language: Language, form: Form<'_>) -> Markup {
+    let say = |text: Text| text.of(language);
+    match form {
+        Form::Key => html! {
+            label for="key" { (say(KEY)) }
+            // A password field: browsers hide its text, and password managers offer to store it.
+            input #key type="password" name="key" required autofocus autocomplete="current-password"
+                spellcheck="false" aria-describedby="key-hint";
+            p.hint #key-hint { (say(KEY_HINT)) }
+            button { (say(SIGN_IN)) }
+        },
+        Form::Link(token) => html! {
+            p { (say(BY_LINK)) }
+            input type="hidden" name="link" value=(token);
+            button autofocus { (say(CONTINUE)) }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(form: Form<'_>, notice: Option<Notice>) -> String {
+        let (language, theme) = (Language::English, Theme::System);
+        page(&SignIn { language, theme, return_to: "/console/?a=1&b=\"", form, notice })
+    }
+
+    #[test]
+    fn a_key_is_posted_and_a_link_is_spent_by_a_button() {
+        let by_key = rendered(Form::Key, Some(Notice::KeyRefused));
+        assert!(by_key.contains("name=\"key\"") && by_key.contains("role=\"alert\""), "{by_key}");
+        assert!(by_key.contains("value=\"/console/?a=1&amp;b=&quot;\""), "{by_key}");
+        let by_link = rendered(Form::Link("t<o"), None);
+        assert!(by_link.contains("name=\"link\" value=\"t&lt;o\""), "{by_link}");
+        assert!(!by_link.contains("name=\"key\""), "{by_link}");
+        for text in [by_key, by_link] {
+            assert_eq!(text.matches("<h1").count(), 1);
+            assert!(!text.contains("style=") && !text.contains("<script>"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The texts of the pages: each is written once, in both languages.
+
+use crate::language::Language;
+
+/// A text in both languages. Numbered placeholders, such as `{0}`, are filled by [`Text::fill`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text {
+    pub(crate) en: &'static str,
+    pub(crate) zh: &'static str,
+}
+
+impl Text {
+    /// Returns the text in a language.
+    pub(crate) const fn of(self, language: Language) -> &'static str {
+        match language {
+            Language::English => self.en,
+            Language::Chinese => self.zh,
+        }
+    }
+
+    /// Returns the text in a language, with its placeholders filled in.
+    pub(crate) fn fill(self, language: Language, values: &[&str]) -> String {
+        let text = self.of(language).to_owned();
+        let filled =
+            |text: String, (at, value): (usize, &&str)| text.replace(&format!("{{{at}}}"), value);
+        values.iter().enumerate().fold(text, filled)
+    }
+}
+
+/// Declares texts as constants, and lists them as `TEXTS`.
+macro_rules! texts {
+    ($($name:ident: $en:literal, $zh:literal;)*) => {
+        $(const $name: $crate::text::Text = $crate::text::Text { en: $en, zh: $zh };)*
+        #[cfg(test)]
+        pub(crate) const TEXTS: &[$crate::text::Text] = &[$($name),*];
+    };
+}
+pub(crate) use texts;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names that are the same in both languages.
+    const SAME: [&str; 2] = ["CSV", "JSON"];
+
+    fn all() -> impl Iterator<Item = Text> {
+        let pages = [
+            crate::chart::TEXTS,
+            crate::components::TEXTS,
+            crate::device::CABINET_TEXTS,
+            crate::device::TEXTS,
+            crate::devices::TEXTS,
+            crate::frame::TEXTS,
+            crate::groups::TEXTS,
+            crate::message::TEXTS,
+            crate::order::TEXTS,
+            crate::orders::TEXTS,
+            crate::overview::TEXTS,
+            crate::period::TEXTS,
+            crate::sign_in::TEXTS,
+        ];
+        pages.into_iter().flatten().copied()
+    }
+
+    fn placeholders(text: &str) -> Vec<&str> {
+        let mut found: Vec<&str> =
+            text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn each_text_is_there_in_both_languages_with_the_same_placeholders() {
+        for Text { en, zh } in all() {
+            assert!(!en.is_empty(), "{zh}");
+            let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+            assert!(zh.chars().any(is_han) || SAME.contains(&zh), "{en}: {zh:?} is not Chinese");
+            assert!(!en.chars().any(is_han), "{en:?} is not English");
+            assert_eq!(placeholders(en), placeholders(zh), "{en}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled_by_number() {
+        let text = Text { en: "{0} of {1}", zh: "共 {1} 台，{0} 台在线" };
+        assert_eq!(text.fill(Language::English, &["8", "11"]), "8 of 11");
+        assert_eq!(text.fill(Language::Chinese, &["8", "11"]), "共 11 台，8 台在线");
+    }
+}
