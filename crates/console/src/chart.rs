@@ -78,8 +78,8 @@ const NARROW: Shape = Shape { class: "chart narrow", width: 380, labels: 4 };
 pub(crate) fn bars(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     html! {
         // The script moves along the points of the wide drawing with the arrow keys.
-        svg class=(WIDE.class) viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" tabindex="0"
-            aria-label=(chart.summary) data-chart {
+        svg class=(WIDE.class) viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img"
+            tabindex="0" aria-label=(chart.summary) data-chart {
             (axis(chart, &WIDE))
             (before_line(chart, &WIDE))
             @for (at, point) in chart.points.iter().enumerate() {
@@ -137,10 +137,10 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
                     (point.name)
                     @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
                 }
-                td.number { ((chart.figure)(point.value)) }
-                td.number { ((chart.second)(point.second)) }
+                td { ((chart.figure)(point.value)) }
+                td { ((chart.second)(point.second)) }
                 @if has_before {
-                    td.number {
+                    td {
                         @if let Some(before) = point.before { ((chart.figure)(before)) }
                     }
                 }

@@ -12,7 +12,7 @@ texts! {
 }
 
 /// The largest number of groups that are listed; of more, the id is typed.
-pub const LISTED_MAX: usize = 200;
+pub const LISTED_MAX: usize = 100;
 
 /// The groups to choose from, and the chosen one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,8 @@ texts! {
     NOT_FOUND_TEXT: "There is no page or entry with this address. It may have been removed.",
         "此地址没有页面或条目，可能已被移除。";
     FORBIDDEN: "Not permitted", "没有权限";
-    FORBIDDEN_TEXT: "The key {0} does not have the right {1}, which this page requires. Sign in with \
-        another key, or ask for one.", "密钥 {0} 没有此页面所需的权限 {1}。请用其他密钥登录或申请。";
+    FORBIDDEN_TEXT: "The key {0} does not have the right {1}, which this page requires. Sign in \
+        with another key, or ask for one.", "密钥 {0} 没有此页面所需的权限 {1}。请用其他密钥登录或申请。";
     FAILED: "The page cannot be shown", "无法显示此页面";
     FAILED_TEXT: "Reading the data failed. The server's log names the cause under request {0}.",
         "读取数据失败。服务器日志中以请求 {0} 记录了原因。";

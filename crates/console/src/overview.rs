@@ -246,7 +246,9 @@ fn without_rate(frame: &Frame<'_>, view: &Overview) -> Markup {
     let texts: Vec<String> = texts.collect();
     html! {
         @if !texts.is_empty() {
-            p.notice.warning role="note" { (WITHOUT_RATE.fill(frame.language, &[&texts.join(", ")])) }
+            p.notice.warning role="note" {
+                (WITHOUT_RATE.fill(frame.language, &[&texts.join(", ")]))
+            }
         }
     }
 }

@@ -27,8 +27,10 @@ const CHOICES: [(i64, Text); 4] = [(7, WEEK), (28, FOUR_WEEKS), (91, QUARTER), (
 const DAYS_DEFAULT: i64 = 28;
 /// The longest period, in days. The period before has as many.
 const DAYS_MAX: i64 = 3_660;
-/// Longer periods are shown by week, and those of as many weeks by month.
-const SPANS_MAX: i64 = 92;
+/// The longest period that is shown by day, in days.
+const BY_DAY_MAX: i64 = 92;
+/// The longest period that is shown by week, in days; longer ones are shown by month.
+const BY_WEEK_MAX: i64 = 64 * 7;
 
 /// Days in a row, and the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,8 +143,8 @@ impl Period {
 
     pub(crate) const fn span_length(self) -> SpanLength {
         match self.length() {
-            ..=SPANS_MAX => SpanLength::Day,
-            length if length <= SPANS_MAX * 7 => SpanLength::Week,
+            ..=BY_DAY_MAX => SpanLength::Day,
+            length if length <= BY_WEEK_MAX => SpanLength::Week,
             _ => SpanLength::Month,
         }
     }
@@ -192,8 +194,8 @@ fn day(text: &str) -> Option<Day> {
     date.map(Day::of).filter(|day| day.0 >= 0)
 }
 
-/// Renders the picker. `query` is the rest of the query of the page, and `hidden` has its parameters
-/// as names and values.
+/// Renders the picker. `query` is the rest of the query of the page, and `hidden` has its
+/// parameters as names and values.
 pub(crate) fn picker(
     frame: &Frame<'_>,
     period: Period,

@@ -48,7 +48,7 @@ fn figures(frame: &Frame<'_>, summary: &str, heading: &str, days: &[(Day, [i64; 
         @for (day, counts) in days {
             tr {
                 th scope="row" { (day) }
-                @for count in counts { td.number { (format::count(*count)) } }
+                @for count in counts { td { (format::count(*count)) } }
             }
         }
     };

@@ -37,7 +37,7 @@ fn point(value: i64, second: i64, before: Option<i64>, is_complete: bool) -> Poi
 /// Returns the texts of the cells of the table.
 fn cells(rendered: &str) -> Vec<String> {
     let table = rendered.split("<tbody>").nth(1).and_then(|rest| rest.split("</tbody>").next());
-    let cells = table.expect("a table").split("<td class=\"number\">").skip(1);
+    let cells = table.expect("a table").split("<td>").skip(1);
     cells.map(|cell| cell.split('<').next().unwrap_or_default().to_owned()).collect()
 }
 

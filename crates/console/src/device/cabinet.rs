@@ -67,8 +67,9 @@ pub(super) fn render(frame: &Frame<'_>, aisles: &[Aisle]) -> Markup {
     let body = html! {
         @if aisles.is_empty() { (empty(frame.say(NONE))) }
         @for (code, aisles) in &cabinets {
-            @if cabinets.len() > 1 { h3 { (CABINET.fill(frame.language, &[code])) } }
-            div.scroll tabindex="0" role="region" aria-label=(CABINET.fill(frame.language, &[code])) {
+            @let name = CABINET.fill(frame.language, &[code]);
+            @if cabinets.len() > 1 { h3 { (name) } }
+            div.scroll tabindex="0" role="region" aria-label=(name) {
                 div.cabinet {
                     @for (layer, aisles) in &by(aisles, |aisle| aisle.aisle.layer) {
                         ul.layer aria-label=(LAYER.fill(frame.language, &[&layer.to_string()])) {

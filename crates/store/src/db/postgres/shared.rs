@@ -156,8 +156,8 @@ impl Slot {
         }
     }
 
-    /// Takes a place on a shared connection: the first that has one for a batch among `together`, or
-    /// else the least used.
+    /// Takes a place on a shared connection: the first that has one for a batch among `together`,
+    /// or else the least used.
     fn take(slots: &[Slot], together: usize, now: Instant) -> Result<InFlight<'_>, Error> {
         let free = slots.iter().find(|slot| slot.has_place(together, now));
         let slot = free.or_else(|| Slot::least_used(slots, now)).ok_or(Error::Gone)?;
