@@ -262,7 +262,7 @@ pub(crate) enum KeyWhat {
     Create {
         /// Name of the key; the name of a revoked key may be used again.
         name: String,
-        /// Rights of the key, of orders, activity, fleet, audit and read [default: all].
+        /// Rights of the key, of orders, activity, fleet, audit, read and keys [default: all].
         #[arg(long, value_name = "RIGHTS")]
         may: Option<Rights>,
     },

@@ -8,7 +8,7 @@ use std::fmt;
 use crate::ids::KeyName;
 use crate::source::Source;
 use crate::time::UnixMs;
-pub use act::{Act, ImportedGroup};
+pub use act::{Act, ImportedGroup, SignedInBy};
 
 /// The origin of an integrator's request.
 #[derive(Clone, Debug)]
@@ -52,11 +52,19 @@ pub enum AuditEvent {
     OrdersImported,
     /// An import of exchange rates ended.
     RatesImported,
+    /// A link was created that signs in to the console once.
+    ConsoleLinkCreated,
+    /// The holder of a key signed in to the console.
+    ConsoleLogin,
+    /// One or more attempts to sign in to the console were refused.
+    ConsoleLoginRefused,
+    /// The holder of a key signed out of the console.
+    ConsoleLogout,
 }
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [AuditEvent; 14] = [
+    pub const ALL: [AuditEvent; 18] = [
         AuditEvent::Login,
         AuditEvent::LoginRefused,
         AuditEvent::SwitchGroup,
@@ -71,6 +79,10 @@ impl AuditEvent {
         AuditEvent::DeviceDeleted,
         AuditEvent::OrdersImported,
         AuditEvent::RatesImported,
+        AuditEvent::ConsoleLinkCreated,
+        AuditEvent::ConsoleLogin,
+        AuditEvent::ConsoleLoginRefused,
+        AuditEvent::ConsoleLogout,
     ];
 
     /// Returns the event's name in JSON and in the database.
@@ -91,6 +103,10 @@ impl AuditEvent {
             AuditEvent::DeviceDeleted => "deviceDeleted",
             AuditEvent::OrdersImported => "ordersImported",
             AuditEvent::RatesImported => "ratesImported",
+            AuditEvent::ConsoleLinkCreated => "consoleLinkCreated",
+            AuditEvent::ConsoleLogin => "consoleLogin",
+            AuditEvent::ConsoleLoginRefused => "consoleLoginRefused",
+            AuditEvent::ConsoleLogout => "consoleLogout",
         }
     }
 
@@ -112,6 +128,12 @@ pub enum LoginFault {
     NoGroup,
     /// Too many failed logins; the password was not checked.
     Limited,
+    /// The key for the console is unknown or revoked.
+    ConsoleKey,
+    /// The link to the console is unknown, spent or too old.
+    ConsoleLink,
+    /// Too many attempts to sign in to the console; the key or the link was not checked.
+    ConsoleLimited,
 }
 
 impl LoginFault {
@@ -122,7 +144,23 @@ impl LoginFault {
             LoginFault::Credentials => "credentials",
             LoginFault::ApiNotEnabled => "apiNotEnabled",
             LoginFault::NoGroup => "noGroup",
-            LoginFault::Limited => "limited",
+            LoginFault::Limited | LoginFault::ConsoleLimited => "limited",
+            LoginFault::ConsoleKey => "key",
+            LoginFault::ConsoleLink => "link",
+        }
+    }
+
+    /// Returns the kind of entry.
+    #[must_use]
+    pub const fn event(self) -> AuditEvent {
+        match self {
+            LoginFault::Credentials
+            | LoginFault::ApiNotEnabled
+            | LoginFault::NoGroup
+            | LoginFault::Limited => AuditEvent::LoginRefused,
+            LoginFault::ConsoleKey | LoginFault::ConsoleLink | LoginFault::ConsoleLimited => {
+                AuditEvent::ConsoleLoginRefused
+            }
         }
     }
 }

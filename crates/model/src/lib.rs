@@ -20,6 +20,7 @@
 //! - **Audit trail**: the append-only list of logins and of changes by the operator.
 
 pub mod audit;
+pub mod console;
 pub mod day;
 pub mod fleet;
 pub mod ids;
@@ -37,6 +38,7 @@ pub mod source;
 pub mod time;
 
 pub use audit::{ActedBy, Origin};
+pub use console::{ConsoleDigest, ConsoleSecret};
 pub use day::Day;
 pub use ids::{
     AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, KeyName, LoginName, OrderId, TradeNo,

@@ -80,12 +80,14 @@ pub enum Right {
     Audit,
     /// Read the stored data.
     Read,
+    /// Create and revoke keys, in the console.
+    Keys,
 }
 
 impl Right {
     /// All rights, in the order in which they are printed.
-    pub const ALL: [Right; 5] =
-        [Right::Orders, Right::Activity, Right::Fleet, Right::Audit, Right::Read];
+    pub const ALL: [Right; 6] =
+        [Right::Orders, Right::Activity, Right::Fleet, Right::Audit, Right::Read, Right::Keys];
 
     /// Returns the name of the right.
     #[must_use]
@@ -96,6 +98,7 @@ impl Right {
             Right::Fleet => "fleet",
             Right::Audit => "audit",
             Right::Read => "read",
+            Right::Keys => "keys",
         }
     }
 }
@@ -108,7 +111,7 @@ impl fmt::Display for Right {
 
 /// The name of an unknown right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a right; orders, activity, fleet, audit and read are")]
+#[error("{0:?} is not a right; orders, activity, fleet, audit, read and keys are")]
 pub struct NoRight(String);
 
 /// The rights of a key, at least one.
@@ -126,6 +129,12 @@ impl Rights {
     #[must_use]
     pub fn contain(&self, right: Right) -> bool {
         self.0.contains(&right)
+    }
+
+    /// Whether all of `others` are among them.
+    #[must_use]
+    pub fn contain_all(&self, others: &Rights) -> bool {
+        others.iter().all(|right| self.contain(right))
     }
 
     /// Returns an iterator over the rights.
@@ -188,16 +197,21 @@ mod tests {
         assert_eq!(read("audit, orders,audit").as_deref(), Ok("orders,audit"));
         assert_eq!(
             read(&Rights::all().to_string()).as_deref(),
-            Ok("orders,activity,fleet,audit,read")
+            Ok("orders,activity,fleet,audit,read,keys")
         );
         for (text, named) in [("", "\"\""), ("orders,", "\"\""), ("orders,Fleet", "\"Fleet\"")] {
             let said = read(text).expect_err(text).to_string();
             assert_eq!(
                 said,
-                format!("{named} is not a right; orders, activity, fleet, audit and read are")
+                format!(
+                    "{named} is not a right; orders, activity, fleet, audit, read and keys are"
+                )
             );
         }
         let some: Rights = "fleet".parse().expect("a right");
-        assert_eq!(Right::ALL.map(|right| some.contain(right)), [false, false, true, false, false]);
+        let contained = Right::ALL.map(|right| some.contain(right));
+        assert_eq!(contained, [false, false, true, false, false, false]);
+        assert!(Rights::all().contain_all(&some) && some.contain_all(&some));
+        assert!(!some.contain_all(&Rights::all()));
     }
 }

@@ -1,6 +1,6 @@
 //! The state that all requests share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
 use kiosque_model::setting::positive;
-use kiosque_model::{Limits, TrustedProxies, UnixMs, settings};
+use kiosque_model::{KeyDigest, Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::answer::FaultKind;
@@ -24,6 +24,9 @@ use tokio::sync::Semaphore;
 
 /// Reads by the operator's calls that run at a time.
 const OPERATOR_READS_MAX: usize = 2;
+
+/// The least time between two writes of the uses of keys.
+const KEY_USE_INTERVAL_MS: i64 = 1_000;
 
 settings! {
     /// The settings of a server.
@@ -73,6 +76,8 @@ pub struct App {
     pub(crate) hint_log: HintLog,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
+    /// When the use of a key was last stored.
+    key_use_stored_ms: AtomicI64,
     stopping: AtomicBool,
     request_prefix: String,
     requests: AtomicU64,
@@ -104,6 +109,7 @@ impl App {
             certificate: OnceLock::new(),
             hint_log: HintLog::new(),
             overload_logged: Default::default(),
+            key_use_stored_ms: AtomicI64::new(0),
             stopping: AtomicBool::new(false),
             store,
             settings,
@@ -137,6 +143,26 @@ impl App {
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number:x}", self.request_prefix)
+    }
+
+    /// Stores the use of a key in the background, at most one each second: a store that fails, or
+    /// many keys at once, cause no more writes. The other uses are stored with later requests.
+    pub(crate) fn store_key_use(&self, digest: KeyDigest, now: UnixMs) {
+        let last = self.key_use_stored_ms.load(Ordering::Relaxed);
+        let age_ms = now.0.saturating_sub(last).saturating_abs();
+        let swap = |last| {
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            self.key_use_stored_ms.compare_exchange(last, now.0, success, failure)
+        };
+        if age_ms < KEY_USE_INTERVAL_MS || swap(last).is_err() {
+            return;
+        }
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = store.store_key_use(digest, now).await {
+                tracing::debug!(cause = %error, "the use of a key could not be stored");
+            }
+        });
     }
 
     /// Refuses new work from now on.

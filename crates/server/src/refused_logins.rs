@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::audit::{AuditEvent, AuditRecord, LoginFault};
+use kiosque_model::audit::{AuditRecord, LoginFault};
 use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
 use kiosque_store::{Error, PendingEvents, Store};
 
@@ -44,7 +44,7 @@ struct Tally {
 }
 
 impl Refusals {
-    /// Adds a refused login; `account` is one that exists.
+    /// Adds a refused login, or sign-in to the console; `account` is one that exists.
     pub(crate) fn add(&mut self, account: Option<LoginName>, fault: LoginFault, origin: &Origin) {
         let account = account.map(|name| name.as_str().to_owned());
         self.end_periods(origin.at);
@@ -52,7 +52,7 @@ impl Refusals {
         let happened = AuditRecord {
             source,
             detail: Some(fault.name().to_owned()),
-            ..AuditRecord::to_account(AuditEvent::LoginRefused, key.0.clone(), origin)
+            ..AuditRecord::to_account(fault.event(), key.0.clone(), origin)
         };
         let single_left = if key.1.is_some() { SINGLE_MAX } else { 0 };
         let tally = self.tallies.entry(key).or_insert_with(|| Tally {

@@ -174,7 +174,7 @@ impl Store {
 /// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let happened = AuditRecord::by_operator(act.event(), by);
-    let happened = AuditRecord { detail: Some(act.detail()), ..happened };
+    let happened = AuditRecord { detail: act.detail(), ..happened };
     insert(write, &happened, details::of_act(act, by)).await
 }
 

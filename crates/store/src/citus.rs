@@ -38,8 +38,18 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 8] =
-    ["archive_runs", "audit", "counters", "house", "imports", "migrations", "nodes", "primaries"];
+const AT_THE_COORDINATOR: [&str; 10] = [
+    "archive_runs",
+    "audit",
+    "console_links",
+    "console_sessions",
+    "counters",
+    "house",
+    "imports",
+    "migrations",
+    "nodes",
+    "primaries",
+];
 
 /// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no
 /// worker can be added any more.

@@ -1,6 +1,8 @@
 //! The operator's keys. A key is valid from the commit that creates it to the commit that revokes
 //! it: every request reads the row, and nothing is cached.
 
+use std::collections::HashMap;
+
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
@@ -8,26 +10,42 @@ use crate::db::{Deadline, Read, Write};
 use crate::sql::{Row, row, statements};
 use crate::{Error, Store, audit};
 
+/// The age at which the stored use of a key is stored again.
+const USE_STORED_MS: i64 = 60_000;
+
 row! {
     struct HolderRow<'r> { key_name: &'r str, may: &'r str }
+    struct UsedKeyRow<'r> { holder: HolderRow<'r>, used_at_ms: Option<UnixMs> }
     struct KeyRow<'r> {
         holder: HolderRow<'r>,
+        key_digest: &'r str,
         created_at_ms: UnixMs,
         revoked_at_ms: Option<UnixMs>,
+        used_at_ms: Option<UnixMs>,
     }
+    struct SessionUse { key_digest: String, used_at_ms: UnixMs }
 }
 
 statements! {
     HOLDER_OF_KEY(key_digest) -> HolderRow<'_> = "select key_name, may from operator_keys
         where key_digest = $key_digest and revoked_at_ms is null";
+    KEY_IN_USE(key_digest) -> UsedKeyRow<'_> = "select key_name, may, used_at_ms
+        from operator_keys where key_digest = $key_digest and revoked_at_ms is null";
+    STORE_USE(key_digest, now_ms) = "update operator_keys set used_at_ms = $now_ms
+        where key_digest = $key_digest";
+    SESSION_USES() -> SessionUse = "select key_digest, max(used_at_ms) as used_at_ms
+        from console_sessions group by key_digest";
     LIVE_KEY(key_name) -> UnixMs = "select created_at_ms from operator_keys
+        where key_name = $key_name and revoked_at_ms is null";
+    DIGEST_OF_LIVE_KEY(key_name) -> String = "select key_digest from operator_keys
         where key_name = $key_name and revoked_at_ms is null";
     INSERT_KEY(key_digest, key_name, may, created_at_ms) = "insert into operator_keys
             (key_digest, key_name, may, created_at_ms)
         values ($key_digest, $key_name, $may, $created_at_ms)";
     REVOKE_KEY(key_name, now_ms) = "update operator_keys set revoked_at_ms = $now_ms
         where key_name = $key_name and revoked_at_ms is null";
-    ALL_KEYS() -> KeyRow<'_> = "select key_name, may, created_at_ms, revoked_at_ms
+    ALL_KEYS() -> KeyRow<'_> = "select key_name, may, key_digest, created_at_ms, revoked_at_ms,
+            used_at_ms
         from operator_keys order by created_at_ms";
 }
 
@@ -49,6 +67,17 @@ pub struct KeyEntry {
     pub created_at: UnixMs,
     /// When it was revoked, if it was.
     pub revoked_at: Option<UnixMs>,
+    /// Its last use, to about a minute; `None` if it has not been used since this is stored.
+    pub used_at: Option<UnixMs>,
+}
+
+/// Whether the use of a key is to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyUse {
+    /// A use is stored that is at most a minute old.
+    Stored,
+    /// [`Store::store_key_use`] is to be called.
+    Due,
 }
 
 /// The outcome of creating a key.
@@ -70,16 +99,43 @@ pub enum RevokedKey {
 }
 
 impl Store {
-    /// Returns the holder of a key, if the key is live.
+    /// Returns the holder of a key that is used now, if the key is live, and whether to store the
+    /// use.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn key_holder(&self, digest: &KeyDigest) -> Result<Option<KeyHolder>, Error> {
-        self.db
-            .one(&HOLDER_OF_KEY, &[digest.as_str().into()], |row| {
-                row.read::<HolderRow<'_>>()?.parse()
-            })
-            .await
+    pub async fn key_in_use(
+        &self,
+        digest: &KeyDigest,
+        now: UnixMs,
+    ) -> Result<Option<(KeyHolder, KeyUse)>, Error> {
+        let read = |row: &Row<'_>| {
+            let UsedKeyRow { holder, used_at_ms } = row.read()?;
+            let age_ms = used_at_ms.map(|at| now.0.saturating_sub(at.0).saturating_abs());
+            let is_stored = age_ms.is_some_and(|age_ms| age_ms < USE_STORED_MS);
+            Ok((holder.parse()?, if is_stored { KeyUse::Stored } else { KeyUse::Due }))
+        };
+        self.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await
+    }
+
+    /// Stores the time of a key's last use.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn store_key_use(&self, digest: KeyDigest, now: UnixMs) -> Result<(), Error> {
+        let store = async move |write: &Write<'_>| {
+            write.execute(&STORE_USE, &[digest.as_str().into(), now.into()]).await.map(|_| ())
+        };
+        self.db.write(Deadline::OfRequest, store).await
+    }
+
+    /// Returns the holder of the key with a stored digest, if the key is live.
+    pub(crate) async fn holder_of_live_key(
+        &self,
+        key_digest: &str,
+    ) -> Result<Option<KeyHolder>, Error> {
+        let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
+        self.db.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
     }
 
     /// Creates a key, unless a live one has its name.
@@ -92,21 +148,7 @@ impl Store {
         digest: KeyDigest,
         by: ActedBy,
     ) -> Result<CreatedKey, Error> {
-        let create = async move |write: &Write<'_>| {
-            // Serializes creations: no index makes the names of live keys unique.
-            write.take_layout_lock().await?;
-            let name = holder.name.as_str();
-            let taken = write.one(&LIVE_KEY, &[name.into()], |row| row.read()).await?;
-            if let Some(since) = taken {
-                return Ok(CreatedKey::NameTaken(since));
-            }
-            let may = holder.rights.to_string();
-            let params = [digest.as_str().into(), name.into(), may.as_str().into(), by.at.into()];
-            write.execute(&INSERT_KEY, &params).await?;
-            let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
-            audit::act(write, &act, &by).await?;
-            Ok(CreatedKey::Created)
-        };
+        let create = async move |write: &Write<'_>| create(write, &holder, &digest, &by).await;
         self.db.write(Deadline::OfRequest, create).await
     }
 
@@ -116,6 +158,8 @@ impl Store {
     /// The store failed.
     pub async fn revoke_key(&self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
+            // No key is being granted by this one meanwhile.
+            write.take_layout_lock().await?;
             let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), by.at.into()]).await?;
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
@@ -131,17 +175,59 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn keys(&self) -> Result<Vec<KeyEntry>, Error> {
-        let entry = |row: &Row<'_>| {
-            let KeyRow { holder, created_at_ms, revoked_at_ms } = row.read()?;
-            let holder = holder.parse()?;
-            Ok(KeyEntry { holder, created_at: created_at_ms, revoked_at: revoked_at_ms })
+        let read = async move |read: &Read<'_>| {
+            let uses = read.all(&SESSION_USES, &[], |row| row.read::<SessionUse>()).await?;
+            let uses: HashMap<String, UnixMs> =
+                uses.into_iter().map(|of| (of.key_digest, of.used_at_ms)).collect();
+            let entry = |row: &Row<'_>| {
+                let row: KeyRow<'_> = row.read()?;
+                Ok(KeyEntry {
+                    holder: row.holder.parse()?,
+                    created_at: row.created_at_ms,
+                    revoked_at: row.revoked_at_ms,
+                    used_at: row.used_at_ms.max(uses.get(row.key_digest).copied()),
+                })
+            };
+            read.all(&ALL_KEYS, &[], entry).await
         };
-        self.db
-            .read(Deadline::OfRequest, async move |read: &Read<'_>| {
-                read.all(&ALL_KEYS, &[], entry).await
-            })
-            .await
+        self.db.read(Deadline::OfRequest, read).await
     }
+}
+
+/// Creates a key in the transaction, unless a live one has its name.
+pub(crate) async fn create(
+    write: &Write<'_>,
+    holder: &KeyHolder,
+    digest: &KeyDigest,
+    by: &ActedBy,
+) -> Result<CreatedKey, Error> {
+    // Serializes creations: no index makes the names of live keys unique.
+    write.take_layout_lock().await?;
+    let name = holder.name.as_str();
+    let taken = write.one(&LIVE_KEY, &[name.into()], |row| row.read()).await?;
+    if let Some(since) = taken {
+        return Ok(CreatedKey::NameTaken(since));
+    }
+    let may = holder.rights.to_string();
+    let params = [digest.as_str().into(), name.into(), may.as_str().into(), by.at.into()];
+    write.execute(&INSERT_KEY, &params).await?;
+    let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
+    audit::act(write, &act, by).await?;
+    Ok(CreatedKey::Created)
+}
+
+/// Returns the holder of the key with a digest, if the key is live.
+pub(crate) async fn live_holder(
+    read: &Read<'_>,
+    key_digest: &str,
+) -> Result<Option<KeyHolder>, Error> {
+    let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
+    read.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
+}
+
+/// Returns the digest of the live key of a name.
+pub(crate) async fn live_digest(read: &Read<'_>, name: &KeyName) -> Result<Option<String>, Error> {
+    read.one(&DIGEST_OF_LIVE_KEY, &[name.as_str().into()], |row| row.read()).await
 }
 
 impl HolderRow<'_> {

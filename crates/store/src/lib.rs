@@ -12,6 +12,7 @@ mod archive;
 mod audit;
 mod backup;
 mod citus;
+mod console;
 mod cooperative;
 mod dashboard;
 mod db;
@@ -53,6 +54,7 @@ pub use archive::{Archived, RunBy, UndoError, Undone};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
+pub use console::{ConsoleSession, Oversight, SignInProof};
 pub use cooperative::yield_if_due;
 pub use dashboard::{
     AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, ProductSales,
@@ -73,7 +75,7 @@ pub use inventory::{
     ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,
 };
 pub use json_records::JsonRecords;
-pub use keys::{CreatedKey, KeyEntry, KeyHolder, RevokedKey};
+pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use metadata::marker_of_unopened;
 pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
@@ -221,6 +223,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         accounts::ALL,
         activity::ALL,
         aisle_texts::ALL,
+        console::ALL,
         imports::ALL,
         metadata::ALL,
         keys::ALL,

@@ -66,6 +66,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "devices_version",
         text: include_str!("../migrations/0015_devices_version.sql"),
     },
+    Migration { number: 16, name: "console", text: include_str!("../migrations/0016_console.sql") },
 ];
 
 row! {

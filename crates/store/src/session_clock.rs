@@ -1,5 +1,5 @@
-//! Ends sessions that a clock has passed before it was set back (AUTH-25). The latest time of the
-//! clock is stored now and then, so that a restart does not forget it.
+//! Ends sessions that a clock has passed before it was set back (AUTH-25), those of the console
+//! too. The latest time of the clock is stored now and then, so that a restart does not forget it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,7 +7,7 @@ use kiosque_model::UnixMs;
 
 use crate::db::{Deadline, Write};
 use crate::sql::statements;
-use crate::{Error, Store, metadata};
+use crate::{Error, Store, console, metadata};
 
 /// The smallest step back that ends sessions.
 const STEP_MIN_MS: i64 = 100;
@@ -71,7 +71,10 @@ impl Store {
         let change = async move |write: &Write<'_>| {
             metadata::set_clock(write, now).await?;
             match passed {
-                Some(latest) => write.execute(&END_PASSED, &[latest.into()]).await,
+                Some(latest) => {
+                    let ended = write.execute(&END_PASSED, &[latest.into()]).await?;
+                    Ok(ended + console::end_passed(write, latest).await?)
+                }
                 None => Ok(0),
             }
         };

@@ -85,7 +85,7 @@ fn keys_are_listed_for_people_and_for_programs() {
     assert!(rows[1][2] <= rows[1][3] && rows[1][3].ends_with('Z'), "{stdout}");
     assert_eq!(
         (&rows[2][..2], rows[2][3]),
-        (&["till", "orders,activity,fleet,audit,read"][..], "-")
+        (&["till", "orders,activity,fleet,audit,read,keys"][..], "-")
     );
 
     let json = sandbox.run(&["operator-key", "list", "--json"]).success().stdout;

@@ -62,6 +62,38 @@ pub enum Act {
         /// Number of rates in the file; a file with an invalid line is not imported.
         rates: usize,
     },
+    /// A link was created that signs in to the console once.
+    ConsoleLinkCreated {
+        /// Name of the key that it signs in with.
+        name: KeyName,
+    },
+    /// The holder of a key signed in to the console.
+    ConsoleLogin {
+        /// The proof of the key.
+        by: SignedInBy,
+    },
+    /// The holder of a key signed out of the console.
+    ConsoleLogout,
+}
+
+/// The proof with which the holder of a key signed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignedInBy {
+    /// The key.
+    Key,
+    /// A link that signs in once.
+    Link,
+}
+
+impl SignedInBy {
+    /// Returns the name in the trail.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            SignedInBy::Key => "key",
+            SignedInBy::Link => "link",
+        }
+    }
 }
 
 /// The orders of a group in an import.
@@ -89,15 +121,18 @@ impl Act {
             Act::DeviceDeleted { .. } => AuditEvent::DeviceDeleted,
             Act::OrdersImported { .. } => AuditEvent::OrdersImported,
             Act::RatesImported { .. } => AuditEvent::RatesImported,
+            Act::ConsoleLinkCreated { .. } => AuditEvent::ConsoleLinkCreated,
+            Act::ConsoleLogin { .. } => AuditEvent::ConsoleLogin,
+            Act::ConsoleLogout => AuditEvent::ConsoleLogout,
         }
     }
 
-    /// Returns the details as text.
+    /// Returns the details as text, if the act has any.
     #[must_use]
-    pub fn detail(&self) -> String {
-        match self {
+    pub fn detail(&self) -> Option<String> {
+        Some(match self {
             Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
-            Act::KeyRevoked { name } => name.to_string(),
+            Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => name.to_string(),
             Act::Archived { orders, devices, .. } => {
                 format!("{orders} orders of {devices} devices")
             }
@@ -109,6 +144,8 @@ impl Act {
                 "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
             ),
             Act::RatesImported { rates } => format!("{rates} rates"),
-        }
+            Act::ConsoleLogin { by } => by.name().to_owned(),
+            Act::ConsoleLogout => return None,
+        })
     }
 }

@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use kiosque_contract::operator_call::OperatorCall;
 use kiosque_model::{KeyDigest, Right, UnixMs};
-use kiosque_store::KeyHolder;
+use kiosque_store::{KeyHolder, KeyUse};
 
 use super::problem::Problem;
 use crate::answer::Failure;
@@ -18,10 +18,14 @@ const LOOKUP_AGE_MAX_MS: i64 = 1_000;
 
 /// Returns the holder of the request's key if it has the right of this name.
 pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHolder, Problem> {
-    let digest = presented(head)?;
-    let holder = app.store.key_holder(&digest).await.map_err(Failure::from)?;
+    let (digest, now) = (presented(head)?, app.clock.now());
+    let found = app.store.key_in_use(&digest, now).await.map_err(Failure::from)?;
     // Unknown and revoked keys are answered alike, and reveal nothing.
-    let holder = holder.ok_or_else(|| Problem::unauthorized("the key is unknown or revoked"))?;
+    let (holder, key_use) =
+        found.ok_or_else(|| Problem::unauthorized("the key is unknown or revoked"))?;
+    if key_use == KeyUse::Due {
+        app.store_key_use(digest, now);
+    }
     let right = named(right).ok_or_else(|| Failure::internal(&"a right that does not exist"))?;
     if !holder.rights.contain(right) {
         let detail = format!("the key {} does not have the right {right}", holder.name);

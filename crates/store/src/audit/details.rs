@@ -13,7 +13,9 @@ pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
             rights: rights.iter().map(|right| right.name().to_owned()).collect(),
             ..details
         },
-        Act::KeyRevoked { name } => AuditDetails { key_name: Some(name.to_string()), ..details },
+        Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => {
+            AuditDetails { key_name: Some(name.to_string()), ..details }
+        }
         Act::Archived { run, orders, devices } => AuditDetails {
             run_id: run.map(|run| run.to_string()),
             orders: Some(orders),
@@ -46,6 +48,7 @@ pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
             ..details
         },
         Act::RatesImported { rates } => AuditDetails { rates: Some(rates), ..details },
+        Act::ConsoleLogin { .. } | Act::ConsoleLogout => details,
     }
 }
 
@@ -76,7 +79,10 @@ pub(super) fn with_reason(
     details: Option<AuditDetails>,
     happened: &AuditRecord,
 ) -> Option<AuditDetails> {
-    let has_reason = matches!(happened.event, AuditEvent::LoginRefused | AuditEvent::SessionEnded);
+    let has_reason = matches!(
+        happened.event,
+        AuditEvent::LoginRefused | AuditEvent::SessionEnded | AuditEvent::ConsoleLoginRefused
+    );
     let reason = happened.detail.clone().filter(|_| has_reason);
     match reason {
         Some(reason) => Some(AuditDetails { reason: Some(reason), ..details.unwrap_or_default() }),

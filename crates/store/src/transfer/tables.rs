@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 26] = [
+const LAYOUT: [Layout; 28] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -32,8 +32,14 @@ const LAYOUT: [Layout; 26] = [
     (
         "operator_keys",
         &[("key_digest", "text")],
-        "key_name text, may text, created_at_ms bigint, revoked_at_ms bigint",
+        "key_name text, may text, created_at_ms bigint, revoked_at_ms bigint, used_at_ms bigint",
     ),
+    (
+        "console_sessions",
+        &[("session_digest", "text")],
+        "key_digest text, opened_at_ms bigint, used_at_ms bigint, expires_at_ms bigint",
+    ),
+    ("console_links", &[("link_digest", "text")], "key_digest text, expires_at_ms bigint"),
     (
         "products",
         &[("goods_id", "text")],

@@ -2,7 +2,7 @@
 //! request.
 
 use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
-use kiosque_store::{CreatedKey, KeyHolder, RevokedKey};
+use kiosque_store::{CreatedKey, KeyHolder, KeyUse, RevokedKey};
 use kiosque_testkit::{NOW, TestStore};
 
 fn holder(name: &str, may: &str) -> KeyHolder {
@@ -21,7 +21,10 @@ async fn a_key_counts_until_it_is_revoked_and_then_its_name_is_free() {
             .await
             .unwrap()
     };
-    let held = async |key: &OperatorKey| fixture.store.key_holder(&key.digest()).await.unwrap();
+    let held = async |key: &OperatorKey| {
+        let found = fixture.store.key_in_use(&key.digest(), NOW).await.unwrap();
+        found.map(|(holder, _)| holder)
+    };
 
     assert_eq!(held(&first).await, None);
     assert_eq!(create(&first, "orders", 5).await, CreatedKey::Created);
@@ -57,4 +60,26 @@ async fn no_key_is_in_the_data() {
     let rows = fixture.rows().join("\n");
     assert!(rows.contains(key.digest().as_str()), "{rows}");
     assert!(!rows.contains(&key.reveal()["kqo_".len()..]), "{rows}");
+}
+
+/// The uses within a minute are one write.
+#[tokio::test]
+async fn the_last_use_of_a_key_is_stored_once_a_minute() {
+    let fixture = TestStore::new().await;
+    let key = OperatorKey::mint([3; 32]);
+    let by = ActedBy::command(NOW);
+    fixture.store.create_key(holder("till", "orders"), key.digest(), by).await.unwrap();
+    let used = async |after: i64| {
+        let now = UnixMs(NOW.0 + after);
+        let (found, key_use) = fixture.store.key_in_use(&key.digest(), now).await.unwrap().unwrap();
+        assert_eq!(found, holder("till", "orders"));
+        if key_use == KeyUse::Due {
+            fixture.store.store_key_use(key.digest(), now).await.unwrap();
+        }
+        fixture.store.keys().await.unwrap()[0].used_at.unwrap().0 - NOW.0
+    };
+    assert_eq!(fixture.store.keys().await.unwrap()[0].used_at, None);
+    assert_eq!([used(0).await, used(59_999).await, used(60_000).await], [0, 0, 60_000]);
+    // After the clock was set back.
+    assert_eq!(used(-60_000).await, -60_000);
 }

@@ -39,7 +39,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "12|free_products",
             "13|device_counts",
             "14|aisle_texts",
-            "15|devices_version"
+            "15|devices_version",
+            "16|console"
         ]
     );
 }
@@ -53,8 +54,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (16, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 16 is unknown here)",
+            "insert into migrations values (17, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 17 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -10,6 +10,7 @@ mod audit;
 mod backup;
 mod citus;
 mod clock;
+mod console;
 mod creating;
 mod dashboard_cache;
 mod device_deletion;

@@ -1,7 +1,7 @@
 //! `POST /operator/v1/fleet`: a fleet in JSON. A fault anywhere names the entry, and nothing is
 //! applied.
 
-use kiosque_testkit::TestServer;
+use kiosque_testkit::{TestServer, eventually};
 use serde_json::json;
 
 use super::{FLEET_CALL, fleet, whole};
@@ -33,6 +33,12 @@ async fn a_fleet_is_applied_and_the_changes_are_returned() {
 async fn every_fault_is_returned_and_nothing_is_applied() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
+    assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "null").await.status, 422);
+    // The next uses are in the same minute, and are not stored.
+    eventually("the use of the key is stored", async || {
+        server.store.keys().await.unwrap()[0].used_at == Some(server.now())
+    })
+    .await;
     let before = server.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.
     let entries = json!({

@@ -1,0 +1,89 @@
+//! Secrets of the console: the value of a session's cookie, and the token of a link that signs in
+//! once.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+/// Random bytes of a secret.
+pub const SECRET_RANDOM_BYTES: usize = 32;
+/// The time without use after which a session ends, in milliseconds.
+pub const IDLE_MAX_MS: i64 = 8 * 3_600_000;
+/// The time in which a link can be used, in milliseconds.
+pub const LINK_VALIDITY_MS: i64 = 60_000;
+
+/// A secret in clear: 256 random bits in base64url.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConsoleSecret(String);
+
+impl fmt::Debug for ConsoleSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConsoleSecret(***)")
+    }
+}
+
+impl ConsoleSecret {
+    /// Returns a new secret of these random bytes.
+    #[must_use]
+    pub fn mint(random: [u8; SECRET_RANDOM_BYTES]) -> ConsoleSecret {
+        ConsoleSecret(URL_SAFE_NO_PAD.encode(random))
+    }
+
+    /// Returns the secret in clear, to be sent once to the person who signs in.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the digest to store.
+    #[must_use]
+    pub fn digest(&self) -> ConsoleDigest {
+        ConsoleDigest::of(self.0.as_bytes())
+    }
+}
+
+/// The SHA-256 digest of a secret; only the digest is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleDigest(String);
+
+impl ConsoleDigest {
+    fn of(characters: &[u8]) -> ConsoleDigest {
+        ConsoleDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
+    }
+
+    /// Returns the digest of a secret that a request presents, to be looked up; `None` if the text
+    /// is not a secret.
+    #[must_use]
+    pub fn of_presented(characters: &[u8]) -> Option<ConsoleDigest> {
+        let random = URL_SAFE_NO_PAD.decode(characters).ok()?;
+        (random.len() == SECRET_RANDOM_BYTES).then(|| ConsoleDigest::of(characters))
+    }
+
+    /// Returns the digest as it is stored.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_found_by_its_exact_characters_and_is_not_shown() {
+        let secret = ConsoleSecret::mint([251; SECRET_RANDOM_BYTES]);
+        let text = secret.reveal().to_owned();
+        assert_eq!(text.len(), 43);
+        assert_eq!(ConsoleDigest::of_presented(text.as_bytes()), Some(secret.digest()));
+        assert_eq!(format!("{secret:?}"), "ConsoleSecret(***)");
+        assert!(!secret.digest().as_str().contains(&text));
+        for wrong in ["", &text[1..], &format!("{text}A"), &format!("kqo_{text}"), "é"] {
+            assert_eq!(ConsoleDigest::of_presented(wrong.as_bytes()), None, "{wrong:?}");
+        }
+        let other = ConsoleDigest::of_presented("A".repeat(43).as_bytes());
+        assert!(other.is_some_and(|other| other != secret.digest()));
+    }
+}

@@ -1,0 +1,315 @@
+//! Sessions of the console and links that sign in once. A session is valid while its key is live
+//! and until it has been idle for [`IDLE_MAX_MS`]: every request reads both rows, and nothing is
+//! cached.
+
+use kiosque_model::audit::{Act, SignedInBy};
+use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS};
+use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
+
+use crate::db::{Deadline, Write};
+use crate::keys::{self, CreatedKey, KeyHolder};
+use crate::sql::{row, statements};
+use crate::{Error, Store, audit};
+
+/// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
+const SESSIONS_OF_KEY_MAX: i64 = 100;
+/// Expired rows that a sign-in or a new link removes from each table. Each adds one row, so that
+/// the rows that have expired become fewer.
+const PURGED_MAX: i64 = 100;
+/// The most by which the clocks of two nodes that use the same links differ.
+const CLOCKS_DIFFER_MS: i64 = 10_000;
+/// The use of a session is stored again when the stored one is this old.
+const USE_STORED_MS: i64 = 60_000;
+
+row! {
+    struct SessionRow { key_digest: String, used_at_ms: UnixMs, expires_at_ms: UnixMs }
+    struct LinkRow { key_digest: String, expires_at_ms: UnixMs }
+}
+
+statements! {
+    SESSION(session_digest) -> SessionRow = "select key_digest, used_at_ms, expires_at_ms
+        from console_sessions where session_digest = $session_digest";
+    OPEN(session_digest, key_digest, now_ms, expires_at_ms) = "insert into console_sessions
+            (session_digest, key_digest, opened_at_ms, used_at_ms, expires_at_ms)
+        values ($session_digest, $key_digest, $now_ms, $now_ms, $expires_at_ms)";
+    USE(session_digest, now_ms, expires_at_ms) = "update console_sessions
+        set used_at_ms = $now_ms, expires_at_ms = $expires_at_ms
+        where session_digest = $session_digest and expires_at_ms > $now_ms";
+    END(session_digest) = "delete from console_sessions where session_digest = $session_digest";
+    END_EXPIRED(session_digest, now_ms) = "delete from console_sessions
+        where session_digest = $session_digest and expires_at_ms <= $now_ms";
+    END_OLDEST(key_digest, most) = "delete from console_sessions where key_digest = $key_digest
+        and session_digest not in (
+            select s.session_digest from console_sessions s where s.key_digest = $key_digest
+            order by s.expires_at_ms desc, s.session_digest limit $most)";
+    PURGE_SESSIONS(now_ms, most) = "delete from console_sessions where session_digest in (
+        select s.session_digest from console_sessions s where s.expires_at_ms <= $now_ms
+        order by s.expires_at_ms limit $most)";
+    SESSIONS_PASSED(latest_ms) = "delete from console_sessions where expires_at_ms <= $latest_ms";
+    LINK(link_digest) -> LinkRow = "select key_digest, expires_at_ms from console_links
+        where link_digest = $link_digest";
+    ADD_LINK(link_digest, key_digest, expires_at_ms) = "insert into console_links
+            (link_digest, key_digest, expires_at_ms)
+        values ($link_digest, $key_digest, $expires_at_ms)";
+    SPEND_LINK(link_digest) = "delete from console_links where link_digest = $link_digest";
+    PURGE_LINKS(now_ms, most) = "delete from console_links where link_digest in (
+        select l.link_digest from console_links l where l.expires_at_ms <= $now_ms
+        order by l.expires_at_ms limit $most)";
+    LINKS_PASSED(latest_ms) = "delete from console_links where expires_at_ms <= $latest_ms";
+}
+
+/// A live session of the console. Only [`Store::console_session`] makes one, from a session that
+/// has not expired and a key that is not revoked.
+#[derive(Clone, Debug)]
+pub struct ConsoleSession {
+    digest: ConsoleDigest,
+    key_digest: String,
+    holder: KeyHolder,
+}
+
+impl ConsoleSession {
+    /// Returns the name and the rights of the session's key.
+    #[must_use]
+    pub fn holder(&self) -> &KeyHolder {
+        &self.holder
+    }
+
+    /// Returns the proof that the key has a right, if it has it.
+    #[must_use]
+    pub fn oversight(&self, right: Right) -> Option<Oversight<'_>> {
+        self.holder.rights.contain(right).then_some(Oversight { session: self, right })
+    }
+}
+
+/// Proof that a request is of a live session whose key has a right. Pages are made for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Oversight<'s> {
+    session: &'s ConsoleSession,
+    right: Right,
+}
+
+impl Oversight<'_> {
+    /// Returns the right that is proven.
+    #[must_use]
+    pub fn right(&self) -> Right {
+        self.right
+    }
+
+    /// Returns the name and the rights of the session's key.
+    #[must_use]
+    pub fn holder(&self) -> &KeyHolder {
+        &self.session.holder
+    }
+}
+
+/// The proof of a key with which a person signs in.
+#[derive(Clone, Debug)]
+pub enum SignInProof {
+    /// The key.
+    Key(KeyDigest),
+    /// A link of [`Store::create_console_link`], which is spent.
+    Link(ConsoleDigest),
+}
+
+impl Store {
+    /// Returns the session of a presented cookie, if it is live. Its use is stored once a minute.
+    ///
+    /// # Errors
+    /// The store failed, or this node may not answer for sessions.
+    pub async fn console_session(
+        &self,
+        presented: ConsoleDigest,
+        now: UnixMs,
+    ) -> Result<Option<ConsoleSession>, Error> {
+        self.db.check_session_lease()?;
+        let row = self.db.one(&SESSION, &[presented.as_str().into()], |row| row.read()).await?;
+        let Some(SessionRow { key_digest, used_at_ms, expires_at_ms }) = row else {
+            return Ok(None);
+        };
+        let holder = self.holder_of_live_key(&key_digest).await?;
+        self.db.check_session_lease()?;
+        if expires_at_ms <= now {
+            // It stays ended when the clock is set back. The answer is right even if this fails.
+            let _ = self.end_expired(presented, now).await;
+            return Ok(None);
+        }
+        if now.0.saturating_sub(used_at_ms.0).saturating_abs() >= USE_STORED_MS {
+            // A page is shown even while nothing can be written; the next use tries again.
+            let _ = self.store_use(presented.clone(), now).await;
+        }
+        Ok(holder.map(|holder| ConsoleSession { digest: presented, key_digest, holder }))
+    }
+
+    /// Opens a session with the digest `new`, and ends the session of the `earlier` cookie. Returns
+    /// the holder of the key; `None` if the key is not live, or the link is unknown, spent or too
+    /// old. A link is spent in the same transaction.
+    ///
+    /// # Errors
+    /// The store failed, or this node may not answer for sessions.
+    pub async fn sign_in_to_console(
+        &self,
+        proof: SignInProof,
+        new: ConsoleDigest,
+        earlier: Option<ConsoleDigest>,
+        origin: Origin,
+    ) -> Result<Option<KeyHolder>, Error> {
+        self.db.check_session_lease()?;
+        let sign_in = async move |write: &Write<'_>| {
+            let (key_digest, by) = match &proof {
+                SignInProof::Key(key) => (key.as_str().to_owned(), SignedInBy::Key),
+                SignInProof::Link(link) => match spend(write, link, origin.at).await? {
+                    Some(key_digest) => (key_digest, SignedInBy::Link),
+                    None => return Ok(None),
+                },
+            };
+            let Some(holder) = keys::live_holder(write, &key_digest).await? else {
+                return Ok(None);
+            };
+            if let Some(earlier) = &earlier {
+                write.execute(&END, &[earlier.as_str().into()]).await?;
+            }
+            open(write, &new, &key_digest, origin.at).await?;
+            let acted_by = ActedBy::key(holder.name.clone(), origin.clone());
+            audit::act(write, &Act::ConsoleLogin { by }, &acted_by).await?;
+            Ok::<_, Error>(Some(holder))
+        };
+        let signed_in = self.db.write(Deadline::OfRequest, sign_in).await?;
+        self.db.check_session_lease()?;
+        Ok(signed_in)
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn sign_out_of_console(
+        &self,
+        session: &ConsoleSession,
+        by: ActedBy,
+    ) -> Result<(), Error> {
+        let digest = session.digest.clone();
+        let sign_out = async move |write: &Write<'_>| {
+            if write.execute(&END, &[digest.as_str().into()]).await? > 0 {
+                audit::act(write, &Act::ConsoleLogout, &by).await?;
+            }
+            Ok(())
+        };
+        self.db.write(Deadline::OfRequest, sign_out).await
+    }
+
+    /// Creates a link that signs in once with the live key of a name, for [`LINK_VALIDITY_MS`] from
+    /// `by.at`. Returns whether there is such a key.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn create_console_link(
+        &self,
+        name: KeyName,
+        link: ConsoleDigest,
+        by: ActedBy,
+    ) -> Result<bool, Error> {
+        let create = async move |write: &Write<'_>| {
+            let Some(key_digest) = keys::live_digest(write, &name).await? else {
+                return Ok(false);
+            };
+            purge(write, by.at).await?;
+            let expires_at = by.at.plus_ms(LINK_VALIDITY_MS);
+            let params = [link.as_str().into(), key_digest.as_str().into(), expires_at.into()];
+            write.execute(&ADD_LINK, &params).await?;
+            audit::act(write, &Act::ConsoleLinkCreated { name: name.clone() }, &by).await?;
+            Ok(true)
+        };
+        self.db.write(Deadline::OfRequest, create).await
+    }
+
+    /// Creates a key for the holder of another one. Returns `None`, and creates nothing, unless
+    /// that key is still live, and has the right `keys` and every right of the new one.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn grant_key(
+        &self,
+        granter: Oversight<'_>,
+        holder: KeyHolder,
+        digest: KeyDigest,
+        by: ActedBy,
+    ) -> Result<Option<CreatedKey>, Error> {
+        let granter = granter.session.key_digest.clone();
+        let grant = async move |write: &Write<'_>| {
+            // The key cannot be revoked before the new one is created.
+            write.take_layout_lock().await?;
+            let live = keys::live_holder(write, &granter).await?;
+            let may_grant = live.is_some_and(|KeyHolder { rights, .. }| {
+                rights.contain(Right::Keys) && rights.contain_all(&holder.rights)
+            });
+            match may_grant {
+                true => keys::create(write, &holder, &digest, &by).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        self.db.write(Deadline::OfRequest, grant).await
+    }
+
+    /// Ends a session that has expired.
+    async fn end_expired(&self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
+        let end = async move |write: &Write<'_>| {
+            write.execute(&END_EXPIRED, &[session.as_str().into(), now.into()]).await
+        };
+        self.db.write(Deadline::OfRequest, end).await
+    }
+
+    /// Stores that a session is used.
+    async fn store_use(&self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
+        let store = async move |write: &Write<'_>| {
+            let expires_at = now.plus_ms(IDLE_MAX_MS);
+            write.execute(&USE, &[session.as_str().into(), now.into(), expires_at.into()]).await
+        };
+        self.db.write(Deadline::OfRequest, store).await
+    }
+}
+
+/// Ends the sessions and links that had expired at the `latest` time before the clock was set back.
+/// Returns the number of sessions.
+pub(crate) async fn end_passed(write: &Write<'_>, latest: UnixMs) -> Result<u64, Error> {
+    write.execute(&LINKS_PASSED, &[latest.into()]).await?;
+    write.execute(&SESSIONS_PASSED, &[latest.into()]).await
+}
+
+/// Spends a link. Returns the digest of its key; `None` if it is unknown, spent or too old. Only
+/// one transaction deletes the row.
+async fn spend(
+    write: &Write<'_>,
+    link: &ConsoleDigest,
+    now: UnixMs,
+) -> Result<Option<String>, Error> {
+    let digest = [link.as_str().into()];
+    let Some(row) = write.one(&LINK, &digest, |row| row.read::<LinkRow>()).await? else {
+        return Ok(None);
+    };
+    let is_spent = write.execute(&SPEND_LINK, &digest).await? == 0;
+    // A link from the future was made before the clock was set back.
+    let left_ms = row.expires_at_ms.0.saturating_sub(now.0);
+    let is_valid = !is_spent && (1..=LINK_VALIDITY_MS + CLOCKS_DIFFER_MS).contains(&left_ms);
+    Ok(is_valid.then_some(row.key_digest))
+}
+
+async fn open(
+    write: &Write<'_>,
+    new: &ConsoleDigest,
+    key_digest: &str,
+    now: UnixMs,
+) -> Result<(), Error> {
+    purge(write, now).await?;
+    let expires_at = now.plus_ms(IDLE_MAX_MS);
+    let params = [new.as_str().into(), key_digest.into(), now.into(), expires_at.into()];
+    write.execute(&OPEN, &params).await?;
+    write.execute(&END_OLDEST, &[key_digest.into(), SESSIONS_OF_KEY_MAX.into()]).await?;
+    Ok(())
+}
+
+/// Removes some of the rows that have expired.
+async fn purge(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
+    write.execute(&PURGE_SESSIONS, &[now.into(), PURGED_MAX.into()]).await?;
+    write.execute(&PURGE_LINKS, &[now.into(), PURGED_MAX.into()]).await?;
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Sessions of the console and links that sign in once: bound to a live key, on any node.
+
+use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS};
+use kiosque_model::{
+    ActedBy, ConsoleDigest, ConsoleSecret, KeyDigest, KeyName, OperatorKey, Right, UnixMs,
+};
+use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, SignInProof, Store};
+use kiosque_testkit::{TestData, TestStore, open, origin};
+
+const NOW: i64 = 1_772_445_600_000;
+
+fn secret(number: u8) -> ConsoleDigest {
+    ConsoleSecret::mint([number; 32]).digest()
+}
+
+fn holder(name: &str, may: &str) -> KeyHolder {
+    KeyHolder { name: KeyName::parse(name).unwrap(), rights: may.parse().unwrap() }
+}
+
+fn by(at: i64) -> ActedBy {
+    ActedBy::command(UnixMs(at))
+}
+
+struct Console {
+    fixture: TestStore,
+    key: KeyDigest,
+}
+
+impl Console {
+    /// Opens data with a key `office`, which has the right `read`.
+    async fn new() -> Console {
+        Console::on(TestData::new()).await
+    }
+
+    async fn on(data: TestData) -> Console {
+        let fixture = TestStore::on(data).await;
+        let key = OperatorKey::mint([9; 32]).digest();
+        let created = fixture.store.create_key(holder("office", "read"), key.clone(), by(NOW));
+        assert_eq!(created.await.unwrap(), CreatedKey::Created);
+        Console { fixture, key }
+    }
+
+    async fn sign_in(&self, number: u8, at: i64) -> Option<KeyHolder> {
+        let proof = SignInProof::Key(self.key.clone());
+        sign_in(&self.fixture.store, proof, number, at).await
+    }
+
+    /// Returns the name of the key of a session, if it is live.
+    async fn live(&self, number: u8, at: i64) -> Option<String> {
+        let session = self.fixture.store.console_session(secret(number), UnixMs(at)).await.unwrap();
+        session.map(|session| session.holder().name.to_string())
+    }
+
+    async fn link(&self, number: u8, at: i64) -> bool {
+        let name = KeyName::parse("office").unwrap();
+        self.fixture.store.create_console_link(name, secret(number), by(at)).await.unwrap()
+    }
+}
+
+async fn sign_in(store: &Store, proof: SignInProof, number: u8, at: i64) -> Option<KeyHolder> {
+    let origin = origin("192.0.2.1", UnixMs(at));
+    store.sign_in_to_console(proof, secret(number), None, origin).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_has_been_idle_for_eight_hours() {
+    let console = Console::new().await;
+    assert_eq!(console.sign_in(1, NOW).await, Some(holder("office", "read")));
+    let first_end = NOW + IDLE_MAX_MS;
+    assert_eq!(console.live(1, first_end - 1).await.as_deref(), Some("office"));
+    // That use was stored.
+    assert_eq!(console.live(1, first_end + 1).await.as_deref(), Some("office"));
+    let end = first_end + 1 + IDLE_MAX_MS;
+    assert_eq!(console.live(1, end).await, None);
+    // It stays ended when the clock is set back.
+    assert_eq!(console.live(1, NOW + 1).await, None);
+    assert_eq!(console.live(2, NOW).await, None, "never opened");
+}
+
+/// The uses within a minute are one write.
+#[tokio::test]
+async fn the_use_of_a_session_is_stored_once_a_minute() {
+    let console = Console::new().await;
+    console.sign_in(1, NOW).await.unwrap();
+    let stored = || console.fixture.query("select used_at_ms, expires_at_ms from console_sessions");
+    for (at, used) in [(59_999, 0), (60_000, 60_000), (100_000, 60_000), (-40_000, -40_000)] {
+        console.live(1, NOW + at).await.unwrap();
+        let (used, end) = (NOW + used, NOW + used + IDLE_MAX_MS);
+        assert_eq!(stored(), [format!("{used}|{end}")], "used at {at}");
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_ends_its_sessions_and_links() {
+    let console = Console::new().await;
+    console.sign_in(1, NOW).await.unwrap();
+    assert!(console.link(2, NOW).await);
+    let name = || KeyName::parse("office").unwrap();
+    let store = &console.fixture.store;
+    assert_eq!(store.revoke_key(name(), by(NOW)).await.unwrap(), RevokedKey::Revoked);
+    assert_eq!(console.live(1, NOW).await, None);
+    assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW).await, None);
+    assert_eq!(console.sign_in(4, NOW).await, None);
+    assert!(!console.link(5, NOW).await);
+    // Another key of the same name does not revive them.
+    let again = OperatorKey::mint([8; 32]).digest();
+    store.create_key(holder("office", "read"), again, by(NOW)).await.unwrap();
+    assert_eq!(console.live(1, NOW).await, None);
+}
+
+/// Both engines, two open stores: one of two uses at the same time succeeds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_signs_in_exactly_once() {
+    let console = Console::new().await;
+    let other = open(&console.fixture.data, None).await.unwrap();
+    for round in 0..10 {
+        assert!(console.link(100 + round, NOW).await);
+        let proof = || SignInProof::Link(secret(100 + round));
+        let (one, two) = tokio::join!(
+            sign_in(&console.fixture.store, proof(), 2 * round, NOW),
+            sign_in(&other, proof(), 2 * round + 1, NOW),
+        );
+        assert!(one.is_some() != two.is_some(), "round {round}: {one:?}, {two:?}");
+        let (live, none) = if one.is_some() { (0, 1) } else { (1, 0) };
+        let session = other.console_session(secret(2 * round + live), UnixMs(NOW)).await.unwrap();
+        assert!(session.is_some());
+        assert_eq!(console.live(2 * round + none, NOW).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_link_ends_after_a_minute_and_is_no_cookie() {
+    let console = Console::new().await;
+    let store = &console.fixture.store;
+    for (number, at, is_valid) in [
+        (10, LINK_VALIDITY_MS - 1, true),
+        (11, LINK_VALIDITY_MS, false),
+        // Made before the clock was set back by an hour.
+        (12, -3_600_000, false),
+    ] {
+        assert!(console.link(number, NOW).await);
+        assert_eq!(console.live(number, NOW).await, None);
+        let signed_in = sign_in(store, SignInProof::Link(secret(number)), number + 100, NOW + at);
+        assert_eq!(signed_in.await.is_some(), is_valid, "{at}");
+        // A link that was refused is spent, too.
+        let again = sign_in(store, SignInProof::Link(secret(number)), number + 200, NOW).await;
+        assert_eq!(again, None, "{at}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_and_links_that_the_clock_has_passed_stay_ended() {
+    // A database's clock is not set by a test.
+    let console = Console::on(TestData::sqlite()).await;
+    let store = &console.fixture.store;
+    store.observe_time(UnixMs(NOW)).await.unwrap();
+    console.sign_in(1, NOW).await.unwrap();
+    assert!(console.link(2, NOW).await);
+    store.observe_time(UnixMs(NOW + IDLE_MAX_MS)).await.unwrap();
+    // The clock is set back before anything is used.
+    assert_eq!(store.observe_time(UnixMs(NOW + 1_000)).await.unwrap(), 1);
+    assert_eq!(console.live(1, NOW + 1_000).await, None);
+    assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW + 1_000).await, None);
+}
+
+#[tokio::test]
+async fn a_sign_in_ends_the_session_before_it_and_the_oldest_of_many() {
+    let console = Console::new().await;
+    console.sign_in(0, NOW).await.unwrap();
+    let proof = SignInProof::Key(console.key.clone());
+    let origin = origin("192.0.2.1", UnixMs(NOW));
+    let store = &console.fixture.store;
+    store.sign_in_to_console(proof, secret(1), Some(secret(0)), origin).await.unwrap().unwrap();
+    assert_eq!(console.live(0, NOW).await, None);
+    assert_eq!(console.live(1, NOW).await.as_deref(), Some("office"));
+    for number in 2..=101 {
+        console.sign_in(number, NOW + i64::from(number)).await.unwrap();
+    }
+    assert_eq!(console.live(1, NOW + 200).await, None);
+    assert_eq!(console.live(2, NOW + 200).await.as_deref(), Some("office"));
+    let count = || console.fixture.query("select count(*) from console_sessions");
+    assert_eq!(count(), ["100"]);
+    // Those that have expired are removed by the next sign-in.
+    console.sign_in(200, NOW + 2 * IDLE_MAX_MS).await.unwrap();
+    assert_eq!(count(), ["1"]);
+}
+
+#[tokio::test]
+async fn a_key_grants_rights_that_it_has_itself() {
+    let fixture = TestStore::new().await;
+    let store = &fixture.store;
+    let granter = OperatorKey::mint([9; 32]).digest();
+    store.create_key(holder("lead", "read,audit,keys"), granter.clone(), by(NOW)).await.unwrap();
+    sign_in(store, SignInProof::Key(granter), 1, NOW).await.unwrap();
+    let session = store.console_session(secret(1), UnixMs(NOW)).await.unwrap().unwrap();
+    assert!(session.oversight(Right::Fleet).is_none());
+    let oversight = session.oversight(Right::Keys).unwrap();
+    let grant = async |name: &str, may: &str, number: u8| {
+        let digest = OperatorKey::mint([number; 32]).digest();
+        store.grant_key(oversight, holder(name, may), digest, by(NOW)).await.unwrap()
+    };
+    assert_eq!(grant("reader", "read,audit", 20).await, Some(CreatedKey::Created));
+    assert_eq!(grant("reader", "read", 21).await, Some(CreatedKey::NameTaken(UnixMs(NOW))));
+    assert_eq!(grant("all", "read,fleet", 22).await, None);
+    assert_eq!(store.keys().await.unwrap().len(), 2);
+    // The session was read before its key was revoked.
+    store.revoke_key(KeyName::parse("lead").unwrap(), by(NOW)).await.unwrap();
+    assert_eq!(grant("late", "read", 23).await, None);
+}
+
+#[tokio::test]
+async fn the_trail_has_sign_ins_links_and_sign_outs_and_the_data_no_secret() {
+    let console = Console::new().await;
+    let store = &console.fixture.store;
+    assert!(console.link(1, NOW).await);
+    sign_in(store, SignInProof::Link(secret(1)), 2, NOW).await.unwrap();
+    let session = store.console_session(secret(2), UnixMs(NOW)).await.unwrap().unwrap();
+    store.sign_out_of_console(&session, by(NOW)).await.unwrap();
+    store.sign_out_of_console(&session, by(NOW)).await.unwrap();
+    assert_eq!(console.live(2, NOW).await, None);
+    let entries = console.fixture.query("select event, actor, detail from audit order by entry_no");
+    assert_eq!(
+        entries[1..],
+        [
+            "consoleLinkCreated|command|office",
+            "consoleLogin|key office|link",
+            "consoleLogout|command|null",
+        ]
+    );
+    let rows = console.fixture.rows().join("\n");
+    for number in [1, 2] {
+        assert!(!rows.contains(ConsoleSecret::mint([number; 32]).reveal()), "{rows}");
+    }
+}
