@@ -49,6 +49,7 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     let operator = listen_to_operator(&gateway, &settings.serve, PortInUse::Fails).await?;
     log_summary(&settings, &store, &gateway.certificate).await?;
     warn_of_access(&directory);
+    warn_of_undistributed_tables(&store).await?;
     tracing::info!("kiosque serves https://{}/v8", gateway.listener.address()?);
     tracing::info!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
@@ -90,6 +91,18 @@ pub(crate) fn warn_of_access(directory: &Path) {
             directory.display()
         );
     }
+}
+
+/// Warns if an upgrade has created tables in a Citus cluster that are not distributed.
+async fn warn_of_undistributed_tables(store: &Store) -> anyhow::Result<()> {
+    let tables = store.undistributed_tables().await?;
+    if !tables.is_empty() {
+        tracing::warn!(
+            tables = tables.join(", "),
+            "not all tables are distributed; run the script of kiosque schema --citus again"
+        );
+    }
+    Ok(())
 }
 
 /// The integrators' listener and its certificate.

@@ -2,7 +2,20 @@
 //! that a request touches one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
-use crate::db::PLANNER_OFF;
+use crate::db::{Deadline, PLANNER_OFF, Read};
+use crate::sql::{Columns, FromRow, Sql};
+use crate::{Error, Store};
+
+/// Those of these tables that are not distributed, if any table is. Only Citus has the catalog.
+static UNDISTRIBUTED: Sql = Sql::declared(
+    "kiosque_store::citus::UNDISTRIBUTED",
+    "select t.name from unnest(string_to_array($names, ',')) as t(name)
+        where to_regclass('orders') in (select logicalrelid from pg_dist_partition)
+            and to_regclass(t.name) not in (select logicalrelid from pg_dist_partition)
+        order by t.name",
+    &["names"],
+    Columns::Of(<String as FromRow<'_>>::columns),
+);
 
 /// Tables distributed by group.
 const BY_GROUP: [&str; 16] = [
@@ -125,6 +138,24 @@ pub fn citus_statements() -> String {
     text.push_str(&AT_THE_COORDINATOR.join(", "));
     text.push_str(".\n");
     text
+}
+
+impl Store {
+    /// Returns the tables that the script has not distributed yet: those of the migrations since its
+    /// last run. None if it has never run.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn undistributed_tables(&self) -> Result<Vec<String>, Error> {
+        if !self.db.is_sharded() {
+            return Ok(Vec::new());
+        }
+        let names = [&BY_GROUP[..], &BY_ACCOUNT, &EVERYWHERE].concat().join(",");
+        let find = async move |read: &Read<'_>| {
+            read.all(&UNDISTRIBUTED, &[names.as_str().into()], |row| row.read()).await
+        };
+        self.db.read(Deadline::OfRequest, find).await
+    }
 }
 
 /// Returns a statement that distributes a table, unless it is distributed already.
