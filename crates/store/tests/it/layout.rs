@@ -1,8 +1,9 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
-use kiosque_model::Zone;
-use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
-use kiosque_testkit::{TestData, TestStore, open, open_options};
+use kiosque_model::{ActedBy, UnixMs, Zone};
+use kiosque_store::{Error, OpenOptions, Store, WhenAbsent, citus_statements};
+use kiosque_testkit::entries::order;
+use kiosque_testkit::{NOW, TestData, TestStore, is_citus, open, open_options, sql};
 
 /// Every statement can be prepared on both engines.
 #[tokio::test]
@@ -43,6 +44,35 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "16|console"
         ]
     );
+}
+
+/// Data of an older layout is upgraded. On Citus its tables are distributed, and the new ones are
+/// on the coordinator until the script has run again.
+#[tokio::test]
+async fn data_of_an_older_layout_is_upgraded() {
+    let old = TestStore::with_fleet().await;
+    old.receive_new(vec![order("o1", "d1", 10), order("o2", "e1", 20)]).await;
+    let (data, elements) = (old.data.clone(), "select element from aisle_texts order by device_no");
+    let before = old.query(elements);
+    drop(old);
+    data.execute(sql::EIGHTH_LAYOUT);
+    let upgraded = TestStore::on(data).await;
+    assert_eq!(upgraded.query(elements), before);
+    upgraded.receive_new(vec![order("o3", "d1", 30)]).await;
+    assert_eq!(upgraded.store.archive(UnixMs(15), NOW).await.unwrap().run, Some(1));
+    assert_eq!(upgraded.store.verify().await.unwrap().differences, [""; 0]);
+    if is_citus() {
+        let tables = upgraded.store.undistributed_tables().await.unwrap();
+        assert_eq!((tables.len(), tables[0].as_str()), (6, "aisle_texts"));
+        upgraded.data.distribute();
+        let tables = "select count(*) from citus_tables where table_name in (
+            select oid from pg_class where relnamespace = current_schema()::regnamespace)";
+        let count = citus_statements().matches("select create_").count();
+        assert_eq!(upgraded.query(tables), [count.to_string()]);
+    }
+    assert_eq!(upgraded.store.undistributed_tables().await.unwrap(), [""; 0]);
+    assert_eq!(upgraded.store.undo_archive(None, ActedBy::command(NOW)).await.unwrap().orders, 1);
+    assert_eq!(upgraded.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Data of another program or of a newer one is refused and not changed.

@@ -183,8 +183,13 @@ impl Transaction<'_> {
         sql.check_columns(&columns)
     }
 
+    /// Runs the statements of a script, each by itself: Citus sends the whole text with some of
+    /// them to the workers, which refuse more than one statement.
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
-        self.within(self.connection.simple(&with_byte_collation(text))).await
+        for statement in statements_of(&with_byte_collation(text)) {
+            self.within(self.connection.simple(&statement)).await?;
+        }
+        Ok(())
     }
 
     /// Returns whether this is a change in a dry run.
@@ -203,6 +208,16 @@ impl Transaction<'_> {
     }
 }
 
+/// Returns the statements of a script, without its comments. A comment has lines of its own, and no
+/// text of a statement contains a semicolon.
+fn statements_of(script: &str) -> Vec<String> {
+    let is_code = |line: &&str| !line.trim_start().starts_with("--");
+    let code: Vec<&str> = script.lines().filter(is_code).collect();
+    let code = code.join("\n");
+    let statements = code.split(';').map(str::trim).filter(|statement| !statement.is_empty());
+    statements.map(str::to_owned).collect()
+}
+
 /// Compares and orders text by its bytes, as SQLite does.
 fn with_byte_collation(migration: &str) -> String {
     let mut text = migration.to_owned();
@@ -210,4 +225,28 @@ fn with_byte_collation(migration: &str) -> String {
         text = text.replace(&format!(" text{behind}"), &format!(" text collate \"C\"{behind}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_split_into_its_statements() {
+        let script =
+            "-- One; two.\ncreate table t (\n    -- Three;\n    name text\n);\n\ndrop table u;\n";
+        let statements = ["create table t (\n    name text collate \"C\"\n)", "drop table u"];
+        assert_eq!(statements_of(&with_byte_collation(script)), statements);
+    }
+
+    #[test]
+    fn the_migrations_are_split_into_whole_statements() {
+        for statement in statements_of(&crate::migrate::texts()) {
+            let count = |wanted: char| statement.matches(wanted).count();
+            assert_eq!(count('('), count(')'), "{statement}");
+            assert_eq!(count('\'') % 2, 0, "{statement}");
+            let verbs = ["create ", "alter ", "drop ", "insert ", "update ", "delete "];
+            assert!(verbs.iter().any(|verb| statement.starts_with(verb)), "{statement}");
+        }
+    }
 }

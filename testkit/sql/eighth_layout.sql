@@ -1,0 +1,17 @@
+-- Undoes the migrations after the eighth. The rest is data of a program of that layout.
+drop index aisles_of_product;
+drop table aisle_texts;
+drop table archive_marks;
+drop table archive_runs;
+drop table imports;
+drop table monthly_device_products;
+drop table monthly_devices;
+drop table monthly_products;
+drop table sales_months;
+alter table audit drop column details;
+alter table products drop column is_free;
+alter table group_changes drop column marked_to_day;
+alter table group_changes drop column months_change_no;
+delete from counters
+where name in ('roll_ups', 'imports', 'archive_runs', 'deleted_devices', 'devices');
+delete from migrations where number > 8;
