@@ -27,11 +27,11 @@ const CITUS: &str = "--citus";
 
 /// Runs the tests, then those of both engines on the second one, and ends with a summary. The
 /// arguments go to `cargo test`. A failure ends neither run. With [`CITUS`], it runs the tests of
-/// both engines on that cluster alone.
+/// both engines on that cluster alone, and those of the statements.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some((url, arguments)) = on_citus(arguments)? {
         let mut summary = Summary::default();
-        let mut tests = on_one_engine(&arguments, "citus")
+        let mut tests = on_one_engine(&arguments, "citus", &["--lib", "--test", "it"])
             .with_context(|| format!("{CITUS} runs the tests of {ON_BOTH_ENGINES:?}"))??;
         tests.env(SETTING, url);
         summary.add(test_run::run("Citus", &mut tests)?);
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     summary.add(run);
-    if let Some(tests) = on_one_engine(arguments, "postgres") {
+    if let Some(tests) = on_one_engine(arguments, "postgres", &["--test", "it"]) {
         let mut tests = tests?;
         database.share(&mut tests);
         summary.add(test_run::run("PostgreSQL", &mut tests)?);
@@ -78,9 +78,9 @@ fn on_citus(arguments: &[String]) -> Result<Option<(String, Vec<String>)>> {
     Ok(Some((url.clone(), others.cloned().collect())))
 }
 
-/// Returns the command of the tests of both engines on one of them, as far as the arguments name
-/// their packages.
-fn on_one_engine(arguments: &[String], engine: &str) -> Option<Result<Command>> {
+/// Returns the command that tests these targets of the packages of both engines on one of them, as
+/// far as the arguments name the packages.
+fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Option<Result<Command>> {
     let all = !names_a_package(arguments);
     let wanted: Vec<&str> = ON_BOTH_ENGINES
         .into_iter()
@@ -89,8 +89,9 @@ fn on_one_engine(arguments: &[String], engine: &str) -> Option<Result<Command>> 
     if wanted.is_empty() {
         return None;
     }
-    let tests = cargo(["test", "--locked", "--no-fail-fast", "--test", "it"]);
+    let tests = cargo(["test", "--locked", "--no-fail-fast"]);
     Some(tests.map(|mut tests| {
+        tests.args(targets);
         tests.args(wanted.iter().flat_map(|package| ["-p", package]));
         // The filters and the arguments of the test programs follow the names of packages.
         tests.args(arguments.iter().skip_while(|argument| *argument != "--"));

@@ -80,7 +80,8 @@ statements! {
     APPLIED() -> Applied = "select number, checksum from migrations order by number";
 }
 
-const CREATE_REGISTER: &str = "create table if not exists migrations (
+/// Creates the table of migrations.
+pub(crate) const CREATE_REGISTER: &str = "create table if not exists migrations (
     number bigint primary key,
     name text not null,
     checksum text not null,

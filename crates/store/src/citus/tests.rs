@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::sql::{Columns, Sql};
 
+mod plans;
+
 /// Statements that Citus runs on every shard, by module and name, each with its reason: rare
 /// operations of the operator.
 const OF_ALL_GROUPS: &[(&str, &str)] = &[
