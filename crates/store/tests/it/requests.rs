@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiosque_model::order::ShipmentStatus;
+use kiosque_model::order::{Order, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{
     Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
@@ -12,32 +12,53 @@ use kiosque_store::{
     OpenOptions, OrderQuery, ProfileElement, SessionLease, Span, Store, StoreLocation,
     TradeNumbers,
 };
-use kiosque_testkit::entries::{first_devices, order, sold};
+use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sold, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 use super::relay::Relay;
 
-/// The names of all requests.
-pub(crate) const REQUESTS: [&str; 18] = [
+/// The names of the requests that are no reports. A request and its query are apart by a comma.
+const LISTS: [&str; 14] = [
     "session",
     "order page",
-    "order page in a span",
+    "order page, with history",
+    "order page, in a span",
+    "order page, in a long span",
     "order detail",
+    "order detail, by the outer number",
+    "order detail, by both numbers",
     "device page",
-    "device page of another group",
+    "device page, of another group",
+    "device page, of a code",
+    "device page, of a name",
+    "profile of a group",
+    "aisles of a group",
+];
+/// The names of the reports, and those of their queries.
+const REPORTS: [&str; 6] = [
     "summary",
-    "summary of some devices",
-    "summary of cut days",
-    "summary of another group",
     "sales trend",
     "sales by device",
     "best sellers",
-    "best sellers of cut days",
     "device profile",
-    "profile of a group",
-    "aisles of a group",
     "device aisles",
 ];
+const QUERIES: [&str; 7] = [
+    "of all days",
+    "of some devices",
+    "of cut days",
+    "of another group",
+    "of a month",
+    "of years",
+    "of some devices in years",
+];
+
+/// Returns the names of all requests.
+pub(crate) fn all_requests() -> Vec<String> {
+    let lists = LISTS.iter().map(|&list| list.to_owned());
+    let report = |name| QUERIES.iter().map(move |query| format!("{name}, {query}"));
+    lists.chain(REPORTS.into_iter().flat_map(report)).collect()
+}
 
 /// A store behind a relay, with a session, and the store that wrote its data.
 pub(crate) struct Requests {
@@ -48,7 +69,8 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Opens new data on PostgreSQL through a relay, with 40 orders of one device.
+    /// Opens new data on PostgreSQL through a relay, with 40 orders of one device and one of
+    /// another.
     pub(crate) async fn through(relay: impl FnOnce(&str) -> Relay) -> Requests {
         let data = TestData::postgres();
         let StoreLocation::Postgres(url) = data.location() else {
@@ -66,6 +88,9 @@ impl Requests {
             sold(order(&format!("o{at}"), "d1", at), sale)
         });
         fixture.receive_new(orders.collect()).await;
+        let (trade_no, trade_no_in) = (trade_no("t1"), trade_no("i1"));
+        let numbered = Order { trade_no, trade_no_in, ..bare_order("numbered", "d2", 50) };
+        fixture.receive_new(vec![rendered(numbered)]).await;
         let session = fixture.log_in("ops").await.unwrap();
         // A long lease, so that only requests are sent meanwhile.
         let lease = SessionLease { length: Duration::from_secs(3_600), ..SessionLease::default() };
@@ -75,54 +100,37 @@ impl Requests {
         Requests { relay, fixture, store, session }
     }
 
-    /// Sends one of [`REQUESTS`].
+    /// Sends one of [`all_requests`].
     pub(crate) async fn ask(&self, name: &str) {
         let store = &self.store;
         let claim = Claim { token: self.session.clone(), now: NOW };
         let online = OnlineSince(UnixMs(0));
-        let span = Span { start: UnixMs(0), end: UnixMs(1_000) };
-        let some = DashboardQuery { devices: vec![DeviceCode::parse("d1")], ..all() };
-        let cut = DashboardQuery { start: UnixMs(5), end: UnixMs(30), ..all() };
-        let other = DashboardQuery { group: Some(GroupId::parse("b")), ..all() };
-        let inner = Some("oid:o3".to_owned());
-        let done = match name {
+        let (asked, query) = name.split_once(", ").unwrap_or((name, ""));
+        let done = match asked {
             "session" => store.session(claim).await,
-            "order page" => store.order_page(claim, orders(None)).await.map(|_| ()),
-            "order page in a span" => store.order_page(claim, orders(Some(span))).await.map(|_| ()),
-            "order detail" => {
-                let numbers = TradeNumbers { out: None, inner };
-                store.order_detail(claim, numbers).await.map(|_| ())
-            }
+            "order page" => store.order_page(claim, orders(query)).await.map(drop),
+            "order detail" => store.order_detail(claim, numbers(query)).await.map(drop),
             "device page" => {
-                store.device_page(claim, online, devices(None), no_device).await.map(|_| ())
+                store.device_page(claim, online, devices(query), no_device).await.map(drop)
             }
-            "device page of another group" => {
-                let ask = devices(Some("b"));
-                store.device_page(claim, online, ask, no_device).await.map(|_| ())
+            "profile of a group" => {
+                store.group_profile(claim, all(), first_part(), no_element).await.map(drop)
             }
-            "summary" => store.summary(claim, online, all()).await.map(|_| ()),
-            "summary of some devices" => store.summary(claim, online, some).await.map(|_| ()),
-            "summary of cut days" => store.summary(claim, online, cut).await.map(|_| ()),
-            "summary of another group" => store.summary(claim, online, other).await.map(|_| ()),
-            "sales trend" => store.sales_trend(claim, all()).await.map(|_| ()),
-            "sales by device" => store.sales_by_device(claim, all()).await.map(|_| ()),
-            "best sellers" => store.best_sellers(claim, all(), 10).await.map(|_| ()),
-            "best sellers of cut days" => store.best_sellers(claim, cut, 10).await.map(|_| ()),
-            "device profile" => store
-                .device_profile(claim, all(), DevicePart::first(10), no_device)
-                .await
-                .map(|_| ()),
-            "profile of a group" => store
-                .group_profile(claim, all(), DevicePart::first(10), no_element)
-                .await
-                .map(|_| ()),
             "aisles of a group" => {
-                store.group_aisles(claim, all(), DevicePart::first(10), 1_000).await.map(|_| ())
+                store.group_aisles(claim, all(), first_part(), 1_000).await.map(drop)
+            }
+            "summary" => store.summary(claim, online, report(query)).await.map(drop),
+            "sales trend" => store.sales_trend(claim, report(query)).await.map(drop),
+            "sales by device" => store.sales_by_device(claim, report(query)).await.map(drop),
+            "best sellers" => store.best_sellers(claim, report(query), 10).await.map(drop),
+            "device profile" => {
+                let (query, part) = (report(query), first_part());
+                store.device_profile(claim, query, part, no_device).await.map(drop)
             }
             "device aisles" => {
-                store.device_aisles(claim, all(), DevicePart::first(10), no_line).await.map(|_| ())
+                store.device_aisles(claim, report(query), first_part(), no_line).await.map(drop)
             }
-            name => panic!("no request {name}"),
+            _ => panic!("no request {name}"),
         };
         done.unwrap_or_else(|error| panic!("{name}: {error:?}"));
     }
@@ -132,13 +140,59 @@ fn all() -> DashboardQuery {
     DashboardQuery { group: None, devices: Vec::new(), start: UnixMs(0), end: UnixMs(2_000_000) }
 }
 
-fn orders(span: Option<Span>) -> OrderQuery {
-    let (device, page) = (DeviceCode::parse("d1").ok(), PageRequest::new(2, 10).unwrap());
-    OrderQuery { device, history: History::Left, span, page }
+/// Returns a query of reports.
+fn report(query: &str) -> DashboardQuery {
+    const MONTH: UnixMs = UnixMs(31 * 86_400_000);
+    const YEARS: UnixMs = UnixMs(10 * 365 * 86_400_000);
+    let devices = || vec![DeviceCode::parse("d1"), DeviceCode::parse("d2")];
+    match query {
+        "of all days" => all(),
+        "of some devices" => DashboardQuery { devices: devices(), ..all() },
+        "of cut days" => DashboardQuery { start: UnixMs(5), end: UnixMs(30), ..all() },
+        "of another group" => DashboardQuery { group: Some(GroupId::parse("b")), ..all() },
+        "of a month" => DashboardQuery { end: MONTH, ..all() },
+        "of years" => DashboardQuery { end: YEARS, ..all() },
+        "of some devices in years" => DashboardQuery { devices: devices(), end: YEARS, ..all() },
+        _ => panic!("no query of reports: {query}"),
+    }
 }
 
-fn devices(group: Option<&str>) -> DeviceQuery {
-    DeviceQuery { group: group.map(GroupId::parse), ..first_devices(10) }
+fn orders(query: &str) -> OrderQuery {
+    let (device, page) = (DeviceCode::parse("d1").ok(), PageRequest::new(2, 10).unwrap());
+    let plain = OrderQuery { device, history: History::Left, span: None, page };
+    let span = |start| Some(Span { start: UnixMs(start), end: UnixMs(1_000) });
+    match query {
+        "" => plain,
+        "with history" => OrderQuery { history: History::Included, ..plain },
+        "in a span" => OrderQuery { span: span(0), ..plain },
+        "in a long span" => OrderQuery { span: span(-10 * 86_400_000), ..plain },
+        _ => panic!("no query of orders: {query}"),
+    }
+}
+
+fn numbers(query: &str) -> TradeNumbers {
+    let number = |text: &str| Some(text.to_owned());
+    match query {
+        "" => TradeNumbers { out: None, inner: number("oid:o3") },
+        "by the outer number" => TradeNumbers { out: number("t1"), inner: None },
+        "by both numbers" => TradeNumbers { out: number("t1"), inner: number("i1") },
+        _ => panic!("no query of an order: {query}"),
+    }
+}
+
+fn devices(query: &str) -> DeviceQuery {
+    let plain = first_devices(10);
+    match query {
+        "" => plain,
+        "of another group" => DeviceQuery { group: Some(GroupId::parse("b")), ..plain },
+        "of a code" => DeviceQuery { code: Some(DeviceCode::parse("d1")), ..plain },
+        "of a name" => DeviceQuery { name_part: Some("d".to_owned()), ..plain },
+        _ => panic!("no query of devices: {query}"),
+    }
+}
+
+fn first_part() -> DevicePart {
+    DevicePart::first(10)
 }
 
 type Nothing = ();
