@@ -68,12 +68,14 @@ async fn a_request_reads_one_shard_of_a_group_and_one_of_an_account() {
     let mut all = BTreeSet::new();
     requests.relay.answers();
     for name in &all_requests() {
-        // The first one of a group that this node has not seen has statements of its own.
+        // The first one of a group that this node has not seen has statements of its own. Later ones
+        // may be answered from a cache, of which the version is on the coordinator.
         for time in 0..2 {
             requests.ask(name).await;
             let [of_groups, of_accounts] = shards.named_in(&requests.relay.answers());
             let groups = usize::from(name != "session");
-            assert_eq!(of_groups.len(), groups, "{name}, {time}: {of_groups:?}");
+            let is_cached = time > 0 && of_groups.is_empty();
+            assert!(of_groups.len() == groups || is_cached, "{name}, {time}: {of_groups:?}");
             assert_eq!(of_accounts.len(), 1, "{name}, {time}: {of_accounts:?}");
             all.extend(of_groups);
         }

@@ -65,7 +65,7 @@ async fn data_of_an_older_layout_is_upgraded() {
         let tables = upgraded.store.undistributed_tables().await.unwrap();
         assert_eq!((tables.len(), tables[0].as_str()), (6, "aisle_texts"));
         upgraded.data.distribute();
-        let tables = "select count(*) from citus_tables where table_name in (
+        let tables = "select count(*) from pg_dist_partition where logicalrelid in (
             select oid from pg_class where relnamespace = current_schema()::regnamespace)";
         let count = citus_statements().matches("select create_").count();
         assert_eq!(upgraded.query(tables), [count.to_string()]);

@@ -48,10 +48,13 @@ async fn slow_aisles(wait: Duration) -> (TestStore, Store) {
 
 /// Waits until so many statements sleep.
 async fn until_sleeping(fixture: &TestStore, wanted: usize) {
-    // On a cluster a worker runs the statement.
-    let activity = if is_citus() { "citus_stat_activity" } else { "pg_stat_activity" };
+    // On a cluster a worker runs the statement, which names the table behind the view.
+    let (activity, table) = match is_citus() {
+        true => ("citus_stat_activity", "stored_texts"),
+        false => ("pg_stat_activity", "aisle_texts"),
+    };
     let statements = format!(
-        "select query from {activity} where wait_event = 'PgSleep' and query like '%aisle_texts%'"
+        "select query from {activity} where wait_event = 'PgSleep' and query like '%{table}%'"
     );
     let waited = async {
         while fixture.query(&statements).len() != wanted {
