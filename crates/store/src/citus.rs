@@ -141,8 +141,8 @@ pub fn citus_statements() -> String {
 }
 
 impl Store {
-    /// Returns the tables that the script has not distributed yet: those of the migrations since its
-    /// last run. None if it has never run.
+    /// Returns the tables that the script has not distributed yet: those of the migrations since
+    /// its last run. None if it has never run.
     ///
     /// # Errors
     /// The store failed.
