@@ -196,7 +196,8 @@ impl TestServer {
     /// The fleet has faults, or the store failed.
     pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
         let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
-            .map_err(|faults| ApplyError::Faults(faults.of_file()))?;
+            .map_err(|faults| faults.of_file().into_iter().map(Into::into).collect())
+            .map_err(ApplyError::Faults)?;
         let by = ActedBy::command(self.now());
         fleet::apply(&self.store, fleet, &Entropy::system(), by).await
     }

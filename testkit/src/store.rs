@@ -93,7 +93,7 @@ impl TestStore {
             panic!("a fleet with a fault was applied")
         };
         assert_eq!(self.rows(), before);
-        faults
+        faults.iter().map(ToString::to_string).collect()
     }
 
     /// Receives orders at [`NOW`].

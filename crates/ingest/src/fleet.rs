@@ -1,5 +1,6 @@
 //! Fleet files: groups, accounts, products, devices and aisles, in TOML or JSON with the same keys.
 
+mod faults;
 mod readable;
 
 use std::collections::HashSet;
@@ -11,17 +12,19 @@ use kiosque_contract::{
     FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct,
 };
 use kiosque_model::fleet::{
-    AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry,
+    AccountEntry, Aisle, DeviceEntry, EntryKind, Fleet, GroupEntry, Password, ProductEntry,
 };
 use kiosque_model::money::MINOR_MAX;
 use kiosque_model::{
-    ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, UnixMs, Zone, ids::check_id,
+    ActedBy, Currency, DeviceCode, GroupId, LoginName, Minor, Zone, ids::check_id,
 };
-use kiosque_store::{Applied, ApplyError, Credentials, Error, NewHash, NewHashes, Store};
+use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store};
 
 use kiosque_clock::{Entropy, NoEntropy};
 
 use crate::json_line::with_plain_types;
+pub use faults::FleetFaults;
+use faults::{FileFault, Place};
 
 /// Warnings that are listed; further ones are counted.
 const WARNINGS_MAX: usize = 50;
@@ -33,45 +36,6 @@ pub enum Format {
     Toml,
     /// JSON.
     Json,
-}
-
-/// The faults of a fleet file, and its entries as far as they could be read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FleetFaults {
-    /// The faults of the file itself.
-    faults: Vec<String>,
-    readable: Fleet,
-}
-
-impl FleetFaults {
-    /// Returns the faults of the file itself.
-    #[must_use]
-    pub fn of_file(self) -> Vec<String> {
-        self.faults
-    }
-
-    /// Returns these faults and those of the readable entries that follow from the stored data,
-    /// such as unknown groups.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
-        let FleetFaults { mut faults, readable } = self;
-        let of_entries = store.fleet_faults(Arc::new(readable), now).await?;
-        // A field that has a fault of its own is not missing, and a second entry is none of a new
-        // name.
-        let is_reported = |fault: &String| {
-            let Some((field, _)) = fault.split_once(": required for a new ") else { return false };
-            let field = field.split(" or ").next().unwrap_or(field);
-            let entry = field.rsplit_once(": ").map_or(field, |(entry, _)| entry);
-            let duplicate = format!("{entry}: duplicate entry");
-            let of_field = format!("{field}: ");
-            faults.iter().any(|known| known.starts_with(&of_field) || *known == duplicate)
-        };
-        let further: Vec<String> = of_entries.into_iter().filter(|one| !is_reported(one)).collect();
-        faults.extend(further);
-        Ok(faults)
-    }
 }
 
 /// Reads a fleet file.
@@ -90,10 +54,13 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetFaul
         products: given.product.into_iter().filter_map(|one| faults.product(one)).collect(),
         devices: given.device.into_iter().filter_map(|one| faults.device(one, zone)).collect(),
     };
-    faults.repeats("group", fleet.groups.iter().map(|one| &one.id));
-    faults.repeats("account", fleet.accounts.iter().map(|one| &one.login_name));
-    faults.repeats("product", fleet.products.iter().map(|one| &one.id));
-    faults.repeats("device", fleet.devices.iter().map(|one| &one.code));
+    let place = |kind| move |id: &str| Place::entry(kind, id);
+    let groups = fleet.groups.iter().map(|one| one.id.as_str());
+    faults.repeats(groups, place(EntryKind::Group));
+    let accounts = fleet.accounts.iter().map(|one| one.login_name.as_str());
+    faults.repeats(accounts, place(EntryKind::Account));
+    faults.repeats(fleet.products.iter().map(|one| one.id.as_str()), place(EntryKind::Product));
+    faults.repeats(fleet.devices.iter().map(|one| one.code.as_str()), place(EntryKind::Device));
     let Faults(faults) = faults;
     if faults.is_empty() { Ok(fleet) } else { Err(FleetFaults { faults, readable: fleet }) }
 }
@@ -116,14 +83,19 @@ fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
 }
 
 /// Reads the parts of a file that can be read, and adds all its faults, at least `first`.
-fn parse_parts(text: &str, format: Format, first: String, faults: &mut Vec<String>) -> FleetFile {
+fn parse_parts(
+    text: &str,
+    format: Format,
+    first: String,
+    faults: &mut Vec<FileFault>,
+) -> FleetFile {
     let value = match format {
         Format::Toml => toml::from_str(text).ok().map(readable::json_of),
         Format::Json => serde_json::from_str(text).ok(),
     };
     let file = value.map(|value| readable::entries(value, faults));
     if faults.is_empty() {
-        faults.push(first);
+        faults.push(first.into());
     }
     file.unwrap_or_default()
 }
@@ -169,18 +141,18 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
 /// Every fault, or the store failed.
 pub async fn apply(
     store: &Store,
-    fleet: Fleet,
+    fleet: impl Into<Arc<Fleet>>,
     entropy: &Entropy,
     by: ActedBy,
 ) -> Result<Applied, ApplyError> {
-    let fleet = Arc::new(fleet);
+    let fleet = fleet.into();
     loop {
         let mut new_hashes = NewHashes::new();
         for account in &fleet.accounts {
             let Some(given) = &account.password else { continue };
             let stored = store.credentials(&account.login_name).await?;
             let new = new_hash(given, stored, entropy);
-            let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string()]))?;
+            let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string().into()]))?;
             new_hashes.insert(account.login_name.as_str().to_owned(), new);
         }
         match store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
@@ -210,76 +182,81 @@ pub fn new_hash(
 }
 
 /// The faults of a fleet.
-struct Faults(Vec<String>);
+struct Faults(Vec<FileFault>);
 
 impl Faults {
-    fn check<T, E: Display>(&mut self, entry: &str, field: &str, read: Result<T, E>) -> Option<T> {
+    fn check<T, E: Display>(
+        &mut self,
+        place: &Place,
+        field: &str,
+        read: Result<T, E>,
+    ) -> Option<T> {
         match read {
             Ok(read) => Some(read),
             Err(fault) => {
-                self.0.push(format!("{entry}: {field}: {fault}"));
+                self.0.push(FileFault::of_field(place, field, fault));
                 None
             }
         }
     }
 
-    fn text(&mut self, entry: &str, field: &str, given: Option<String>) -> Option<String> {
+    fn text(&mut self, place: &Place, field: &str, given: Option<String>) -> Option<String> {
         let given = given?;
         let clean =
             if given.contains('\0') { Err("must not contain a NUL character") } else { Ok(given) };
-        self.check(entry, field, clean)
+        self.check(place, field, clean)
     }
 
-    fn amount(&mut self, entry: &str, field: &str, given: i64) -> Option<Minor> {
+    fn amount(&mut self, place: &Place, field: &str, given: i64) -> Option<Minor> {
         let fits = (0..=MINOR_MAX).contains(&given);
         let fault = || format!("{given} is not between 0 and {MINOR_MAX} minor units");
-        self.check(entry, field, if fits { Ok(Minor(given)) } else { Err(fault()) })
+        self.check(place, field, if fits { Ok(Minor(given)) } else { Err(fault()) })
     }
 
-    fn repeats<T: Hash + Eq + Display>(&mut self, kind: &str, ids: impl Iterator<Item = T>) {
+    fn repeats<T: Hash + Eq + Copy>(
+        &mut self,
+        ids: impl Iterator<Item = T>,
+        place: impl Fn(T) -> Place,
+    ) {
         let mut seen = HashSet::new();
-        for id in ids {
-            let fault = format!("{kind} {id}: duplicate entry");
-            if !seen.insert(id) {
-                self.0.push(fault);
-            }
-        }
+        self.0.extend(ids.filter(|id| !seen.insert(*id)).map(|id| FileFault::duplicate(place(id))));
     }
 
     fn group(&mut self, given: FleetGroup) -> Option<GroupEntry> {
-        let entry = format!("group {}", given.id);
-        let name = self.text(&entry, "name", given.name);
-        let id = self.check(&entry, "id", GroupId::parse(given.id))?;
+        let place = Place::entry(EntryKind::Group, &given.id);
+        let name = self.text(&place, "name", given.name);
+        let id = self.check(&place, "id", GroupId::parse(given.id))?;
         Some(GroupEntry { id, name, active: given.active })
     }
 
     fn account(&mut self, given: FleetAccount) -> Option<AccountEntry> {
-        let entry = format!("account {}", given.login_name);
-        let display_name = self.text(&entry, "display_name", given.display_name);
+        let place = Place::entry(EntryKind::Account, &given.login_name);
+        let display_name = self.text(&place, "display_name", given.display_name);
         let password = match (given.password, given.password_hash) {
             (Some(_), Some(_)) => {
                 let fault: Result<(), _> = Err("give either password or password_hash");
-                self.check(&entry, "password", fault);
+                self.check(&place, "password", fault);
                 None
             }
             (Some(clear), None) if clear.trim().is_empty() => {
-                self.check::<(), _>(&entry, "password", Err("must not be blank"));
+                self.check::<(), _>(&place, "password", Err("must not be blank"));
                 None
             }
             (Some(clear), None) => Some(Password::Clear(clear)),
             (None, Some(hash)) => self
-                .check(&entry, "password_hash", kiosque_password::check_hash(&hash))
+                .check(&place, "password_hash", kiosque_password::check_hash(&hash))
                 .map(|()| Password::Hash(hash)),
             (None, None) => None,
         };
         let groups = given.groups.map(|groups| {
             groups
                 .into_iter()
-                .filter_map(|id| self.check(&entry, "groups", GroupId::parse(id)))
+                .filter_map(|id| self.check(&place, "groups", GroupId::parse(id)))
                 .collect::<Vec<_>>()
         });
-        self.repeats(&format!("{entry}: groups:"), groups.iter().flatten());
-        let login_name = self.check(&entry, "login_name", LoginName::parse(given.login_name))?;
+        let groups_of = groups.iter().flatten();
+        self.repeats(groups_of, |id| place.inside(format_args!("groups: {id}")));
+        let login_name = self.check(&place, "login_name", LoginName::parse(given.login_name))?;
         Some(AccountEntry {
             login_name,
             display_name,
@@ -291,41 +268,41 @@ impl Faults {
     }
 
     fn product(&mut self, given: FleetProduct) -> Option<ProductEntry> {
-        let entry = format!("product {}", given.id);
-        let name = self.text(&entry, "name", given.name);
-        let category = self.text(&entry, "category", given.category);
+        let place = Place::entry(EntryKind::Product, &given.id);
+        let name = self.text(&place, "name", given.name);
+        let category = self.text(&place, "category", given.category);
         let currency = given.currency.map(|code| Currency::parse(&code));
-        let currency = currency.and_then(|read| self.check(&entry, "currency", read));
+        let currency = currency.and_then(|read| self.check(&place, "currency", read));
         let price = given.default_price;
-        let default_price = price.and_then(|price| self.amount(&entry, "default_price", price));
-        self.check(&entry, "id", check_id(&given.id))?;
+        let default_price = price.and_then(|price| self.amount(&place, "default_price", price));
+        self.check(&place, "id", check_id(&given.id))?;
         Some(ProductEntry { id: given.id, name, category, currency, default_price })
     }
 
     fn device(&mut self, given: FleetDevice, zone: &Zone) -> Option<DeviceEntry> {
-        let entry = format!("device {}", given.code);
-        let name = self.text(&entry, "name", given.name);
+        let place = Place::entry(EntryKind::Device, &given.code);
+        let name = self.text(&place, "name", given.name);
         let group = given.group.map(GroupId::parse);
-        let group = group.and_then(|read| self.check(&entry, "group", read));
+        let group = group.and_then(|read| self.check(&place, "group", read));
         let since = given.since.map(|since| zone.parse_time_or_date(&since));
-        let since = since.and_then(|read| self.check(&entry, "since", read));
-        let model = self.text(&entry, "model", given.model);
-        let address = self.text(&entry, "address", given.address);
+        let since = since.and_then(|read| self.check(&place, "since", read));
+        let model = self.text(&place, "model", given.model);
+        let address = self.text(&place, "address", given.address);
         let aisles = given.aisle.map(|aisles| {
-            aisles.into_iter().filter_map(|one| self.aisle(&entry, one)).collect::<Vec<_>>()
+            aisles.into_iter().filter_map(|one| self.aisle(&place, one)).collect::<Vec<_>>()
         });
-        let codes = aisles.iter().flatten().map(|aisle| &aisle.code);
-        self.repeats(&format!("{entry}: aisle"), codes);
-        let code = self.check(&entry, "code", DeviceCode::parse(given.code))?;
+        let codes = aisles.iter().flatten().map(|aisle| aisle.code.as_str());
+        self.repeats(codes, |code| place.inside(format_args!("aisle {code}")));
+        let code = self.check(&place, "code", DeviceCode::parse(given.code))?;
         let enabled = given.enabled;
         Some(DeviceEntry { code, name, group, since, model, address, enabled, aisles })
     }
 
-    fn aisle(&mut self, device: &str, given: FleetAisle) -> Option<Aisle> {
-        let entry = format!("{device}: aisle {}", given.code);
-        let price = self.amount(&entry, "price", given.price)?;
+    fn aisle(&mut self, device: &Place, given: FleetAisle) -> Option<Aisle> {
+        let place = device.inside(format_args!("aisle {}", given.code));
+        let price = self.amount(&place, "price", given.price)?;
         let show_price = given.show_price.unwrap_or(given.price);
-        let show_price = self.amount(&entry, "show_price", show_price)?;
+        let show_price = self.amount(&place, "show_price", show_price)?;
         let count = |count: i64| {
             if (0..=1_000_000).contains(&count) {
                 Ok(count)
@@ -333,11 +310,11 @@ impl Faults {
                 Err("is not between 0 and 1000000")
             }
         };
-        let stock = self.check(&entry, "stock", count(given.stock))?;
-        let capacity = self.check(&entry, "capacity", count(given.capacity))?;
-        let cabinet = self.text(&entry, "cabinet", given.cabinet);
-        let goods_id = self.text(&entry, "product", Some(given.product))?;
-        self.check(&entry, "code", check_id(&given.code))?;
+        let stock = self.check(&place, "stock", count(given.stock))?;
+        let capacity = self.check(&place, "capacity", count(given.capacity))?;
+        let cabinet = self.text(&place, "cabinet", given.cabinet);
+        let goods_id = self.text(&place, "product", Some(given.product))?;
+        self.check(&place, "code", check_id(&given.code))?;
         Some(Aisle {
             code: given.code,
             goods_id,

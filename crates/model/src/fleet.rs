@@ -1,6 +1,8 @@
 //! The fleet as the operator describes it: groups, accounts, products, devices and their aisles.
 //! A field that is `None` keeps its value; in a new entry it takes its default.
 
+use std::fmt;
+
 use crate::ids::{DeviceCode, GroupId, LoginName};
 use crate::money::{Currency, Minor};
 use crate::time::UnixMs;
@@ -17,6 +19,55 @@ pub struct Fleet {
     pub products: Vec<ProductEntry>,
     /// Devices.
     pub devices: Vec<DeviceEntry>,
+}
+
+/// A kind of entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A group.
+    Group,
+    /// An account.
+    Account,
+    /// A product.
+    Product,
+    /// A device.
+    Device,
+}
+
+impl EntryKind {
+    /// Returns the name of the list in a fleet file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            EntryKind::Group => "group",
+            EntryKind::Account => "account",
+            EntryKind::Product => "product",
+            EntryKind::Device => "device",
+        }
+    }
+}
+
+/// An entry, by its kind and its id, login name or code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryId {
+    /// Its kind.
+    pub kind: EntryKind,
+    /// Its id, login name or code.
+    pub id: String,
+}
+
+impl EntryId {
+    /// Returns the entry of a kind with an id.
+    pub fn new(kind: EntryKind, id: impl Into<String>) -> EntryId {
+        EntryId { kind, id: id.into() }
+    }
+}
+
+/// Formats an entry as messages name it: `device K-002`.
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.name(), self.id)
+    }
 }
 
 /// A group of devices.
@@ -56,8 +107,8 @@ pub enum Password {
     Hash(String),
 }
 
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password(***)")
     }
 }

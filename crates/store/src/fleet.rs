@@ -16,6 +16,7 @@ mod deletion;
 mod device_rows;
 mod devices;
 mod differences;
+mod fault;
 mod groups;
 mod ownership;
 mod products;
@@ -43,6 +44,7 @@ pub(crate) use creation::NewEntries;
 pub use deletion::DeleteError;
 use devices::DevicePlan;
 pub use differences::{EntryDifference, FieldDifference, OwnerDifference};
+pub use fault::FleetFault;
 use groups::Groups;
 use products::Products;
 pub use snapshot::FleetSnapshot;
@@ -175,8 +177,8 @@ impl fmt::Display for Applied {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The faults, each naming its entry.
-    #[error("{}", .0.join("\n"))]
-    Faults(Vec<String>),
+    #[error("{}", fault::lines(.0))]
+    Faults(Vec<FleetFault>),
     /// Another password was set since the given one was compared with the stored hash. Compare it
     /// again, and repeat the apply.
     #[error("another apply has changed a password at the same time; apply the fleet again")]
@@ -389,8 +391,8 @@ async fn plan<'f>(
     Ok((changes, applied))
 }
 
-fn sorted(faults: HashMap<String, String>) -> Vec<String> {
+fn sorted(faults: HashMap<String, String>) -> Vec<FleetFault> {
     let mut faults: Vec<String> = faults.into_values().collect();
     faults.sort_unstable();
-    faults
+    faults.into_iter().map(FleetFault::Other).collect()
 }

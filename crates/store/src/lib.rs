@@ -69,7 +69,7 @@ pub use directory::{ServerLock, create_directory, data_files, has_data, mode_for
 pub use error::{Error, Refused};
 pub use fleet::{
     Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,
-    FleetSnapshot, NewHash, NewHashes, OwnerDifference,
+    FleetFault, FleetSnapshot, NewHash, NewHashes, OwnerDifference,
 };
 pub use inventory::{
     ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,

@@ -4,12 +4,14 @@
 use std::fmt::Display;
 
 use kiosque_contract::{FleetAisle, FleetDevice, FleetFile};
+use kiosque_model::fleet::EntryKind;
 use serde::Deserializer;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
+use super::faults::{FileFault, Place};
 use crate::json_line::with_plain_types;
 
 /// The key of a date or time without quotes, which TOML allows.
@@ -19,18 +21,18 @@ const SECRET: [&str; 2] = ["password", "password_hash"];
 
 /// Reads the entries of a fleet file, and adds their faults. Entries without a required field are
 /// left out, and fields with a fault are absent.
-pub(super) fn entries(file: Value, faults: &mut Vec<String>) -> FleetFile {
+pub(super) fn entries(file: Value, faults: &mut Vec<FileFault>) -> FleetFile {
     let Value::Object(mut lists) = file else {
         let expected = "an object with lists of group, account, product and device";
-        faults.push(format!("expected {expected}, got {}", kind_of(&file)));
+        faults.push(format!("expected {expected}, got {}", kind_of(&file)).into());
         return FleetFile::default();
     };
     let mut reader = Reader { faults };
     reader.remove_unknown::<FleetFile>(None, &mut lists);
     FleetFile {
-        group: reader.list(&mut lists, "group", "id"),
-        account: reader.list(&mut lists, "account", "login_name"),
-        product: reader.list(&mut lists, "product", "id"),
+        group: reader.list(&mut lists, EntryKind::Group, "id"),
+        account: reader.list(&mut lists, EntryKind::Account, "login_name"),
+        product: reader.list(&mut lists, EntryKind::Product, "id"),
         device: reader.devices(&mut lists),
     }
 }
@@ -54,61 +56,58 @@ pub(super) fn json_of(value: toml::Value) -> Value {
 }
 
 struct Reader<'a> {
-    faults: &'a mut Vec<String>,
+    faults: &'a mut Vec<FileFault>,
 }
 
 impl Reader<'_> {
     fn list<T: DeserializeOwned>(
         &mut self,
         lists: &mut Map<String, Value>,
-        kind: &str,
+        kind: EntryKind,
         id: &str,
     ) -> Vec<T> {
-        let maps = self.maps(lists.remove(kind), kind, id);
-        maps.into_iter().filter_map(|(entry, map)| self.entry(&entry, map)).collect()
+        let maps = self.maps(lists.remove(kind.name()), &List::Entries(kind), id);
+        maps.into_iter().filter_map(|(place, map)| self.entry(&place, map)).collect()
     }
 
     fn devices(&mut self, lists: &mut Map<String, Value>) -> Vec<FleetDevice> {
         let mut devices = Vec::new();
-        for (entry, mut map) in self.maps(lists.remove("device"), "device", "code") {
+        let list = List::Entries(EntryKind::Device);
+        for (device, mut map) in self.maps(lists.remove("device"), &list, "code") {
             let aisles = map.remove("aisle").filter(|aisles| !aisles.is_null());
             let aisles = aisles.map(|aisles| {
-                let maps = self.maps(Some(aisles), &format!("{entry}: aisle"), "code");
-                let aisle = |(entry, map): (String, _)| self.entry::<FleetAisle>(&entry, map);
+                let maps = self.maps(Some(aisles), &List::Aisles(&device), "code");
+                let aisle = |(place, map): (Place, _)| self.entry::<FleetAisle>(&place, map);
                 maps.into_iter().filter_map(aisle).collect()
             });
-            let device = self.entry::<FleetDevice>(&entry, map);
+            let device = self.entry::<FleetDevice>(&device, map);
             devices.extend(device.map(|device| FleetDevice { aisle: aisles, ..device }));
         }
         devices
     }
 
-    /// Returns the objects of a list, each with the name of its entry.
+    /// Returns the objects of a list, each with its place.
     fn maps(
         &mut self,
-        list: Option<Value>,
-        kind: &str,
+        items: Option<Value>,
+        list: &List<'_>,
         id: &str,
-    ) -> Vec<(String, Map<String, Value>)> {
-        let items = match list {
+    ) -> Vec<(Place, Map<String, Value>)> {
+        let items = match items {
             None => return Vec::new(),
             Some(Value::Array(items)) => items,
             Some(other) => {
-                self.note(kind, format_args!("expected a list, got {}", kind_of(&other)));
+                self.note(list.name(), format_args!("expected a list, got {}", kind_of(&other)));
                 return Vec::new();
             }
         };
         let mut maps = Vec::new();
         for (position, item) in items.into_iter().enumerate() {
-            let name = item.get(id).and_then(Value::as_str);
-            let entry = match name {
-                Some(name) => format!("{kind} {name}"),
-                None => format!("{kind}[{position}]"),
-            };
+            let place = list.place(item.get(id).and_then(Value::as_str), position);
             match item {
-                Value::Object(map) => maps.push((entry, map)),
+                Value::Object(map) => maps.push((place, map)),
                 other => {
-                    self.note(&entry, format_args!("expected an object, got {}", kind_of(&other)))
+                    self.note(place, format_args!("expected an object, got {}", kind_of(&other)))
                 }
             }
         }
@@ -118,10 +117,10 @@ impl Reader<'_> {
     /// Reads an entry, without the fields that have faults; `None` if a required one is missing.
     fn entry<T: DeserializeOwned>(
         &mut self,
-        entry: &str,
+        place: &Place,
         mut map: Map<String, Value>,
     ) -> Option<T> {
-        self.remove_unknown::<T>(Some(entry), &mut map);
+        self.remove_unknown::<T>(Some(place), &mut map);
         let mut removed = Vec::new();
         loop {
             let value = Value::Object(map);
@@ -134,11 +133,11 @@ impl Reader<'_> {
             let message = with_plain_types(&fault.into_inner().to_string());
             let Value::Object(mut rest) = value else { return None };
             match rest.remove(&field) {
-                Some(given) => self.note_field(entry, (&field, &path), &given, &message),
+                Some(given) => self.note_field(place, (&field, &path), &given, &message),
                 None => {
                     let missing = message.split('`').nth(1).unwrap_or_default();
                     if !removed.iter().any(|field| field == missing) {
-                        self.note(entry, format_args!("{missing}: is missing"));
+                        self.faults.push(FileFault::of_field(place, missing, "is missing"));
                     }
                     return None;
                 }
@@ -148,19 +147,25 @@ impl Reader<'_> {
         }
     }
 
-    fn note_field(&mut self, entry: &str, (field, path): (&str, &str), given: &Value, fault: &str) {
+    fn note_field(
+        &mut self,
+        place: &Place,
+        (field, path): (&str, &str),
+        given: &Value,
+        fault: &str,
+    ) {
         let fault = match given.get(DATETIME).and_then(Value::as_str) {
             Some(time) => format!("a date or time is written in quotes: \"{time}\""),
             None if SECRET.contains(&field) => "is not a string".to_owned(),
             None => fault.to_owned(),
         };
-        self.note(entry, format_args!("{path}: {fault}"));
+        self.faults.push(FileFault::at(place, field, path, fault));
     }
 
     /// Removes the keys that a `T` does not have, and reports them.
     fn remove_unknown<T: DeserializeOwned>(
         &mut self,
-        entry: Option<&str>,
+        place: Option<&Place>,
         map: &mut Map<String, Value>,
     ) {
         let known = field_names::<T>();
@@ -168,14 +173,44 @@ impl Reader<'_> {
             let is_known = known.contains(&key.as_str());
             if !is_known {
                 let fault = format!("unknown key {key:?}; known here are {}", known.join(", "));
-                self.faults.push(entry.map_or(fault.clone(), |entry| format!("{entry}: {fault}")));
+                let fault = match place {
+                    Some(place) => format!("{place}: {fault}"),
+                    None => fault,
+                };
+                self.faults.push(fault.into());
             }
             is_known
         });
     }
 
-    fn note(&mut self, entry: &str, fault: impl Display) {
-        self.faults.push(format!("{entry}: {fault}"));
+    fn note(&mut self, place: impl Display, fault: impl Display) {
+        self.faults.push(format!("{place}: {fault}").into());
+    }
+}
+
+/// A list of a fleet file.
+enum List<'a> {
+    /// The entries of a kind.
+    Entries(EntryKind),
+    /// The aisles of a device.
+    Aisles(&'a Place),
+}
+
+impl List<'_> {
+    fn name(&self) -> String {
+        match self {
+            List::Entries(kind) => kind.name().to_owned(),
+            List::Aisles(device) => device.inside("aisle").to_string(),
+        }
+    }
+
+    /// Returns the place of an item, with its id if it has one.
+    fn place(&self, id: Option<&str>, position: usize) -> Place {
+        match (self, id) {
+            (List::Entries(kind), Some(id)) => Place::entry(*kind, id),
+            (List::Aisles(device), Some(code)) => device.inside(format_args!("aisle {code}")),
+            (_, None) => Place::Other(format!("{}[{position}]", self.name())),
+        }
     }
 }
 

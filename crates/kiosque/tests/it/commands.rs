@@ -130,6 +130,17 @@ fn apply_names_every_fault_and_applies_nothing() {
     let required = format!("{all}: device D3: name: required for a new device");
     let west = format!("{all}: device D3: group: no group west is known");
     assert_eq!(lines[1..], [required.as_str(), &west, "nothing was applied"]);
+    // A field with a fault is not reported as missing, too.
+    let fields = "[[account]]\nlogin_name = \"a\"\npassword_hash = \"md5\"\n\
+                  [[device]]\ncode = \"D3\"\nname = 3\ngroup = \"east\"\n";
+    let fields = sandbox.file("fields.toml", fields);
+    let ran = sandbox.run(&["apply", &fields]).failure();
+    let faults: Vec<&str> =
+        ran.stderr.lines().map(|line| line.trim_start_matches(&format!("{fields}: "))).collect();
+    let [name, hash, group, end] = faults[..] else { panic!("{faults:?}") };
+    assert!(name.starts_with("device D3: name: invalid type"), "{name}");
+    assert!(hash.starts_with("account a: password_hash: is not an argon2id hash"), "{hash}");
+    assert_eq!((group, end), ("device D3: group: no group east is known", "nothing was applied"));
     // The group `east` is still new.
     let east = sandbox.file("east.toml", "[[group]]\nid = \"east\"\nname = \"East\"\n");
     let ran = sandbox.run(&["apply", &east]).success();

@@ -37,7 +37,9 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
         let new_hashes = new_hashes(app, &fleet).await?;
         match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
             Ok(applied) => return Ok(wire_answer(applied, warnings)),
-            Err(ApplyError::Faults(faults)) => return Err(faulty(faults)),
+            Err(ApplyError::Faults(faults)) => {
+                return Err(faulty(faults.iter().map(ToString::to_string).collect()));
+            }
             Err(ApplyError::PasswordChanged) => {}
             Err(ApplyError::Store(error)) => return Err(Failure::from(error).into()),
         }

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use kiosque_model::audit::AccountChange;
-use kiosque_model::fleet::{AccountEntry, Fleet};
+use kiosque_model::fleet::{AccountEntry, EntryId, EntryKind, Fleet};
 use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::groups::Groups;
-use super::{ApplyError, ChangeCounts, EntryChange, NewHash, NewHashes};
+use super::{ApplyError, ChangeCounts, EntryChange, FleetFault, NewHash, NewHashes};
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::sql::{Value, row, statements};
@@ -135,7 +135,7 @@ impl Accounts {
         new_hashes: &NewHashes,
         groups: &Groups,
         counts: &mut ChangeCounts,
-        faults: &mut Vec<String>,
+        faults: &mut Vec<FleetFault>,
     ) -> Result<Vec<ChangedAccount<'a>>, ApplyError> {
         let mut changes = Vec::new();
         for entry in entries {
@@ -148,14 +148,16 @@ impl Accounts {
                 None => stored_hash,
             };
             if hash.is_none() {
-                let required = "password or password_hash: required for a new account";
-                faults.push(format!("account {name}: {required}"));
+                let entry = EntryId::new(EntryKind::Account, name);
+                let fields = &["password", "password_hash"];
+                faults.push(FleetFault::Required { entry, fields });
             }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
                     let number = groups.number(id);
                     if number.is_none() {
-                        faults.push(format!("account {name}: groups: no group {id} is known"));
+                        let fault = format!("account {name}: groups: no group {id} is known");
+                        faults.push(fault.into());
                     }
                     number
                 });

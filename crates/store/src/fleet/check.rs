@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::Fleet;
 
-use super::{ApplyError, StoredFleet, plan};
+use super::{ApplyError, FleetFault, StoredFleet, plan};
 use crate::db::{Deadline, Read};
 use crate::{Error, Store};
 
@@ -14,7 +14,11 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn fleet_faults(&self, fleet: Arc<Fleet>, now: UnixMs) -> Result<Vec<String>, Error> {
+    pub async fn fleet_faults(
+        &self,
+        fleet: Arc<Fleet>,
+        now: UnixMs,
+    ) -> Result<Vec<FleetFault>, Error> {
         let check = async move |read: &Read<'_>| {
             let stored = StoredFleet::read(read, &fleet).await?;
             let hashes = stored.accounts.unhashed(&fleet.accounts);

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use kiosque_model::fleet::{Aisle, DeviceEntry};
+use kiosque_model::fleet::{Aisle, DeviceEntry, EntryId, EntryKind};
 use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
 
 use super::groups::Groups;
 use super::ownership::{self, OwnersChange, Period};
 use super::products::Products;
 use super::stored_devices::{DeviceRow, Devices, StoredDevice, wanted_move};
-use super::{ChangeCounts, EntryChange};
+use super::{ChangeCounts, EntryChange, FleetFault};
 use crate::cooperative::yield_if_due;
 
 /// A device that an apply creates or changes.
@@ -79,7 +79,7 @@ pub(super) struct DevicePlan<'a> {
     /// Faults of moves, by device code.
     pub(super) late_moves: HashMap<String, String>,
     pub(super) now: UnixMs,
-    pub(super) faults: &'a mut Vec<String>,
+    pub(super) faults: &'a mut Vec<FleetFault>,
 }
 
 impl DevicePlan<'_> {
@@ -147,13 +147,11 @@ impl DevicePlan<'_> {
 
     /// Adds the faults of a new device without a required field.
     fn faults_of_incomplete(&mut self, entry: &DeviceEntry) {
-        for (field, is_missing) in
-            [("name", entry.name.is_none()), ("group", entry.group.is_none())]
-        {
-            if is_missing {
-                let code = &entry.code;
-                self.faults.push(format!("device {code}: {field}: required for a new device"));
-            }
+        let required: [(bool, &'static [&'static str]); 2] =
+            [(entry.name.is_none(), &["name"]), (entry.group.is_none(), &["group"])];
+        for (_, fields) in required.into_iter().filter(|(is_missing, _)| *is_missing) {
+            let entry = EntryId::new(EntryKind::Device, entry.code.as_str());
+            self.faults.push(FleetFault::Required { entry, fields });
         }
         self.owners(entry, Vec::new());
         self.aisles(entry, Vec::new());
@@ -162,12 +160,13 @@ impl DevicePlan<'_> {
     fn owners(&mut self, entry: &DeviceEntry, old: Vec<Period>) -> Option<OwnersChange> {
         let (code, group) = (entry.code.as_str(), entry.group.as_ref()?);
         let Some(moving) = wanted_move(entry, self.groups) else {
-            self.faults.push(format!("device {code}: group: no group {group} is known"));
+            let fault = format!("device {code}: group: no group {group} is known");
+            self.faults.push(fault.into());
             return None;
         };
         let new = match self.late_moves.remove(code) {
             Some(fault) => {
-                self.faults.push(fault);
+                self.faults.push(fault.into());
                 return None;
             }
             None => moving.applied_to(&old, self.now),
@@ -176,7 +175,7 @@ impl DevicePlan<'_> {
             Ok(new) if new == old => None,
             Ok(new) => Some(OwnersChange { old, new }),
             Err(reason) => {
-                self.faults.push(format!("device {code}: {reason}"));
+                self.faults.push(format!("device {code}: {reason}").into());
                 None
             }
         }
@@ -185,10 +184,11 @@ impl DevicePlan<'_> {
     fn aisles<'e>(&mut self, entry: &'e DeviceEntry, old: Vec<Aisle>) -> Option<AislesChange<'e>> {
         let new = entry.aisles.as_deref()?;
         for aisle in new.iter().filter(|aisle| !self.products.contains(&aisle.goods_id)) {
-            self.faults.push(format!(
+            let fault = format!(
                 "device {}: aisle {}: product: no product {} is known",
                 entry.code, aisle.code, aisle.goods_id
-            ));
+            );
+            self.faults.push(fault.into());
         }
         (old != new).then_some(AislesChange { old, new })
     }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use kiosque_model::fleet::{Fleet, GroupEntry};
+use kiosque_model::fleet::{EntryId, EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
-use super::{ChangeCounts, EntryChange};
+use super::{ChangeCounts, EntryChange, FleetFault};
 use crate::Error;
 use crate::db::{Read, Write};
 use crate::sql::{row, statements};
@@ -74,7 +74,7 @@ impl Groups {
         &mut self,
         entries: &[GroupEntry],
         counts: &mut ChangeCounts,
-        faults: &mut Vec<String>,
+        faults: &mut Vec<FleetFault>,
     ) -> Vec<ChangedGroup> {
         let mut changes = Vec::new();
         for entry in entries {
@@ -82,7 +82,8 @@ impl Groups {
             let old = self.by_id.get(id);
             let group_name = entry.name.clone().or_else(|| Some(old?.group_name.clone()));
             if group_name.is_none() {
-                faults.push(format!("group {id}: name: required for a new group"));
+                let entry = EntryId::new(EntryKind::Group, id);
+                faults.push(FleetFault::Required { entry, fields: &["name"] });
             }
             // A group with a fault is known to entries that refer to it.
             let group_name = group_name.unwrap_or_default();

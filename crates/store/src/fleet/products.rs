@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use kiosque_model::Minor;
-use kiosque_model::fleet::{Fleet, ProductEntry};
+use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
-use super::{ChangeCounts, EntryChange};
+use super::{ChangeCounts, EntryChange, FleetFault};
 use crate::db::{Deadline, Read, Write};
 use crate::sql::{row, statements};
 use crate::{Error, Store};
@@ -118,15 +118,16 @@ impl Products {
         &mut self,
         entries: &'a [ProductEntry],
         counts: &mut ChangeCounts,
-        faults: &mut Vec<String>,
+        faults: &mut Vec<FleetFault>,
     ) -> Vec<ChangedProduct<'a>> {
         let mut changes = Vec::new();
         for entry in entries {
             let id = entry.id.as_str();
             let old = self.by_id.get(id);
             let (new, missing) = merged(entry, old);
-            for field in missing {
-                faults.push(format!("product {id}: {field}: required for a new product"));
+            for fields in missing {
+                let entry = EntryId::new(EntryKind::Product, id);
+                faults.push(FleetFault::Required { entry, fields });
             }
             // A product with a fault is known to entries that refer to it.
             let change = EntryChange::between(old, &new);
@@ -140,16 +141,23 @@ impl Products {
     }
 }
 
+/// The names of the fields in a fleet file of which an entry requires one.
+type RequiredFields = &'static [&'static str];
+
 /// Returns the row with the fields of an entry, and the old ones that the entry leaves out; and the
 /// names of the fields that a new product lacks.
-fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> (ProductRow, Vec<&'static str>) {
+fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> (ProductRow, Vec<RequiredFields>) {
     let name = entry.name.clone().or_else(|| Some(old?.goods_name.clone()));
     let currency = entry.currency.map(|currency| currency.code().to_owned());
     let currency = currency.or_else(|| Some(old?.currency.clone()));
     let category = entry.category.clone().or_else(|| Some(old?.category.clone()));
-    let missing = [("name", name.is_none()), ("currency", currency.is_none())];
-    let missing = missing.into_iter().filter_map(|(field, is_missing)| is_missing.then_some(field));
-    let missing = missing.collect();
+    let mut missing: Vec<RequiredFields> = Vec::new();
+    if name.is_none() {
+        missing.push(&["name"]);
+    }
+    if currency.is_none() {
+        missing.push(&["currency"]);
+    }
     let row = ProductRow {
         goods_name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),

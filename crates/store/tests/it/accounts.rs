@@ -142,7 +142,7 @@ async fn a_new_account_needs_a_password() {
     match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
         Err(ApplyError::Faults(faults)) => {
             let fault = "account new: password or password_hash: required for a new account";
-            assert_eq!(faults, [fault]);
+            assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [fault]);
         }
         other => panic!("{other:?}"),
     }

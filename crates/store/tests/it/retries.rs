@@ -163,6 +163,7 @@ async fn a_late_move_is_checked_again_under_the_locks() {
     fixture.receive_new(vec![order("o2", "d2", 500)]).await;
     lock.release().await;
     let Err(ApplyError::Faults(faults)) = applying.await.unwrap() else { panic!("applied") };
-    assert!(faults[0].starts_with("device d2: since: group a has orders"), "{faults:?}");
+    let fault = faults[0].to_string();
+    assert!(fault.starts_with("device d2: since: group a has orders"), "{fault}");
     assert_eq!(fixture.query("select count(*) from aisles"), ["0"]);
 }
