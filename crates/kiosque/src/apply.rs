@@ -1,6 +1,8 @@
 //! `kiosque apply`
 
+use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
@@ -24,27 +26,34 @@ pub(crate) async fn run(
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let existing = open::existing(settings, changes).await?;
-    let zone = match &existing {
-        Some(store) => store.zone().clone(),
-        None => open::wanted_zone(settings)?.unwrap_or_else(Zone::utc),
+    let is_new = existing.is_none();
+    let store = match existing {
+        Some(store) => store,
+        // A fleet with faults creates no data.
+        None => open::store_for(settings, WhenAbsent::Create, Changes::RolledBack).await?,
     };
-    let fleet = match fleet::parse(&text, format, &zone) {
-        Ok(fleet) => fleet,
+    let fleet = match fleet::parse(&text, format, store.zone()) {
+        Ok(fleet) => Arc::new(fleet),
         Err(faults) => {
-            let faults = match &existing {
-                Some(store) => faults.with_stored(store, Clock::System.now()).await?,
-                None => faults.of_file(),
-            };
+            let faults = faults.with_stored(&store, Clock::System.now()).await?;
             return Ok(print_faults(file, &faults));
         }
     };
     for warning in fleet::warnings(&fleet) {
         eprintln!("warning: {warning}");
     }
-    let store = match existing {
-        Some(store) => store,
-        None => {
-            dry_run::announce_creation(settings, &zone, changes)?;
+    let store = match (is_new, changes) {
+        (false, _) => store,
+        (true, Changes::RolledBack) => {
+            dry_run::announce_creation(settings, store.zone())?;
+            store
+        }
+        (true, Changes::Stored) => {
+            let faults = store.fleet_faults(Arc::clone(&fleet), Clock::System.now()).await?;
+            if !faults.is_empty() {
+                return Ok(print_faults(file, &faults));
+            }
+            drop(store);
             open::store_for(settings, WhenAbsent::Create, changes).await?
         }
     };
@@ -64,7 +73,7 @@ pub(crate) async fn run(
     }
 }
 
-fn print_faults(file: &Path, faults: &[String]) -> CommandOutcome {
+fn print_faults(file: &Path, faults: &[impl Display]) -> CommandOutcome {
     for fault in faults {
         eprintln!("{}: {fault}", file.display());
     }

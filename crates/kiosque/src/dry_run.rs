@@ -2,7 +2,7 @@
 
 use kiosque_ingest::import::{Preview, Total};
 use kiosque_model::{Currency, UnixMs, Zone};
-use kiosque_store::{Applied, Changes, EntryDifference, MovePreview, OwnerDifference};
+use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference};
 
 use crate::open;
 use crate::output;
@@ -12,15 +12,9 @@ use crate::table::{ABSENT, Table, printable};
 /// Ids that one line lists.
 const LISTED_MAX: usize = 20;
 
-/// Prints that data would be created, if this is a dry run.
-pub(crate) fn announce_creation(
-    settings: &Settings,
-    zone: &Zone,
-    changes: Changes,
-) -> anyhow::Result<()> {
-    if changes == Changes::RolledBack {
-        println!("data would be created in {}, time zone {}", open::place(settings)?, zone.name());
-    }
+/// Prints that data would be created.
+pub(crate) fn announce_creation(settings: &Settings, zone: &Zone) -> anyhow::Result<()> {
+    println!("data would be created in {}, time zone {}", open::place(settings)?, zone.name());
     Ok(())
 }
 

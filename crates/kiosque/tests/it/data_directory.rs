@@ -82,14 +82,29 @@ fn init_creates_data_in_a_time_zone_once() {
     sandbox.run(&["apply", &fleet]).success();
 }
 
-/// The first apply decides the time zone, so one that applies nothing leaves nothing.
+/// The first apply decides the time zone, so one that applies nothing leaves nothing, whether its
+/// fleet cannot be read or refers to entries that do not exist. All faults are reported together.
 #[test]
-fn a_first_fleet_that_cannot_be_read_creates_no_data() {
+fn a_first_fleet_with_faults_creates_no_data() {
     let sandbox = KIOSQUE.sandbox();
-    let file = sandbox.file("fleet.toml", "[[device]]\ncode = \"X\"\ncolour = \"red\"\n");
-    let ran = sandbox.run(&["apply", &file]).failure();
-    assert!(ran.stderr.ends_with("nothing was applied\n"), "{}", ran.stderr);
-    assert!(!sandbox.data().exists());
+    let apply = |device: &str| {
+        let file = sandbox.file("fleet.toml", format!("[[device]]\ncode = \"X\"\n{device}"));
+        let ran = sandbox.run(&["apply", &file, "--timezone", "Europe/Kyiv"]).failure();
+        assert!(!sandbox.data().exists(), "{device}");
+        ran.stderr.replace(&format!("{file}: "), "")
+    };
+    let west = "device X: group: no group west is known\nnothing was applied\n";
+    assert_eq!(apply("name = \"X\"\ngroup = \"west\"\n"), west);
+    let colour = apply("name = \"X\"\ngroup = \"west\"\ncolour = \"red\"\n");
+    assert!(colour.starts_with("device X: unknown key \"colour\""), "{colour}");
+    assert!(colour.ends_with(west), "{colour}");
+    let aisle = "name = \"X\"\n[[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 5\n";
+    let said = "device X: group: required for a new device\n\
+                device X: aisle 1: product: no product cola is known\nnothing was applied\n";
+    assert_eq!(apply(aisle), said);
+    // The next one is free to choose another zone.
+    let file = sandbox.file("good.toml", fleet());
+    sandbox.run(&["apply", &file, "--timezone", "Europe/Paris"]).success();
 }
 
 fn mode(path: &Path) -> u32 {
