@@ -178,6 +178,17 @@ impl Failure {
         Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
     }
 
+    /// Returns the failure of a stream of orders. A till is given the reason that `/readyz/orders`
+    /// gives: reads may go on.
+    fn of_orders(self) -> Failure {
+        match self {
+            Failure::System(fault) if fault.disclosure == Disclosure::Operator => {
+                Failure::System(SystemFault { message: "orders cannot be stored", ..fault })
+            }
+            other => other,
+        }
+    }
+
     /// Returns a failure because of a limit on concurrent work.
     pub(crate) fn busy(message: &'static str) -> Failure {
         let (kind, cause) = (FaultKind::Overloaded, message.to_owned());
@@ -248,7 +259,7 @@ impl From<kiosque_ingest::Error> for Failure {
     fn from(error: kiosque_ingest::Error) -> Self {
         match error {
             kiosque_ingest::Error::Busy(detail) => Failure::busy(detail),
-            kiosque_ingest::Error::Store(error) => Failure::from(&*error),
+            kiosque_ingest::Error::Store(error) => Failure::from(&*error).of_orders(),
             kiosque_ingest::Error::Internal(cause) => Failure::internal(&cause),
         }
     }

@@ -134,6 +134,7 @@ impl From<tokio_postgres::Error> for Error {
                 Error::TooMuchWork("the database ended a statement at its limit")
             }
             Some(code) if unavailable.contains(code) => Error::Unreachable(describe(&error)),
+            Some(&SqlState::DISK_FULL) => Error::File(Error::Postgres(error).to_string()),
             Some(_) => Error::Postgres(error),
         }
     }

@@ -47,7 +47,7 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     let file = sandbox.data().join("kiosque.db");
     let refused = send("o2");
     let detail = refused.json["detail"].as_str().unwrap();
-    let reason = format!("the store is not available ({}: disk I/O error (", file.display());
+    let reason = format!("orders cannot be stored ({}: disk I/O error (", file.display());
     assert_eq!(refused.status, 503);
     assert!(detail.starts_with(&reason) && detail.contains(" bytes free on its file "), "{detail}");
     let (status, body) = shell::get(&served, orders);

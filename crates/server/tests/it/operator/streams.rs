@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually, sql};
+use kiosque_testkit::{Reply, ServerOptions, TestData, TestServer, WAIT_MAX, eventually, sql};
 use tokio::task::JoinHandle;
 
 use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
@@ -107,6 +107,26 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
     server.data.tamper(&set_lines.replace("LINES", "[]"));
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
+}
+
+/// A till is given the reason why its orders cannot be stored, of a database server as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_that_find_no_room_on_the_database_server_are_refused_with_the_reason() {
+    let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    let server = TestServer::start_on(fleet(), options).await;
+    let key = server.create_key("orders").await;
+    server.data.execute(
+        "create function fill() returns trigger language plpgsql as $$ begin
+            raise exception 'could not extend file: No space left' using errcode = 'disk_full';
+        end $$;
+        create trigger fill before insert on orders for each row execute function fill()",
+    );
+    let refused = server.call_operator(ORDERS, Some(&key), line("a", 1)).await;
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
+    let reason = "the database failed: could not extend file: No space left (53100)";
+    assert_eq!(refused.json["detail"], format!("orders cannot be stored ({reason})"));
+    server.data.execute("drop trigger fill on orders");
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), line("a", 1)).await), [1, 0, 0, 0]);
 }
 
 /// A busy store is answered with 503 and `Retry-After`. All waiting requests are answered together,
