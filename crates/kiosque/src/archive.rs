@@ -69,9 +69,18 @@ fn time_before(text: &str, zone: &Zone, now: UnixMs) -> anyhow::Result<UnixMs> {
 }
 
 async fn undo(store: &Store, run: Option<i64>) -> anyhow::Result<()> {
-    let Undone { run, at, orders, devices } =
+    let Undone { run, at, orders, devices, before_of_servers } =
         store.undo_archive(run, acting::by("archive")).await?;
-    let at = store.zone().text(at);
+    let zone = store.zone();
+    if let Some(before) = before_of_servers {
+        let (before, zone) = (zone.text(before), zone.name());
+        eprintln!(
+            "warning: a server with archive_after has archived orders before {before} {zone}, \
+             and archives these again within an hour: set a longer archive_after, and restart \
+             the server; if it has archived them again by then, undo that run as well"
+        );
+    }
+    let at = zone.text(at);
     let orders = format!("{orders} orders of {devices} devices");
     match store.is_dry_run() {
         true => println!("undoing archive run {run} of {at} would make {orders} current"),

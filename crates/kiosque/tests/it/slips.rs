@@ -53,6 +53,22 @@ fn an_archive_run_is_undone() {
     sandbox.run(&["verify"]).success();
 }
 
+/// A server repeats its runs every hour, so one that is undone does not stay so by itself.
+#[test]
+fn undoing_a_run_of_a_server_warns_that_it_repeats_it() {
+    let sandbox = sandbox();
+    let orders = sandbox.file("orders.ndjson", order("1"));
+    sandbox.run(&["import", "orders", &orders]).success();
+    let served = sandbox.serve_with(&["--archive-after", "1d"]);
+    served.stderr_until("archived");
+    let warning = "warning: a server with archive_after has archived orders before ";
+    for undo in [&["archive", "--undo", "--dry-run"][..], &["archive", "--undo"]] {
+        let ran = sandbox.run(undo).success();
+        assert!(ran.stderr.starts_with(warning), "{ran:?}");
+        assert!(ran.stderr.contains(" Europe/Paris, and archives these again"), "{ran:?}");
+    }
+}
+
 /// 2062 for 2026 would archive every order.
 #[test]
 fn archive_refuses_a_time_ahead_of_now() {

@@ -41,6 +41,9 @@ statements! {
         from archive_runs order by run_no desc";
     LAST_RUN() -> RunRow = "select run_no, at_ms, before_ms, by_server, undone_at_ms
         from archive_runs where undone_at_ms is null order by run_no desc limit 1";
+    /// The latest time before which a server has archived orders.
+    BEFORE_OF_SERVERS() -> UnixMs = "select before_ms from archive_runs where by_server
+        order by before_ms desc limit 1";
     OLD_RUNS(at_ms) -> i64 = "select run_no from archive_runs where at_ms < $at_ms
         order by run_no";
     SET_MARK(group_no, device_code, run_no, old_seq, new_seq) = "insert into archive_marks
@@ -142,6 +145,9 @@ pub struct Undone {
     pub orders: i64,
     /// Their devices.
     pub devices: usize,
+    /// A time before which servers have archived orders, if all orders of the run are older: a
+    /// server with the same setting archives them again.
+    pub before_of_servers: Option<UnixMs>,
 }
 
 /// Why an archive run cannot be undone.
@@ -194,7 +200,7 @@ impl Store {
         by: ActedBy,
     ) -> Result<Undone, UndoError> {
         let find = async move |read: &Read<'_>| find(read, number).await;
-        let (run, marks) = self.db.read(Deadline::None, find).await?;
+        let Found { run, marks, before_of_servers } = self.db.read(Deadline::None, find).await?;
         let number = run.run_no;
         for chunk in marks.chunks(MARKS_PER_TRANSACTION) {
             let chunk = chunk.to_vec();
@@ -202,7 +208,8 @@ impl Store {
             self.db.write(Deadline::OfRequest, lower).await?;
         }
         let orders = marks.iter().map(|mark| mark.new_seq - mark.old_seq).sum();
-        let undone = Undone { run: number, at: run.at_ms, orders, devices: marks.len() };
+        let (at, devices) = (run.at_ms, marks.len());
+        let undone = Undone { run: number, at, orders, devices, before_of_servers };
         let end = async move |write: &Write<'_>| {
             write.execute(&SET_UNDONE, &[number.into(), by.at.into()]).await?;
             let Undone { run, orders, devices, .. } = undone;
@@ -253,8 +260,15 @@ impl Store {
     }
 }
 
-/// Returns the run to undo, and its marks.
-async fn find(read: &Read<'_>, number: Option<i64>) -> Result<(RunRow, Vec<MarkRow>), UndoError> {
+/// A run to undo.
+struct Found {
+    run: RunRow,
+    marks: Vec<MarkRow>,
+    before_of_servers: Option<UnixMs>,
+}
+
+/// Finds the run to undo.
+async fn find(read: &Read<'_>, number: Option<i64>) -> Result<Found, UndoError> {
     let run = match number {
         Some(number) => read.one(&RUN, &[number.into()], |row| row.read::<RunRow>()).await?,
         None => read.one(&LAST_RUN, &[], |row| row.read()).await?,
@@ -268,7 +282,10 @@ async fn find(read: &Read<'_>, number: Option<i64>) -> Result<(RunRow, Vec<MarkR
     if !later.is_empty() {
         return Err(UndoError::Later { run: run.run_no, later });
     }
-    Ok((run, read.all(&MARKS, &number, |row| row.read()).await?))
+    let before = read.one(&BEFORE_OF_SERVERS, &[], |row| row.read::<UnixMs>()).await?;
+    let before_of_servers = before.filter(|before| *before >= run.before_ms);
+    let marks = read.all(&MARKS, &number, |row| row.read()).await?;
+    Ok(Found { run, marks, before_of_servers })
 }
 
 /// Lowers marks of a run, which are sorted by group, to their values before it.

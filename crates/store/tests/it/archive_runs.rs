@@ -42,7 +42,8 @@ async fn the_last_run_is_undone_and_then_the_one_before() {
     check(&fixture).await;
     assert_eq!(current(&fixture, "a", "d1").await, [""; 0]);
     let undone = undo(&fixture, None).await.unwrap();
-    assert_eq!(undone, Undone { run: 2, at: NOW, orders: 3, devices: 2 });
+    let expected = Undone { run: 2, at: NOW, orders: 3, devices: 2, before_of_servers: None };
+    assert_eq!(undone, expected);
     assert_eq!(current(&fixture, "a", "d1").await, ["o3", "o2"]);
     assert_eq!(current(&fixture, "b", "e1").await, ["f1"]);
     check(&fixture).await;
@@ -133,6 +134,22 @@ async fn the_runs_of_a_server_within_a_day_are_one() {
     assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["4", "3", "2"]);
     by_server(31, NOW.plus_ms(93 * DAY_MS)).await;
     assert_eq!(fixture.query("select count(*) from archive_marks where run_no = 3"), ["0"]);
+    check(&fixture).await;
+}
+
+/// A server archives orders again that it archived before, or that are older than those. Orders of
+/// a command's run that are younger stay current.
+#[tokio::test]
+async fn a_run_that_a_server_would_repeat_says_so() {
+    let fixture = fixture().await;
+    let of = async |run| undo(&fixture, Some(run)).await.unwrap().before_of_servers;
+    assert_eq!(archive(&fixture, 11).await.run, Some(1));
+    let by_server = fixture.store.archive_by(RunBy::Server, UnixMs(21), NOW).await.unwrap();
+    assert_eq!(by_server.run, Some(2));
+    assert_eq!(archive(&fixture, 31).await.run, Some(3));
+    assert_eq!(of(3).await, None);
+    assert_eq!(of(2).await, Some(UnixMs(21)));
+    assert_eq!(of(1).await, Some(UnixMs(21)));
     check(&fixture).await;
 }
 
