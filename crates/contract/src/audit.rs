@@ -103,7 +103,7 @@ pub struct AuditDetails {
     /// The id of the import.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import_id: Option<String>,
-    /// Why a login was refused, or a session ended.
+    /// Why a login was refused, a session ended, or an import ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The name of the key.
@@ -121,7 +121,7 @@ pub struct AuditDetails {
     /// The last owner of the deleted device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// Orders that were archived, or are current again.
+    /// Orders that were archived, are current again, or were stored by an import that ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<i64>,
     /// Their devices.

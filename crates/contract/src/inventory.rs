@@ -342,10 +342,24 @@ pub struct ImportItem {
     pub import_id: String,
     /// When it began.
     pub started_timestamp: i64,
-    /// When it ended; null if it has not, or was interrupted.
+    /// When it ended; null while it runs, and at first if its process was lost.
     pub ended_timestamp: Option<i64>,
-    /// Its user, its files, and the counts once it has ended.
+    /// Whether it runs, is complete, or was interrupted.
+    pub state: ImportState,
+    /// Its user, its files, and the counts once it is complete; the reason if it was interrupted.
     pub details: AuditDetails,
+}
+
+/// The state of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ImportState {
+    /// It runs: it has shown so within the last minute.
+    Running,
+    /// All of its file was read.
+    Complete,
+    /// It ended early; a repetition stores the rest of its file.
+    Interrupted,
 }
 
 /// A run of `kiosque archive`, or those of a server within a day.

@@ -7,8 +7,11 @@ use std::path::Path;
 
 use kiosque_clock::Clock;
 use kiosque_model::ActedBy;
-use kiosque_model::audit::{Act, CommandRun};
-use kiosque_store::Store;
+use kiosque_model::audit::{Act, CommandRun, Interruption};
+use kiosque_store::{IMPORT_ACTIVE_INTERVAL, Store};
+use tokio::task::JoinHandle;
+
+use crate::interrupt;
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
@@ -46,38 +49,67 @@ fn name_of(uid: u32, users: &str) -> Option<String> {
 /// An import that has begun. In a dry run it has no number.
 pub(crate) struct BegunImport {
     pub(crate) run: CommandRun,
+    /// Stores that the import runs, from time to time.
+    showing_active: Option<JoinHandle<()>>,
 }
 
-/// Stores that an import begins.
+/// Stores that an import begins. Imports whose processes were lost end.
 pub(crate) async fn begin_import(store: &Store, run: CommandRun) -> anyhow::Result<BegunImport> {
     if store.is_dry_run() {
-        return Ok(BegunImport { run });
+        return Ok(BegunImport { run, showing_active: None });
     }
     let by = ActedBy::run(run.clone(), Clock::System.now());
-    let import = Some(store.begin_import(by).await?);
-    Ok(BegunImport { run: CommandRun { import, ..run } })
+    store.end_lost_imports(by.clone()).await?;
+    let number = store.begin_import(by).await?;
+    let showing_active = Some(tokio::spawn(show_active(store.clone(), number)));
+    Ok(BegunImport { run: CommandRun { import: Some(number), ..run }, showing_active })
+}
+
+async fn show_active(store: Store, number: i64) {
+    loop {
+        tokio::time::sleep(IMPORT_ACTIVE_INTERVAL).await;
+        // The import itself reports a store that fails.
+        let _ = store.show_import_active(number, Clock::System.now()).await;
+    }
 }
 
 impl BegunImport {
-    /// Removes the import, which stored nothing.
-    pub(crate) async fn cancel(&self, store: &Store) -> anyhow::Result<()> {
-        match self.run.import {
-            Some(number) => Ok(store.cancel_import(number).await?),
-            None => Ok(()),
-        }
+    /// Stores that the import ended early, after it had stored so many orders. One that stored
+    /// nothing is removed.
+    pub(crate) async fn interrupt(self, store: &Store, reason: Interruption, orders: u64) {
+        let Some(import) = self.run.import else { return };
+        let end = async {
+            if orders == 0 {
+                return store.cancel_import(import).await;
+            }
+            let act = Act::ImportInterrupted { import, reason, orders: Some(orders) };
+            let by = ActedBy::run(self.run.clone(), Clock::System.now());
+            store.end_import(import, act, by).await
+        };
+        // A store that has failed may fail again: then the import ends as one whose process was
+        // lost.
+        let _ = tokio::time::timeout(interrupt::GRACE, end).await;
     }
 
     /// Stores the result of the import, and prints its id.
     pub(crate) async fn end(self, store: &Store, act: Act) -> anyhow::Result<()> {
         match self.run.import {
             Some(number) => {
-                let by = ActedBy::run(self.run, Clock::System.now());
+                let by = ActedBy::run(self.run.clone(), Clock::System.now());
                 store.end_import(number, act, by).await?;
                 println!("import {number}");
             }
             None => eprintln!("dry run: nothing was stored"),
         }
         Ok(())
+    }
+}
+
+impl Drop for BegunImport {
+    fn drop(&mut self) {
+        if let Some(showing_active) = &self.showing_active {
+            showing_active.abort();
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use kiosque_ingest::import::{
     import_report,
 };
 use kiosque_ingest::rejected::Rejected;
-use kiosque_model::audit::CommandRun;
+use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_store::{Changes, WhenAbsent};
 
 use crate::interrupt::{self, Interrupt};
@@ -76,15 +76,20 @@ pub(crate) async fn run(
             (None, Changes::RolledBack) => {}
         }
     }
-    if imported.is_err() && reporter.stored.load(Ordering::Relaxed) == 0 {
-        import.cancel(&store).await?;
-    }
+    let stored = reporter.stored.load(Ordering::Relaxed);
     let reported = reporter.finish();
-    if let (Err(ImportError::Interrupted), Some(signal)) = (&imported, signal) {
-        reported?;
-        return Ok(CommandOutcome::Interrupted(signal));
-    }
-    let imported = imported.with_context(|| file.display().to_string())?;
+    let imported = match imported {
+        Ok(imported) => imported,
+        Err(error) => {
+            let reason = signal.map_or(Interruption::Failure, |_| Interruption::Signal);
+            import.interrupt(&store, reason, stored).await;
+            if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
+                reported?;
+                return Ok(CommandOutcome::Interrupted(signal));
+            }
+            return Err(error).with_context(|| file.display().to_string());
+        }
+    };
     print(&imported, file);
     if let Some(preview) = &imported.preview {
         dry_run::print_preview(preview, store.zone())?;

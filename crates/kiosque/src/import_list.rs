@@ -1,7 +1,8 @@
 //! `kiosque import list`
 
+use kiosque_clock::Clock;
 use kiosque_contract::AuditDetails;
-use kiosque_contract::inventory::ImportItem;
+use kiosque_contract::inventory::{ImportItem, ImportState};
 use kiosque_model::Zone;
 use kiosque_store::WhenAbsent;
 
@@ -12,7 +13,8 @@ use crate::{CommandOutcome, open};
 
 pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let imports = output::whole(async |part| store.list_imports(part).await).await?;
+    let now = Clock::System.now();
+    let imports = output::whole(async |part| store.list_imports(part, now).await).await?;
     output.print(&imports, |imports| table(imports, store.zone()))?;
     Ok(CommandOutcome::Complete)
 }
@@ -46,7 +48,7 @@ fn table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
         table.add([
             import.import_id.clone(),
             time(zone, Some(import.started_timestamp)),
-            import.ended_timestamp.map_or("not ended".to_owned(), |at| time(zone, Some(at))),
+            ended(import, zone),
             text(&user),
             text(file),
             text(mapping),
@@ -74,4 +76,13 @@ fn table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
         }
     }
     table
+}
+
+fn ended(import: &ImportItem, zone: &Zone) -> String {
+    match (import.state, import.ended_timestamp) {
+        (ImportState::Running, _) => "running".to_owned(),
+        (ImportState::Complete, at) => time(zone, at),
+        (ImportState::Interrupted, None) => "interrupted".to_owned(),
+        (ImportState::Interrupted, at) => format!("interrupted {}", time(zone, at)),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use kiosque_ingest::csv::{RatesError, read_rates};
-use kiosque_model::audit::{Act, CommandRun};
+use kiosque_model::audit::{Act, CommandRun, Interruption};
 use kiosque_store::{Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
 use crate::settings::Settings;
@@ -35,7 +35,13 @@ pub(crate) async fn run(
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
     let import = acting::begin_import(&store, run).await?;
     let act = Act::RatesImported { rates: rates.len() };
-    print(&store.set_rates(rates).await?);
+    match store.set_rates(rates).await {
+        Ok(set) => print(&set),
+        Err(error) => {
+            import.interrupt(&store, Interruption::Failure, 0).await;
+            return Err(error.into());
+        }
+    }
     import.end(&store, act).await?;
     Ok(CommandOutcome::Complete)
 }

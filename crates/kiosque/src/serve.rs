@@ -353,6 +353,11 @@ async fn purge_regularly(store: Store, retention: Duration) {
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
+        match store.end_lost_imports(ActedBy::server(Clock::System.now())).await {
+            Ok(0) => {}
+            Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
+            Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
+        }
         tokio::time::sleep(MAINTENANCE_INTERVAL).await;
     }
 }

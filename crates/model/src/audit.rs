@@ -8,7 +8,7 @@ use std::fmt;
 use crate::ids::KeyName;
 use crate::source::Source;
 use crate::time::UnixMs;
-pub use act::{Act, ImportedGroup, SignedInBy};
+pub use act::{Act, ImportedGroup, Interruption, SignedInBy};
 
 /// The origin of an integrator's request.
 #[derive(Clone, Debug)]
@@ -60,11 +60,13 @@ pub enum AuditEvent {
     ConsoleLoginRefused,
     /// The holder of a key signed out of the console.
     ConsoleLogout,
+    /// An import ended early.
+    ImportInterrupted,
 }
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [AuditEvent; 18] = [
+    pub const ALL: [AuditEvent; 19] = [
         AuditEvent::Login,
         AuditEvent::LoginRefused,
         AuditEvent::SwitchGroup,
@@ -83,6 +85,7 @@ impl AuditEvent {
         AuditEvent::ConsoleLogin,
         AuditEvent::ConsoleLoginRefused,
         AuditEvent::ConsoleLogout,
+        AuditEvent::ImportInterrupted,
     ];
 
     /// Returns the event's name in JSON and in the database.
@@ -107,6 +110,7 @@ impl AuditEvent {
             AuditEvent::ConsoleLogin => "consoleLogin",
             AuditEvent::ConsoleLoginRefused => "consoleLoginRefused",
             AuditEvent::ConsoleLogout => "consoleLogout",
+            AuditEvent::ImportInterrupted => "importInterrupted",
         }
     }
 

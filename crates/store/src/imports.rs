@@ -1,8 +1,11 @@
-//! Imports: each has a number, and is listed with its user, its files and its counts.
+//! Imports: each has a number, and is listed with its user, its files and its counts. One that runs
+//! shows so every few seconds, so that one whose process was lost can be recognized.
+
+use std::time::Duration;
 
 use kiosque_contract::AuditDetails;
-use kiosque_contract::inventory::ImportItem;
-use kiosque_model::audit::Act;
+use kiosque_contract::inventory::{ImportItem, ImportState};
+use kiosque_model::audit::{Act, Interruption};
 use kiosque_model::{ActedBy, UnixMs};
 
 use crate::audit::details;
@@ -15,22 +18,38 @@ row! {
         import_no: i64,
         started_at_ms: UnixMs,
         ended_at_ms: Option<UnixMs>,
+        active_at_ms: UnixMs,
         details: &'r str,
     }
+    struct LostImport { import_no: i64, active_at_ms: UnixMs, details: String }
 }
 
 statements! {
     BEGIN_IMPORT(import_no, started_at_ms, details) = "insert into imports
-            (import_no, started_at_ms, details)
-        values ($import_no, $started_at_ms, $details)";
+            (import_no, started_at_ms, active_at_ms, details)
+        values ($import_no, $started_at_ms, $started_at_ms, $details)";
+    SHOW_ACTIVE(import_no, active_at_ms) = "update imports set active_at_ms = $active_at_ms
+        where import_no = $import_no and ended_at_ms is null";
     END_IMPORT(import_no, ended_at_ms, details) = "update imports
         set ended_at_ms = $ended_at_ms, details = $details where import_no = $import_no";
     CANCEL_IMPORT(import_no) = "delete from imports
         where import_no = $import_no and ended_at_ms is null";
+    LOST_IMPORTS(active_at_ms) -> LostImport = "select import_no, active_at_ms, details
+        from imports where ended_at_ms is null and active_at_ms < $active_at_ms
+        order by import_no";
+    END_LOST_IMPORT(import_no, active_at_ms, details) = "update imports
+        set ended_at_ms = active_at_ms, details = $details
+        where import_no = $import_no and ended_at_ms is null and active_at_ms = $active_at_ms";
     IMPORTS(before_no, count) -> ImportRow<'_> = "select import_no, started_at_ms, ended_at_ms,
-            details
+            active_at_ms, details
         from imports where import_no < $before_no order by import_no desc limit $count";
 }
+
+/// How often an import that runs shows so.
+pub const IMPORT_ACTIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// An import that has not shown that it runs for so long was interrupted: longer than a command
+/// waits for the store.
+const LOST_AFTER_MS: i64 = 60_000;
 
 impl Store {
     /// Stores that an import begins. Returns its number.
@@ -46,6 +65,37 @@ impl Store {
             Ok(number)
         };
         self.db.write(Deadline::OfRequest, begin).await
+    }
+
+    /// Stores that an import runs. It does so every [`IMPORT_ACTIVE_INTERVAL`].
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn show_import_active(&self, number: i64, now: UnixMs) -> Result<(), Error> {
+        let show = async move |write: &Write<'_>| {
+            write.execute(&SHOW_ACTIVE, &[number.into(), now.into()]).await.map(|_| ())
+        };
+        self.db.write(Deadline::OfRequest, show).await
+    }
+
+    /// Ends the imports whose processes were lost, and records that in the audit trail. Returns
+    /// their number.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn end_lost_imports(&self, by: ActedBy) -> Result<usize, Error> {
+        let find = async move |read: &Read<'_>| {
+            let active_at = by.at.plus_ms(-LOST_AFTER_MS);
+            read.all(&LOST_IMPORTS, &[active_at.into()], |row| row.read::<LostImport>()).await
+        };
+        let lost: Vec<LostImport> = self.db.read::<_, Error>(Deadline::OfRequest, find).await?;
+        let mut ended = 0;
+        for import in lost {
+            let by = by.clone();
+            let end = async move |write: &Write<'_>| end_lost(write, &import, &by).await;
+            ended += usize::from(self.db.write::<_, Error>(Deadline::OfRequest, end).await?);
+        }
+        Ok(ended)
     }
 
     /// Stores the result of an import, and records it in the audit trail.
@@ -73,32 +123,57 @@ impl Store {
         self.db.write(Deadline::OfRequest, cancel).await
     }
 
-    /// Returns a part of the imports, the last one first: those with smaller numbers than `after`.
+    /// Returns a part of the imports as they are `now`, the last one first: those with smaller
+    /// numbers than `after`.
     ///
     /// # Errors
     /// The store failed.
     pub async fn list_imports(
         &self,
         listing: Listing<i64>,
+        now: UnixMs,
     ) -> Result<Listed<ImportItem, i64>, Error> {
         let list = async move |read: &Read<'_>| {
             let before = listing.after.unwrap_or(i64::MAX);
             let params = [before.into(), listing.count().into()];
-            let imports = read.all(&IMPORTS, &params, item).await?;
+            let imports = read.all(&IMPORTS, &params, |row| item(row, now)).await?;
             Ok(listing.cut(imports, |(number, _)| *number).map(|(_, item)| item))
         };
         self.db.read(Deadline::OfRequest, list).await
     }
 }
 
-fn item(row: &Row<'_>) -> Result<(i64, ImportItem), Error> {
-    let ImportRow { import_no, started_at_ms, ended_at_ms, details } = row.read()?;
+/// Ends an import unless it has shown since that it runs. Returns whether it has ended so.
+async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<bool, Error> {
+    let LostImport { import_no, active_at_ms, details } = lost;
+    let reason = Interruption::ProcessLost;
+    let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
+    let details = AuditDetails { reason: Some(reason.name().to_owned()), ..details };
+    let details = json(&details)?;
+    let params = [(*import_no).into(), (*active_at_ms).into(), details.as_str().into()];
+    if write.execute(&END_LOST_IMPORT, &params).await? == 0 {
+        return Ok(false);
+    }
+    let act = Act::ImportInterrupted { import: *import_no, reason, orders: None };
+    audit::act(write, &act, by).await?;
+    Ok(true)
+}
+
+fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
+    let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, details } = row.read()?;
+    // A text that a later version wrote in another form is left out.
+    let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
+    let is_lost = active_at_ms < now.plus_ms(-LOST_AFTER_MS);
     let item = ImportItem {
         import_id: import_no.to_string(),
         started_timestamp: started_at_ms.0,
         ended_timestamp: ended_at_ms.map(|at| at.0),
-        // A text that a later version wrote in another form is left out.
-        details: serde_json::from_str(details).unwrap_or_default(),
+        state: match (ended_at_ms, &details.reason) {
+            (None, _) if !is_lost => ImportState::Running,
+            (Some(_), None) => ImportState::Complete,
+            (None, _) | (Some(_), Some(_)) => ImportState::Interrupted,
+        },
+        details,
     };
     Ok((import_no, item))
 }

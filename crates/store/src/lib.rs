@@ -71,6 +71,7 @@ pub use fleet::{
     Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,
     FleetFault, FleetSnapshot, NewHash, NewHashes, OwnerDifference,
 };
+pub use imports::IMPORT_ACTIVE_INTERVAL;
 pub use inventory::{
     ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,
 };

@@ -67,6 +67,11 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../migrations/0015_devices_version.sql"),
     },
     Migration { number: 16, name: "console", text: include_str!("../migrations/0016_console.sql") },
+    Migration {
+        number: 17,
+        name: "active_imports",
+        text: include_str!("../migrations/0017_active_imports.sql"),
+    },
 ];
 
 row! {

@@ -19,6 +19,20 @@ fn orders_stored(sandbox: &Sandbox) -> u64 {
     serde_json::from_str::<Value>(&status).unwrap()["orderCount"].as_u64().unwrap()
 }
 
+fn imports(sandbox: &Sandbox) -> Vec<Value> {
+    let listed = sandbox.run(&["import", "list", "--output", "json"]).success().stdout;
+    serde_json::from_str(&listed).unwrap()
+}
+
+/// Returns the actor and the text of each interrupted import in the trail.
+fn interruptions(sandbox: &Sandbox) -> Vec<[String; 2]> {
+    let trail = ["audit", "--event", "importInterrupted", "--output", "json"];
+    let trail: Value = serde_json::from_str(&sandbox.run(&trail).success().stdout).unwrap();
+    let entries = trail.as_array().unwrap().iter();
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();
+    entries.map(|entry| [text(entry, "actor"), text(entry, "detail")]).collect()
+}
+
 /// An import ends after the present transaction, with the exact number of orders that are stored.
 #[test]
 fn an_import_that_is_interrupted_says_how_much_is_stored() {
@@ -40,10 +54,49 @@ fn an_import_that_is_interrupted_says_how_much_is_stored() {
          others\n"
     );
     assert_eq!((import.stderr_until(&said), import.stdout()), (said, String::new()));
+    let [import] = &imports(&sandbox)[..] else { panic!("one import") };
+    assert_eq!(
+        (import["state"].as_str(), import["endedTimestamp"].is_i64()),
+        (Some("interrupted"), true)
+    );
+    let details = &import["details"];
+    assert_eq!(
+        (details["reason"].as_str(), details["orders"].as_u64()),
+        (Some("signal"), Some(stored))
+    );
+    let detail = format!("import 1: signal, {stored} orders stored");
+    assert_eq!(interruptions(&sandbox), [["command", &detail]]);
     let ran = sandbox.run(&["import", "orders", &orders]).success();
     let [accepted, updated, unchanged, rejected] = ran.counts().map(|count| count as u64);
     assert_eq!([accepted, updated, unchanged, rejected], [COUNT - stored, 0, stored, 0]);
     assert!(ran.took.is_some(), "{ran:?}");
+}
+
+/// An import that was killed cannot say that it ended. It is listed as running for a minute at
+/// most, and ends in the trail with the next import or while a server runs.
+#[test]
+fn an_import_that_was_killed_is_listed_as_interrupted() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let (input, mut lines) = std::io::pipe().unwrap();
+    let mut command = sandbox.command(&["import", "orders", "-"]);
+    let mut import = Served::spawn(command.stdin(input), Path::new(""));
+    drop(command);
+    writeln!(lines, "{}", order("o1")).unwrap();
+    wait_until("the import has begun", || imports(&sandbox).len() == 1);
+    assert_eq!(imports(&sandbox)[0]["state"], "running");
+    import.signal("KILL");
+    import.wait();
+    let table = |sandbox: &Sandbox| sandbox.run(&["import", "list"]).success().stdout;
+    assert!(table(&sandbox).contains(" running "), "{}", table(&sandbox));
+    drop(sandbox.run_sql("update imports set active_at_ms = active_at_ms - 61000"));
+    assert!(table(&sandbox).contains(" interrupted "), "{}", table(&sandbox));
+    assert_eq!(imports(&sandbox)[0]["endedTimestamp"], Value::Null);
+    let served = sandbox.serve();
+    served.stderr_until("ended imports whose processes were lost");
+    assert_eq!(interruptions(&sandbox), [["server", "import 1: processLost"]]);
+    assert_eq!(imports(&sandbox)[0]["details"]["reason"], "processLost");
+    assert!(imports(&sandbox)[0]["endedTimestamp"].is_i64());
+    assert!(table(&sandbox).contains(" interrupted 20"), "{}", table(&sandbox));
 }
 
 /// An import that waits for its input, or for the lock of the data, ends nevertheless.

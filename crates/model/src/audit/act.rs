@@ -62,6 +62,15 @@ pub enum Act {
         /// Number of rates in the file; a file with an invalid line is not imported.
         rates: usize,
     },
+    /// An import ended early.
+    ImportInterrupted {
+        /// The number of the import.
+        import: i64,
+        /// Why it ended.
+        reason: Interruption,
+        /// Number of orders that are stored, new or not; `None` if it is not known.
+        orders: Option<u64>,
+    },
     /// A link was created that signs in to the console once.
     ConsoleLinkCreated {
         /// Name of the key that it signs in with.
@@ -74,6 +83,29 @@ pub enum Act {
     },
     /// The holder of a key signed out of the console.
     ConsoleLogout,
+}
+
+/// Why an import ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// A signal, such as that of Ctrl-C.
+    Signal,
+    /// An error.
+    Failure,
+    /// Its process ended without a result: it was killed, or the machine stopped.
+    ProcessLost,
+}
+
+impl Interruption {
+    /// Returns the name in the trail.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Interruption::Signal => "signal",
+            Interruption::Failure => "failure",
+            Interruption::ProcessLost => "processLost",
+        }
+    }
 }
 
 /// The proof with which the holder of a key signed in.
@@ -121,6 +153,7 @@ impl Act {
             Act::DeviceDeleted { .. } => AuditEvent::DeviceDeleted,
             Act::OrdersImported { .. } => AuditEvent::OrdersImported,
             Act::RatesImported { .. } => AuditEvent::RatesImported,
+            Act::ImportInterrupted { .. } => AuditEvent::ImportInterrupted,
             Act::ConsoleLinkCreated { .. } => AuditEvent::ConsoleLinkCreated,
             Act::ConsoleLogin { .. } => AuditEvent::ConsoleLogin,
             Act::ConsoleLogout => AuditEvent::ConsoleLogout,
@@ -144,6 +177,10 @@ impl Act {
                 "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
             ),
             Act::RatesImported { rates } => format!("{rates} rates"),
+            Act::ImportInterrupted { import, reason, orders } => {
+                let orders = orders.map(|orders| format!(", {orders} orders stored"));
+                format!("import {import}: {}{}", reason.name(), orders.unwrap_or_default())
+            }
             Act::ConsoleLogin { by } => by.name().to_owned(),
             Act::ConsoleLogout => return None,
         })

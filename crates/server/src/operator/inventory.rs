@@ -50,7 +50,7 @@ pub(super) async fn rates(call: &mut Call<'_>) -> Result<Listed<RateItem>, Probl
 
 pub(super) async fn imports(call: &mut Call<'_>) -> Result<Listed<ImportItem>, Problem> {
     let listing = listing::<ListImports, _>(call)?;
-    page(call.app.store.list_imports(listing).await)
+    page(call.app.store.list_imports(listing, call.now).await)
 }
 
 pub(super) async fn fleet(call: &mut Call<'_>) -> Result<FleetPage, Problem> {

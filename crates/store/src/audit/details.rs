@@ -49,6 +49,12 @@ pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
         },
         Act::RatesImported { rates } => AuditDetails { rates: Some(rates), ..details },
         Act::ConsoleLogin { .. } | Act::ConsoleLogout => details,
+        Act::ImportInterrupted { import, reason, orders } => AuditDetails {
+            import_id: Some(import.to_string()),
+            reason: Some(reason.name().to_owned()),
+            orders: orders.and_then(|orders| i64::try_from(orders).ok()),
+            ..details
+        },
     }
 }
 

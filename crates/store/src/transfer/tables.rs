@@ -106,7 +106,7 @@ const LAYOUT: [Layout; 28] = [
     (
         "imports",
         &[("import_no", "bigint")],
-        "started_at_ms bigint, ended_at_ms bigint, details text",
+        "started_at_ms bigint, ended_at_ms bigint, active_at_ms bigint, details text",
     ),
     (
         "archive_runs",

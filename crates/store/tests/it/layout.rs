@@ -41,7 +41,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "13|device_counts",
             "14|aisle_texts",
             "15|devices_version",
-            "16|console"
+            "16|console",
+            "17|active_imports"
         ]
     );
 }
@@ -84,8 +85,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (17, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 17 is unknown here)",
+            "insert into migrations values (18, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 18 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;
