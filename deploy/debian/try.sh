@@ -91,6 +91,14 @@ step serve
 serve
 test "$(orders)" = '"total":1'
 
+step look
+kq status
+kq status | grep -q '^orders: *1$'
+kq status | grep -q "^servers: *serve (process $server)$"
+kq device list
+kq import list | grep -q /tmp/orders.ndjson
+kq audit --event login | grep -q acme
+
 step back up
 (unit kiosque-backup.service)
 stop
