@@ -345,13 +345,14 @@ pub struct ImportItem {
     /// When it ended; null while it runs, and at first if its process was lost.
     pub ended_timestamp: Option<i64>,
     /// Whether it runs, is complete, or was interrupted.
+    #[schemars(schema_with = "crate::schema::import_state")]
     pub state: ImportState,
     /// Its user, its files, and the counts once it is complete; the reason if it was interrupted.
     pub details: AuditDetails,
 }
 
 /// The state of an import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ImportState {
     /// It runs: it has shown so within the last minute.

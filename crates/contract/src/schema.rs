@@ -52,6 +52,12 @@ enumerations! {
     }
     /// The format of a figure. Later versions may add values.
     KpiType: "string" { "money" "MONEY", "count" "COUNT", "percent" "PERCENT" }
+    /// The state of an import.
+    ImportState: "string" {
+        "running" "RUNNING",
+        "complete" "COMPLETE",
+        "interrupted" "INTERRUPTED",
+    }
 }
 
 /// Returns the schema of one of the values of `T`, or of another value of its type.
@@ -69,6 +75,10 @@ fn text() -> Schema {
 
 pub(crate) fn flag(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<Flag>()
+}
+
+pub(crate) fn import_state(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<ImportState>()
 }
 
 pub(crate) fn pay_status(generator: &mut SchemaGenerator) -> Schema {

@@ -65,7 +65,8 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     wait_until("it can write again", || shell::get(&served, orders).0 == 200);
     assert_eq!(store("o2"), 200);
     let said = served.stderr_until("orders are stored again");
-    assert_eq!(said.matches("orders cannot be stored").count(), 1, "{said}");
+    // The refused stream has a line of its own, with its request.
+    assert_eq!(said.matches("orders cannot be stored cause=").count(), 1, "{said}");
     let verified = sandbox.run(&["verify"]).success().stdout;
     assert!(verified.starts_with("verified: 2 orders "), "{verified}");
 }
