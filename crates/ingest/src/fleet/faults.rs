@@ -80,8 +80,8 @@ impl FileFault {
         FileFault { text, subject }
     }
 
-    /// Returns whether a fault of the entries follows from this one: a field that has a fault is not
-    /// missing, and the second entry with an id is not a new one.
+    /// Returns whether a fault of the entries follows from this one: a field that has a fault is
+    /// not missing, and the second entry with an id is not a new one.
     fn explains(&self, fault: &FleetFault) -> bool {
         match (fault, &self.subject) {
             (FleetFault::Required { entry, fields }, Subject::Field(of, field)) => {

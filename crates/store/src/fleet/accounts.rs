@@ -148,9 +148,7 @@ impl Accounts {
                 None => stored_hash,
             };
             if hash.is_none() {
-                let entry = EntryId::new(EntryKind::Account, name);
-                let fields = &["password", "password_hash"];
-                faults.push(FleetFault::Required { entry, fields });
+                faults.push(without_password(name));
             }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
@@ -202,6 +200,11 @@ impl NewHash {
             Err(ApplyError::PasswordChanged)
         }
     }
+}
+
+fn without_password(name: &str) -> FleetFault {
+    let entry = EntryId::new(EntryKind::Account, name);
+    FleetFault::Required { entry, fields: &["password", "password_hash"] }
 }
 
 /// Returns the row with the fields of an entry, and the old ones that the entry leaves out.
