@@ -65,6 +65,8 @@ files! {
     SALE_TIMES = "sale_times.sql",
     /// Replaces the stored lines of `ORDER` by the text `LINES`.
     SET_LINES = "set_lines.sql",
+    /// Lets every import that runs have shown so more than a minute earlier than it did.
+    SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.
     SUMS = "sums.sql",
     /// PostgreSQL: drops the schema and all that is in it.

@@ -18,7 +18,7 @@ use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_store::{Changes, WhenAbsent};
 
-use crate::interrupt::{self, Interrupt};
+use crate::interrupt::{self, EndingSignal, Interrupt};
 use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
@@ -67,16 +67,10 @@ pub(crate) async fn run(
         }
     };
     let signal = reporter.interrupt.signal();
-    if imported.as_ref().is_err_and(is_resumable) {
-        let stored = stored_of(reporter.stored.load(Ordering::Relaxed), file);
-        match (signal, changes) {
-            (Some(_), Changes::Stored) => eprintln!("interrupted: {stored}"),
-            (Some(_), Changes::RolledBack) => eprintln!("interrupted: nothing was changed"),
-            (None, Changes::Stored) => eprintln!("{stored}"),
-            (None, Changes::RolledBack) => {}
-        }
-    }
     let stored = reporter.stored.load(Ordering::Relaxed);
+    if imported.as_ref().is_err_and(is_resumable) {
+        print_stored(&stored_of(stored, file), signal, changes);
+    }
     let reported = reporter.finish();
     let imported = match imported {
         Ok(imported) => imported,
@@ -142,6 +136,16 @@ fn stored_of(stored: u64, file: &Path) -> String {
     let file = if file == Path::new("-") { Path::new("standard input") } else { file };
     let file = file.display();
     format!("{stored} orders of {file} are stored; repeat the command to store the others")
+}
+
+/// Prints what an import that ended early has stored.
+fn print_stored(stored: &str, signal: Option<EndingSignal>, changes: Changes) {
+    match (signal, changes) {
+        (Some(_), Changes::Stored) => eprintln!("interrupted: {stored}"),
+        (Some(_), Changes::RolledBack) => eprintln!("interrupted: nothing was changed"),
+        (None, Changes::Stored) => eprintln!("{stored}"),
+        (None, Changes::RolledBack) => {}
+    }
 }
 
 fn print(imported: &Imported, file: &Path) {

@@ -88,7 +88,7 @@ fn an_import_that_was_killed_is_listed_as_interrupted() {
     import.wait();
     let table = |sandbox: &Sandbox| sandbox.run(&["import", "list"]).success().stdout;
     assert!(table(&sandbox).contains(" running "), "{}", table(&sandbox));
-    drop(sandbox.run_sql("update imports set active_at_ms = active_at_ms - 61000"));
+    drop(sandbox.run_sql(sql::SILENCE_IMPORTS));
     assert!(table(&sandbox).contains(" interrupted "), "{}", table(&sandbox));
     assert_eq!(imports(&sandbox)[0]["endedTimestamp"], Value::Null);
     let served = sandbox.serve();

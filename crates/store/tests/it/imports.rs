@@ -63,8 +63,8 @@ async fn imports_are_listed_with_their_origin_and_counts() {
     assert_eq!(trail[0].details.clone().unwrap().import_id.as_deref(), Some("3"));
 }
 
-/// An import that has not shown for a minute that it runs was interrupted. Its end is recorded once,
-/// at the time when it last ran; one that shows that it runs goes on.
+/// An import that has not shown for a minute that it runs was interrupted. Its end is recorded
+/// once, at the time when it last ran; one that shows that it runs goes on.
 #[tokio::test]
 async fn an_import_whose_process_was_lost_is_interrupted() {
     let fixture = TestStore::with_fleet().await;
