@@ -65,7 +65,7 @@ files! {
     SALE_TIMES = "sale_times.sql",
     /// Replaces the stored lines of `ORDER` by the text `LINES`.
     SET_LINES = "set_lines.sql",
-    /// Lets every import that runs have shown so more than a minute earlier than it did.
+    /// Sets the last sign of every import that runs more than a minute back.
     SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.
     SUMS = "sums.sql",
