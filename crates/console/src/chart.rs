@@ -116,7 +116,7 @@ fn group(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Marku
         g.point {
             rect.hit x=(left) y=(TOP) width=(width) height=(BOTTOM - TOP) {}
             rect class=(class) x=(left + gap) y=(top) width=(width - 2 * gap)
-                height=(BOTTOM - top) rx="2" {}
+                height=(BOTTOM - top) {}
             text.readout x=(LEFT) y="14" { (texts.join(" · ")) }
         }
     }
