@@ -5,8 +5,8 @@
 //! and sends the text. To add a page:
 //!
 //! 1. A variant of [`Section`] with its path, its right and its name, if the navigation has it.
-//! 2. A file with its view and its `page`, made of [`components`] and, for figures over time, of
-//!    [`chart`].
+//! 2. A file with its view and its `page`, made of `components` and, for figures over time, of
+//!    `chart`.
 //! 3. Its texts, in both languages, in a `texts!` of that file, listed in `text.rs`.
 //!
 //! Pages have neither inline styles nor inline scripts ([`assets::POLICY`]), work without the
