@@ -196,15 +196,17 @@ mod tests {
     use kiosque_model::Limits;
 
     use super::*;
+    use crate::answer_durations::AnswerDurations;
     use crate::connection_activity::{ConnectionActivity, Protocol};
 
     #[test]
     fn a_long_answer_yields_after_every_piece() {
-        let activity = ConnectionActivity::new(Protocol::Http1, &Limits::for_cores(2));
+        let durations = AnswerDurations::new(std::iter::empty());
+        let activity = ConnectionActivity::new(Protocol::Http1, &Limits::for_cores(2), durations);
         let part = || Ok(Bytes::from(vec![b'x'; PIECE_MAX_BYTES]));
         let later = Box::pin(stream::iter([part(), part()]));
         let first = Bytes::from(vec![b'x'; 2 * PIECE_MAX_BYTES]);
-        let mut body = pin!(Content::in_parts(first, later).sent(activity.request()));
+        let mut body = pin!(Content::in_parts(first, later).sent(activity.request_to("/")));
         let mut context = Context::from_waker(std::task::Waker::noop());
         let mut polled = Vec::new();
         loop {

@@ -76,13 +76,14 @@ pub(crate) async fn serve<A, F>(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    let activity = ConnectionActivity::new(protocol, limits);
+    let durations = shared.options.metrics.answers.clone();
+    let activity = ConnectionActivity::new(protocol, limits, durations);
     let io = TokioIo::new(MonitoredStream::new(stream, &activity));
     let of_service = (Arc::clone(&shared), Arc::clone(&activity));
     let service = service_fn(move |request: Request<Incoming>| {
         let (shared, activity) = of_service.clone();
         async move {
-            let active = activity.request();
+            let active = activity.request_to(request.uri().path());
             active.room().await;
             let coding = Coding::preferred(request.headers());
             let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request)

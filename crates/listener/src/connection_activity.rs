@@ -12,6 +12,7 @@ use futures_util::task::AtomicWaker;
 use kiosque_model::Limits;
 use tokio::sync::Notify;
 
+use crate::answer_durations::AnswerDurations;
 use crate::control_frames::INITIAL_WINDOW;
 use crate::unread_answers::AnswerMemory;
 
@@ -29,6 +30,8 @@ const RECEIVING: usize = 1;
 const IDLE: usize = 2;
 /// The value of `write_blocked_since_ms` while no write waits.
 const NOT_BLOCKED: u64 = u64::MAX;
+/// The value of `unflushed_since_us` while no answer is timed.
+const NOT_TIMED: u64 = u64::MAX;
 
 /// Slots of time in an idle timeout: the precision with which unsent pieces are timed.
 const SLOTS_PER_TIMEOUT: u32 = 16;
@@ -41,9 +44,14 @@ pub(crate) struct ConnectionActivity {
     protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
-    phase_since_ms: AtomicU64,
+    phase_since_us: AtomicU64,
     /// Requests under way, and pieces of answers that are not sent yet.
     requests: AtomicUsize,
+    /// The path of the last request, as its index in the durations.
+    path: AtomicUsize,
+    /// The first byte of the request whose answer is whole and not flushed yet.
+    unflushed_since_us: AtomicU64,
+    durations: AnswerDurations,
     write_blocked_since_ms: AtomicU64,
     idle_timeout: Duration,
     slot_ms: u64,
@@ -60,14 +68,21 @@ pub(crate) struct ConnectionActivity {
 }
 
 impl ConnectionActivity {
-    pub(crate) fn new(protocol: Protocol, limits: &Limits) -> Arc<ConnectionActivity> {
+    pub(crate) fn new(
+        protocol: Protocol,
+        limits: &Limits,
+        durations: AnswerDurations,
+    ) -> Arc<ConnectionActivity> {
         let slot_ms = (limits.idle_deadline / SLOTS_PER_TIMEOUT).as_millis();
         Arc::new(ConnectionActivity {
             protocol,
             start: Instant::now(),
             phase: AtomicUsize::new(FRESH),
-            phase_since_ms: AtomicU64::new(0),
+            phase_since_us: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
+            path: AtomicUsize::new(0),
+            unflushed_since_us: AtomicU64::new(NOT_TIMED),
+            durations,
             write_blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
             slot_ms: u64::try_from(slot_ms).unwrap_or(u64::MAX).max(1),
             idle_timeout: limits.idle_deadline,
@@ -91,7 +106,14 @@ impl ConnectionActivity {
 
     /// Counts a request as under way until the guard is dropped. The phase has no deadline
     /// meanwhile.
-    pub(crate) fn request(self: Arc<Self>) -> ActiveRequest {
+    pub(crate) fn request_to(self: Arc<Self>, path: &str) -> ActiveRequest {
+        if self.protocol == Protocol::Http1 {
+            self.path.store(self.durations.index(path), Ordering::Relaxed);
+        }
+        self.request()
+    }
+
+    fn request(self: Arc<Self>) -> ActiveRequest {
         self.requests.fetch_add(1, Ordering::AcqRel);
         ActiveRequest(self)
     }
@@ -112,7 +134,8 @@ impl ConnectionActivity {
             RECEIVING => limits.header_deadline,
             _ => limits.idle_deadline,
         };
-        let phase = self.at(self.phase_since_ms.load(Ordering::Acquire)) + allowed;
+        let since = Duration::from_micros(self.phase_since_us.load(Ordering::Acquire));
+        let phase = self.start + since + allowed;
         Some(sending.map_or(phase, |sending| sending.min(phase)))
     }
 
@@ -141,9 +164,38 @@ impl ConnectionActivity {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(NOT_BLOCKED - 1)
     }
 
-    fn enter(&self, phase: usize) {
-        self.phase_since_ms.store(self.now_ms(), Ordering::Release);
+    fn now_us(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(NOT_TIMED - 1)
+    }
+
+    /// Enters a phase. Returns the start of the phase before.
+    fn enter(&self, phase: usize) -> u64 {
+        let since = self.phase_since_us.swap(self.now_us(), Ordering::AcqRel);
         self.phase.store(phase, Ordering::Release);
+        since
+    }
+
+    /// Notes that the last request under way has ended. Its answer is timed if its first byte was
+    /// noticed: requests of HTTP/2, and those that came before the answer to the one before, are
+    /// not.
+    fn ended(&self) {
+        let is_timed =
+            self.protocol == Protocol::Http1 && self.phase.load(Ordering::Acquire) == RECEIVING;
+        let since = self.enter(IDLE);
+        if is_timed {
+            self.unflushed_since_us.store(since, Ordering::Release);
+        }
+    }
+
+    /// Notes that all bytes written so far have been passed to the socket.
+    pub(crate) fn flushed(&self) {
+        let since = self.unflushed_since_us.load(Ordering::Acquire);
+        if since == NOT_TIMED {
+            return;
+        }
+        self.unflushed_since_us.store(NOT_TIMED, Ordering::Release);
+        let took = Duration::from_micros(self.now_us().saturating_sub(since));
+        self.durations.observe(self.path.load(Ordering::Relaxed), took);
     }
 
     /// Notes that bytes were received.
@@ -247,7 +299,7 @@ impl ActiveRequest {
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if self.0.requests.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.enter(IDLE);
+            self.0.ended();
         }
     }
 }

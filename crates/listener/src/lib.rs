@@ -5,6 +5,7 @@
 //! answer returns as [`Content`]. Nothing here knows a path or a caller.
 
 mod answer_body;
+mod answer_durations;
 mod compression;
 mod connection;
 mod connection_activity;
@@ -21,6 +22,7 @@ pub mod tls;
 mod unread_answers;
 
 pub use answer_body::{BrokenOff, Content, LaterParts};
+pub use answer_durations::AnswerDurations;
 pub use connection::ConnectionOptions;
 pub use listener::{Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;

@@ -2,6 +2,8 @@
 
 use prometheus::{IntCounter, IntGauge};
 
+use crate::answer_durations::AnswerDurations;
+
 /// The metrics of the connections of one listener.
 #[derive(Clone, Debug)]
 pub struct ConnectionMetrics {
@@ -13,6 +15,8 @@ pub struct ConnectionMetrics {
     pub refused: IntCounter,
     /// TLS handshakes that failed.
     pub handshakes_failed: IntCounter,
+    /// Durations of answers over HTTP/1.1.
+    pub answers: AnswerDurations,
 }
 
 impl ConnectionMetrics {

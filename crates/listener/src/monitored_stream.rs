@@ -70,6 +70,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for MonitoredStream<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.stream).poll_flush(context);
         self.activity.wrote(&poll);
+        if let Poll::Ready(Ok(())) = &poll {
+            self.activity.flushed();
+        }
         poll
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use kiosque_contract::{Code, OPERATOR_CALLS};
-use kiosque_listener::ConnectionMetrics;
+use kiosque_listener::{AnswerDurations, ConnectionMetrics};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
 use super::registry::MetricRegistry;
@@ -18,6 +18,7 @@ const OTHER: &str = "other";
 pub(super) struct ListenerCounters {
     requests: IntCounterVec,
     durations: HistogramVec,
+    answer_durations: HistogramVec,
     open: IntGaugeVec,
     accepted: IntCounterVec,
     refused: IntCounterVec,
@@ -55,6 +56,13 @@ impl ListenerCounters {
                  included.",
                 &["listener", "path"],
             ),
+            answer_durations: registry.fine_durations(
+                "kiosque_answer_duration_seconds",
+                "Time from the first byte of a request to the last byte of its answer passed to \
+                 the socket. Requests over HTTP/1.1 alone, without those that were sent before \
+                 the answer to the one before.",
+                &["listener", "path"],
+            ),
             open: registry.gauges(
                 "kiosque_connections_open",
                 "Open connections, those in their TLS handshake included.",
@@ -88,14 +96,20 @@ impl ListenerCounters {
             Audience::Operator => ("operator", operator_statuses()),
         };
         let path = |path| self.path(name, path, &codes);
+        let paths: Vec<_> = paths.map(|known| (known, path(known))).collect();
+        let known = paths.iter().map(|(known, _)| *known).chain([OTHER]);
+        let answers =
+            known.map(|path| (path, self.answer_durations.with_label_values(&[name, path])));
+        let answers = AnswerDurations::new(answers);
         ListenerMetrics {
-            paths: paths.map(|known| (known, path(known))).collect(),
+            paths,
             elsewhere: path(OTHER),
             connections: ConnectionMetrics {
                 open: self.open.with_label_values(&[name]),
                 accepted: self.accepted.with_label_values(&[name]),
                 refused: self.refused.with_label_values(&[name]),
                 handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
+                answers,
             },
         }
     }

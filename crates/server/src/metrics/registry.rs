@@ -11,6 +11,12 @@ use prometheus::{
 const DURATIONS_S: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
+/// The same of durations whose shortest are compared with each other.
+const FINE_DURATIONS_S: [f64; 20] = [
+    0.000_05, 0.000_1, 0.000_15, 0.000_2, 0.000_3, 0.000_4, 0.000_6, 0.000_8, 0.001, 0.001_5,
+    0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 10.0,
+];
+
 /// A registry under construction.
 pub(super) struct MetricRegistry(pub(super) Registry);
 
@@ -28,7 +34,20 @@ impl MetricRegistry {
     }
 
     pub(super) fn durations(&self, name: &str, help: &str, labels: &[&str]) -> HistogramVec {
-        let opts = HistogramOpts::new(name, help).buckets(DURATIONS_S.to_vec());
+        self.histograms((name, help), labels, &DURATIONS_S)
+    }
+
+    pub(super) fn fine_durations(&self, name: &str, help: &str, labels: &[&str]) -> HistogramVec {
+        self.histograms((name, help), labels, &FINE_DURATIONS_S)
+    }
+
+    fn histograms(
+        &self,
+        (name, help): (&str, &str),
+        labels: &[&str],
+        bounds: &[f64],
+    ) -> HistogramVec {
+        let opts = HistogramOpts::new(name, help).buckets(bounds.to_vec());
         self.registered(HistogramVec::new(opts, labels))
     }
 

@@ -159,6 +159,40 @@ async fn durations_are_recorded_by_path() {
     assert!(of("sum", "") > 0.0);
 }
 
+/// The histogram of whole answers has those over HTTP/1.1, once their last byte is passed on.
+#[tokio::test]
+async fn answers_are_timed_to_their_last_byte() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("canary7-ops").await.token;
+    let (mut http1, mut http2) = (server.connect().await, server.connect_http2().await);
+    for _ in 0..3 {
+        http1.call("nowhere", None, "{}").await;
+    }
+    http1.call(DEVICES_PATH, Some(&token), "{}").await;
+    let request = http::Request::post("https://localhost/v8/nowhere");
+    let body = http_body_util::Full::from("{}");
+    Reply::of(http2.send_request(request.body(body).unwrap()).await.unwrap()).await;
+    let begun = std::time::Instant::now();
+    loop {
+        let series = metrics(&server).await;
+        let of = |path: &str, name: &str, more: &str| {
+            let labels = format!("listener=\"gateway\",path=\"{path}\"{more}");
+            series[&format!("kiosque_answer_duration_seconds_{name}{{{labels}}}")]
+        };
+        // A caller can have the last byte before the server has noted that it is passed on.
+        let devices = format!("/v8/{DEVICES_PATH}");
+        if (of("other", "count", ""), of(&devices, "count", "")) == (3.0, 1.0) {
+            assert_eq!(of("other", "bucket", ",le=\"+Inf\""), 3.0);
+            assert!(of("other", "sum", "") > 0.0);
+            let labels = format!("{{listener=\"gateway\",path=\"{devices}\"}}");
+            let handled = series[&format!("kiosque_request_duration_seconds_sum{labels}")];
+            assert!(of(&devices, "sum", "") > handled);
+            return;
+        }
+        assert!(begun.elapsed() < WAIT_MAX, "{series:#?}");
+    }
+}
+
 /// `/readyz` answers 503 while this node may not answer for sessions: its clock is off.
 #[tokio::test]
 async fn a_node_that_answers_for_no_session_is_not_ready() {
