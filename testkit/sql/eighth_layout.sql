@@ -6,15 +6,19 @@ drop table archive_runs;
 drop table console_links;
 drop table console_sessions;
 drop table imports;
+drop table list_versions;
 drop table monthly_device_products;
 drop table monthly_devices;
 drop table monthly_products;
 drop table sales_months;
+drop index audit_of_older_programs;
 alter table audit drop column details;
+alter table audit drop column layout;
 alter table operator_keys drop column used_at_ms;
 alter table products drop column is_free;
 alter table group_changes drop column marked_to_day;
 alter table group_changes drop column months_change_no;
 delete from counters
-where name in ('roll_ups', 'imports', 'archive_runs', 'deleted_devices', 'devices');
+where name in ('roll_ups', 'imports', 'archive_runs', 'deleted_devices', 'devices',
+    'older_programs');
 delete from migrations where number > 8;

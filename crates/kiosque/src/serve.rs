@@ -307,13 +307,25 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
     refused_logins.flush_all(store).await;
 }
 
-/// Writes heartbeats at intervals, and renews the device lists of groups whose moves have begun.
+/// Writes heartbeats at intervals, and renews device lists: those of groups whose moves have begun,
+/// and all of them after an older program has applied a fleet.
 async fn write_activity_regularly(store: Store, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         write_activity(&store).await;
-        if let Err(error) = store.renew_device_lists(Clock::System.now()).await {
+        let now = Clock::System.now();
+        if let Err(error) = store.renew_device_lists(now).await {
             tracing::error!(cause = %error, "device lists could not be renewed after a move");
+        }
+        match store.renew_after_older_programs(now).await {
+            Ok(false) => {}
+            Ok(true) => tracing::info!("renewed device lists after changes by an older version"),
+            Err(error) => {
+                tracing::error!(
+                    cause = %error,
+                    "device lists could not be renewed after changes by an older version"
+                );
+            }
         }
     }
 }

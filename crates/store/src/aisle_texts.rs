@@ -59,6 +59,8 @@ statements! {
 
 /// Devices whose elements are made and written together.
 const DEVICES_PER_STEP: usize = 1_000;
+/// The same beside other writers, which wait some 10 ms.
+const DEVICES_PER_TRANSACTION: usize = 100;
 
 /// Elements that are made while the lines of their devices arrive.
 #[derive(Default)]
@@ -89,7 +91,8 @@ pub(crate) async fn update(
         .await?;
     let devices: Vec<DeviceNo> = devices.into_iter().collect();
     for step in devices.chunks(DEVICES_PER_STEP) {
-        store(write, step).await?;
+        let made = elements(write, step).await?;
+        set_elements(write, &made).await?;
     }
     Ok(())
 }
@@ -98,40 +101,60 @@ pub(crate) async fn update(
 pub(crate) async fn fill(write: &Write<'_>) -> Result<(), Error> {
     let mut last = DeviceNo(i64::MIN);
     loop {
-        let devices = devices_after(write, last).await?;
+        let devices = devices_after(write, last, DEVICES_PER_STEP).await?;
         let Some(&end) = devices.last() else { return Ok(()) };
-        store(write, &devices).await?;
+        let made = elements(write, &devices).await?;
+        set_elements(write, &made).await?;
         last = end;
     }
+}
+
+/// Stores the elements of some devices after `last` that are not the stored ones. Returns the last
+/// of these devices; `None` if there is none after `last`.
+pub(crate) async fn renew_after(
+    write: &Write<'_>,
+    last: DeviceNo,
+) -> Result<Option<DeviceNo>, Error> {
+    let devices = devices_after(write, last, DEVICES_PER_TRANSACTION).await?;
+    set_elements(write, &outdated_of(write, &devices).await?).await?;
+    Ok(devices.last().copied())
 }
 
 /// Returns the codes of the devices whose stored element is not the one made of their aisles.
 pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
     let (mut found, mut last) = (Vec::new(), DeviceNo(i64::MIN));
     loop {
-        let devices = devices_after(read, last).await?;
+        let devices = devices_after(read, last, DEVICES_PER_STEP).await?;
         let Some(&end) = devices.last() else { return Ok(found) };
-        let mut stored = HashMap::new();
-        read.each_of(&STORED_OF, &keys(&devices), &[], |row| {
-            let StoredRow { device_no, element } = row.read()?;
-            stored.insert(device_no, element);
-            Ok(())
-        })
-        .await?;
-        let made = elements(read, &devices).await?.into_iter();
-        let outdated = made.filter(|made| stored.get(&made.device) != Some(&made.element));
-        found.extend(outdated.map(|made| made.code));
+        found.extend(outdated_of(read, &devices).await?.into_iter().map(|made| made.code));
         last = end;
     }
 }
 
-async fn devices_after(read: &Read<'_>, last: DeviceNo) -> Result<Vec<DeviceNo>, Error> {
-    let count = i64::try_from(DEVICES_PER_STEP).unwrap_or(i64::MAX);
+/// Returns the elements of devices, except those that are stored already.
+async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
+    let mut stored = HashMap::new();
+    read.each_of(&STORED_OF, &keys(devices), &[], |row| {
+        let StoredRow { device_no, element } = row.read()?;
+        stored.insert(device_no, element);
+        Ok(())
+    })
+    .await?;
+    let mut made = elements(read, devices).await?;
+    made.retain(|made| stored.get(&made.device) != Some(&made.element));
+    Ok(made)
+}
+
+async fn devices_after(
+    read: &Read<'_>,
+    last: DeviceNo,
+    count: usize,
+) -> Result<Vec<DeviceNo>, Error> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
     read.all(&DEVICES_AFTER, &[last.into(), count.into()], |row| row.read()).await
 }
 
-async fn store(write: &Write<'_>, devices: &[DeviceNo]) -> Result<(), Error> {
-    let made = elements(write, devices).await?;
+async fn set_elements(write: &Write<'_>, made: &[Made]) -> Result<(), Error> {
     let rows = made.iter().map(|made| [made.device.into(), made.element.as_str().into()]);
     write.execute_each(&SET_ELEMENTS, rows, &[]).await
 }

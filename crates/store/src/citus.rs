@@ -18,12 +18,13 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 16] = [
+const BY_GROUP: [&str; 17] = [
     "orders",
     "ledger",
     "archive_marks",
     "device_owners",
     "group_changes",
+    "list_versions",
     "device_list",
     "aisle_prices",
     "order_blocks",

@@ -36,7 +36,7 @@ use kiosque_model::{ActedBy, UnixMs};
 use crate::db::{Deadline, Read, Write};
 use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
-use crate::{Error, Store, activity, aisle_texts, audit, metadata, owners};
+use crate::{Error, Store, activity, aisle_texts, audit, list_versions, metadata, owners};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 use changes::FleetChanges;
@@ -321,14 +321,14 @@ impl Apply<'_> {
         device_rows::write(write, &changes.devices).await?;
         let relabeled: Vec<_> = changes.relabeled_products().map(|id| [id.into()]).collect();
         aisle_texts::update(write, changes.devices_with_new_aisles(), &relabeled).await?;
+        let mut listing = changes.groups_with_new_lists();
+        listing.append(&mut list_versions::groups_selling(write, &relabeled, self.by.at).await?);
+        list_versions::increment(write, &listing).await?;
         self.lock_groups(changes).await?;
         device_rows::write_moves(write, &changes.devices).await?;
         before.write_changes(write, &codes, self.by.at).await?;
         if changes.changes_owners_or_names() {
             metadata::fleet_changes(write).await?;
-        }
-        if changes.changes_device_lists() {
-            metadata::devices_change(write).await?;
         }
         Ok(ended)
     }

@@ -165,14 +165,24 @@ impl Store {
             read.all(&DUE, &[now.into()], |row| row.read::<GroupNo>()).await
         };
         let due = self.db.read(Deadline::OfRequest, due).await?;
-        for group in due.clone() {
+        self.renew_device_lists_of(&due, now).await?;
+        Ok(due.len())
+    }
+
+    /// Makes the device lists of groups anew, each in a transaction of its own.
+    pub(crate) async fn renew_device_lists_of(
+        &self,
+        groups: &[GroupNo],
+        now: UnixMs,
+    ) -> Result<(), Error> {
+        for group in groups.iter().copied() {
             let renew = async move |write: &Write<'_>| {
                 owners::lock_groups(write, &[group]).await?;
                 list::renew(write, group, now).await
             };
             self.db.write(Deadline::OfRequest, renew).await?;
         }
-        Ok(due.len())
+        Ok(())
     }
 }
 

@@ -27,9 +27,11 @@ mod inventory;
 mod json_records;
 mod keys;
 mod known_sources;
+mod list_versions;
 mod metadata;
 mod migrate;
 mod months;
+mod older_programs;
 mod orders;
 mod owners;
 mod rates;
@@ -229,7 +231,9 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,
+        list_versions::ALL,
         migrate::ALL,
+        older_programs::ALL,
         owners::ALL,
         rates::ALL,
         upgrade::ALL,

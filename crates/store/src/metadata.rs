@@ -25,7 +25,6 @@ statements! {
 
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
-const DEVICES: &str = "devices";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
 const ROLL_UPS: &str = "roll_ups";
@@ -33,6 +32,7 @@ const CLOCK: &str = "clock";
 const IMPORTS: &str = "imports";
 const ARCHIVE_RUNS: &str = "archive_runs";
 const DELETED_DEVICES: &str = "deleted_devices";
+const OLDER_PROGRAMS: &str = "older_programs";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -70,11 +70,6 @@ pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
 /// Increments the version of the fleet.
 pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
     increment(write, FLEET).await.map(|_| ())
-}
-
-/// Increments the version of the devices, their aisles, and the names of groups and of products.
-pub(crate) async fn devices_change(write: &Write<'_>) -> Result<(), Error> {
-    increment(write, DEVICES).await.map(|_| ())
 }
 
 /// Increments the version of the exchange rates.
@@ -119,6 +114,17 @@ pub(crate) async fn last_deleted_device(read: &Read<'_>) -> Result<i64, Error> {
 pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
     let last = last_deleted_device(write).await?.max(number.0);
     write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
+}
+
+/// Returns the last audit entry of a program of an earlier layout after which lists were renewed.
+pub(crate) async fn last_of_older_programs(read: &Read<'_>) -> Result<i64, Error> {
+    let last = read.one(&COUNTER, &[OLDER_PROGRAMS.into()], |row| row.read()).await?;
+    last.ok_or_else(missing_counter)
+}
+
+/// Notes that lists were renewed after an audit entry of a program of an earlier layout.
+pub(crate) async fn set_last_of_older_programs(write: &Write<'_>, entry: i64) -> Result<(), Error> {
+    write.execute(&SET_COUNTER, &[OLDER_PROGRAMS.into(), entry.into()]).await.map(|_| ())
 }
 
 /// Returns the latest time of the clock that a server has stored; 0 if there is none.

@@ -72,6 +72,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "active_imports",
         text: include_str!("../migrations/0017_active_imports.sql"),
     },
+    Migration {
+        number: 18,
+        name: "list_versions",
+        text: include_str!("../migrations/0018_list_versions.sql"),
+    },
 ];
 
 row! {
@@ -100,8 +105,14 @@ pub(crate) const REGISTER: &str = "migrations";
 pub(crate) const SUMS: i64 = 2;
 /// The migration after which the device lists of the groups must be made.
 pub(crate) const DEVICE_LISTS: i64 = 7;
-/// The migration after which the elements of the hierarchy of aisles must be made.
-pub(crate) const AISLE_TEXTS: i64 = 14;
+/// The migration after which the elements of the hierarchy of aisles must be made, also those that
+/// an earlier layout has: older programs may have left them out of date.
+pub(crate) const AISLE_TEXTS: i64 = 18;
+
+/// Returns the number of the last migration.
+pub(crate) fn layout() -> i64 {
+    MIGRATIONS.last().map_or(0, |last| last.number)
+}
 
 /// Returns the text of every migration, for tests of the layout.
 #[cfg(test)]

@@ -39,6 +39,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::device_rows::ADD_PERIODS", "an insert; its group is a value"),
     ("fleet::device_rows::OPEN_LEDGERS", "an insert; its group is a value"),
     ("fleet::device_rows::OPEN_CHANGES", "an insert; its group is a value"),
+    ("list_versions::INCREMENT", "an insert; its group is a value"),
+    ("list_versions::GROUPS_SELLING", "the products that an apply relabels"),
     ("sessions::REPLACE", "an insert; its account is a value"),
     ("sessions::LOCK", "an insert; its account is a value"),
     ("known_sources::REMEMBER", "an insert; its account is a value"),

@@ -1,4 +1,4 @@
-//! The version of the devices, by which cached lists of them are validated.
+//! The version of the devices of a group, by which cached lists of them are validated.
 
 use kiosque_model::{GroupNo, Scope, UnixMs};
 
@@ -15,9 +15,7 @@ row! {
 }
 
 statements! {
-    /// Grows with each apply that changes a device, its aisles, the name of a group or that of a
-    /// product.
-    VERSION() -> i64 = "select last from counters where name = 'devices'";
+    VERSION(group_no) -> i64 = "select version from list_versions where group_no = $group_no";
     VALIDITY(group_no) -> Validity = "select listed_from_ms, listed_until_ms
         from group_changes where group_no = $group_no";
 }
@@ -36,8 +34,8 @@ impl Validity {
     }
 }
 
-pub(super) fn bind_version() -> Bound<'static> {
-    Bound::new(&VERSION, [])
+pub(super) fn bind_version(group: HintedGroup) -> Bound<'static> {
+    Bound::new(&VERSION, [group.into()])
 }
 
 pub(super) fn bind_validity(group: HintedGroup) -> Bound<'static> {
@@ -62,8 +60,8 @@ impl ScopedQuery for PresentVersion {
         Cost::Inline
     }
 
-    fn steps(&self, _: HintedGroup) -> Vec<Step<'_, ()>> {
-        vec![bind_version().step(())]
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
+        vec![bind_version(group).step(())]
     }
 
     fn on_row(&self, version: &mut Option<i64>, (): &(), row: &Row<'_>) -> Result<(), Error> {

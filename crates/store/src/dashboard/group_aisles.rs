@@ -118,7 +118,7 @@ impl ScopedQuery for GroupAisles {
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PartStep>> {
         vec![
-            bind_version().step(PartStep::Version),
+            bind_version(group).step(PartStep::Version),
             bind_validity(group).step(PartStep::Validity),
             bind_part(group, self.now, &self.part).step(PartStep::Device),
         ]

@@ -2,8 +2,8 @@
 //! devices, a part of the list reads one key range of the ledger, and nothing while no device of
 //! the group was active.
 //!
-//! A profile holds while no apply has changed a device or a group, and no ownership of a device of
-//! the group has changed with the time. Each part compares the versions in the snapshot that proves
+//! A profile holds while no apply has changed a device or the name of the group, and no ownership of
+//! a device of the group has changed with the time. Each part compares the versions in the snapshot that proves
 //! the session.
 
 mod cached;
@@ -209,7 +209,7 @@ impl ScopedQuery for CachedPart {
         let params =
             [group.into(), after.into(), last.into(), heard_no.into(), last_change_no.into()];
         vec![
-            bind_version().step(PartStep::Version),
+            bind_version(group).step(PartStep::Version),
             Bound::new(&ACTIVITY_VERSION, [group.into()]).step(PartStep::ActivityVersion),
             Bound::new(&LAST_ACTIVE, params).step(PartStep::Activity),
         ]
@@ -297,7 +297,7 @@ impl ScopedQuery for WholeProfile {
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, WholeStep>> {
         let devices = [group.into(), self.now.into(), DEVICES_MAX.into()];
         vec![
-            bind_version().step(WholeStep::Version),
+            bind_version(group).step(WholeStep::Version),
             bind_validity(group).step(WholeStep::Validity),
             Bound::new(&ACTIVITY_VERSION, [group.into()]).step(WholeStep::ActivityVersion),
             bind_owner(group).step(WholeStep::Owner),

@@ -57,11 +57,12 @@ impl FleetChanges<'_> {
             || self.products.iter().any(ChangedProduct::is_renamed)
     }
 
-    /// Returns whether cached lists of devices are out of date.
-    pub(super) fn changes_device_lists(&self) -> bool {
-        !self.devices.is_empty()
-            || !self.groups.is_empty()
-            || self.relabeled_products().next().is_some()
+    /// Returns the groups whose lists show a changed device, now or later, or a new name of the
+    /// group. Relabeled products are in lists of further groups.
+    pub(super) fn groups_with_new_lists(&self) -> BTreeSet<GroupNo> {
+        let of_devices = self.devices.iter();
+        let of_devices = of_devices.flat_map(|device| device.present_groups.iter().copied());
+        of_devices.chain(self.groups.iter().filter_map(ChangedGroup::renamed)).collect()
     }
 
     /// Returns the moves of stored devices that take effect at another time than now.

@@ -8,7 +8,7 @@ use crate::db::{Deadline, Write};
 use crate::group_devices::GroupDevices;
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store, activity, audit, metadata};
+use crate::{Error, Store, activity, audit, list_versions, metadata};
 
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
@@ -90,7 +90,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     before.write_changes(write, &codes, by.at).await?;
     metadata::device_deleted(write, device.device).await?;
     metadata::fleet_changes(write).await?;
-    metadata::devices_change(write).await?;
+    list_versions::increment(write, &groups.into_iter().collect()).await?;
     let group_id = match last_owner {
         Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
         None => None,

@@ -40,6 +40,14 @@ pub(super) struct ChangedGroup {
     pub(super) new: GroupRow,
 }
 
+impl ChangedGroup {
+    /// Returns the number of a stored group that gets another name.
+    pub(super) fn renamed(&self) -> Option<GroupNo> {
+        let old = self.old.as_ref()?;
+        (old.group_name != self.new.group_name).then_some(old.group_no)
+    }
+}
+
 /// The groups that a fleet refers to: the stored ones, and those that it creates.
 pub(super) struct Groups {
     by_id: HashMap<String, GroupRow>,

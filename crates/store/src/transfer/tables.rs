@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 28] = [
+const LAYOUT: [Layout; 29] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -75,6 +75,7 @@ const LAYOUT: [Layout; 28] = [
         "last_change_no bigint, heard_no bigint, \
          listed bigint, listed_from_ms bigint, listed_until_ms bigint",
     ),
+    ("list_versions", &[("group_no", "bigint")], "version bigint"),
     (
         "device_list",
         &[("group_no", "bigint"), ("place", "bigint")],
@@ -101,7 +102,7 @@ const LAYOUT: [Layout; 28] = [
         &[("entry_no", "bigint")],
         "at_ms bigint, event text, account text, actor text, source text, request_id text, \
          group_id text, count bigint, detail text, details text, other_source text, \
-         other_request_id text, other_at_ms bigint",
+         other_request_id text, other_at_ms bigint, layout bigint",
     ),
     (
         "imports",

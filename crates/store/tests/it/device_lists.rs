@@ -284,6 +284,42 @@ async fn cached_lists_are_the_present_ones() {
     }
 }
 
+/// An apply to one group reads no list of another one again.
+#[tokio::test]
+async fn cached_lists_of_other_groups_stay() {
+    let lists = Lists::new().await;
+    let store = &lists.fixture.store;
+    let entry = |code: &str, stock: i64| DeviceEntry {
+        aisles: Some(vec![aisle("1", "p", stock)]),
+        ..bare_device(code)
+    };
+    let devices = vec![entry("d1", 1), entry("e1", 1)];
+    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let read = async |group: &str| {
+        let group = Some(GroupId::parse(group));
+        let query = DashboardQuery { group, devices: Vec::new(), start: UnixMs(0), end: UnixMs(0) };
+        let part = DevicePart::first(9);
+        let aisles = store.group_aisles(lists.claim(NOW), query.clone(), part.clone(), 1_000);
+        let aisles = aisles.await.unwrap().devices.json;
+        let profile = store.group_profile(lists.claim(NOW), query, part, elements).await.unwrap();
+        (aisles, profile.devices)
+    };
+    let before = (read("a").await, read("b").await);
+    // Lists that are read again show it.
+    lists.fixture.tamper("update devices set address = 'elsewhere'");
+    lists.fixture.tamper("update aisle_texts set element = '{}'");
+    assert_eq!((read("a").await, read("b").await), before);
+    let restocked = Fleet { devices: vec![entry("d1", 2)], ..Fleet::default() };
+    lists.fixture.apply(restocked).await.unwrap();
+    let (a, b) = (read("a").await, read("b").await);
+    assert_eq!(b, before.1);
+    assert!(a.0 != before.0.0 && a.1 != before.0.1, "{a:?}");
+    let renamed = ProductEntry { name: Some("Tea".to_owned()), ..product("p") };
+    lists.fixture.apply(Fleet { products: vec![renamed], ..Fleet::default() }).await.unwrap();
+    let b = read("b").await;
+    assert!(b.0 != before.1.0 && b.1 != before.1.1, "{b:?}");
+}
+
 /// A move that was made for later takes effect in the answers at once, and in the list when it is
 /// renewed.
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{DeviceCode, UnixMs};
+use kiosque_model::{ActedBy, Currency, DeviceCode, UnixMs};
 use kiosque_store::{FleetSnapshot, Heartbeat, OrderOutcome, Owners, ReceiveOptions};
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
@@ -22,20 +22,33 @@ fn moved(code: &str, group: &str, since: Option<i64>) -> Fleet {
 
 /// Returns every version counter but those of the audit trail and of the lists of devices.
 fn counters(fixture: &TestStore) -> Vec<String> {
-    let sql = "select name, last from counters where name not in ('audit', 'devices')";
+    let sql = "select name, last from counters where name <> 'audit'";
     let mut counters = fixture.query(sql);
     counters.extend(fixture.query("select group_no, last_change_no, heard_no from group_changes"));
     counters.sort_unstable();
     counters
 }
 
-/// Returns the version counter of the lists of devices.
-fn devices_version(fixture: &TestStore) -> Vec<String> {
-    fixture.query("select last from counters where name = 'devices'")
+/// Returns the groups, and the version counters of their lists of devices.
+fn list_versions(fixture: &TestStore) -> Vec<String> {
+    fixture.query(
+        "select g.group_id, v.version from list_versions v
+        join groups g on g.group_no = v.group_no order by g.group_id",
+    )
+}
+
+/// Applies a fleet, and returns the groups whose lists of devices it invalidates.
+async fn invalidated(fixture: &TestStore, fleet: Fleet) -> String {
+    let before = list_versions(fixture);
+    fixture.apply(fleet).await.unwrap();
+    let mut groups = list_versions(fixture);
+    groups.retain(|version| !before.contains(version));
+    groups.iter().filter_map(|version| version.split('|').next()).collect()
 }
 
 /// Neither an apply that changes nothing, nor one of stock, prices, accounts or texts. Stock, and
-/// the names of devices and groups, are in the lists of devices, and change their version alone.
+/// the names of devices and groups, are in the lists of devices, and change the version of their
+/// group alone.
 #[tokio::test]
 async fn an_apply_that_changes_no_owner_and_no_name_invalidates_nothing() {
     let fixture = TestStore::with_fleet().await;
@@ -68,16 +81,55 @@ async fn an_apply_that_changes_no_owner_and_no_name_invalidates_nothing() {
             ..Fleet::default()
         },
     ];
-    let mut lists_changed = Vec::new();
     for (number, fleet) in fleets.into_iter().enumerate() {
-        let lists = devices_version(&fixture);
-        fixture.apply(fleet).await.unwrap();
+        let groups = invalidated(&fixture, fleet).await;
         assert_eq!(counters(&fixture), before, "fleet {number}");
-        if devices_version(&fixture) != lists {
-            lists_changed.push(number);
-        }
+        assert_eq!(groups, if [3, 4, 8].contains(&number) { "a" } else { "" }, "fleet {number}");
     }
-    assert_eq!(lists_changed, [3, 4, 8]);
+}
+
+/// The groups whose lists show what an apply changes, and no others.
+#[tokio::test]
+async fn an_apply_invalidates_the_lists_of_its_groups_alone() {
+    let fixture = TestStore::with_fleet().await;
+    let selling = |code: &str, product: &str| DeviceEntry {
+        aisles: Some(vec![aisle("1", product, 1)]),
+        ..bare_device(code)
+    };
+    let products = |currency: Option<&str>, name: &str, id: &str| Fleet {
+        products: vec![ProductEntry {
+            name: Some(name.to_owned()),
+            currency: currency.map(|code| Currency::parse(code).unwrap()),
+            ..product(id)
+        }],
+        ..Fleet::default()
+    };
+    let ahead = Some(NOW.0 + 500);
+    let closed = GroupEntry { active: Some(false), ..group("b") };
+    for (change, fleet, groups) in [
+        ("a new product", products(Some("EUR"), "Q", "q"), ""),
+        ("an aisle", devices(vec![selling("d1", "p")]), "a"),
+        ("an aisle of another group", devices(vec![selling("e1", "q")]), "b"),
+        ("the name of a product", products(None, "Tea", "p"), "a"),
+        ("its currency", products(Some("JPY"), "Tea", "p"), "a"),
+        ("a product of another group", products(None, "Juice", "q"), "b"),
+        ("a new device", devices(vec![device("e2", "b")]), "b"),
+        ("a planned move", moved("e2", "a", ahead), "ab"),
+        ("a device with a planned move", devices(vec![selling("e2", "q")]), "ab"),
+        ("a product of such a device", products(None, "Milk", "q"), "ab"),
+        ("a move that is given up", moved("e2", "b", None), "ab"),
+        ("a move", moved("e2", "a", None), "ab"),
+        ("a device that has left", devices(vec![selling("e2", "p")]), "a"),
+        ("a closed group", Fleet { groups: vec![closed], ..Fleet::default() }, ""),
+        ("nothing", devices(vec![selling("e2", "p")]), ""),
+    ] {
+        assert_eq!(invalidated(&fixture, fleet).await, groups, "{change}");
+    }
+    let by = ActedBy::command(NOW);
+    let before = list_versions(&fixture);
+    fixture.store.delete_device(DeviceCode::parse("d2").unwrap(), by).await.unwrap();
+    let after = list_versions(&fixture);
+    assert!(after[0] != before[0] && after[1] == before[1], "{before:?}, {after:?}");
 }
 
 /// A device that is enabled or disabled concerns its group alone; no owner and no name changes.
