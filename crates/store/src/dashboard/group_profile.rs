@@ -50,10 +50,12 @@ statements! {
     /// No devices if the activity has the given version.
     LAST_ACTIVE(group_no, after, last, heard_no, change_no) -> ActivityRow = "select l.device_no,
             l.last_active_ms
-        from group_changes c cross join ledger l
-        where c.group_no = $group_no
-            and (c.heard_no <> $heard_no or c.last_change_no <> $change_no)
-            and l.group_no = $group_no and l.device_code > $after and l.device_code <= $last
+        from ledger l
+        where l.group_no = $group_no and l.device_code > $after and l.device_code <= $last
+            and exists (
+                select 1 from group_changes c where c.group_no = $group_no
+                    and (c.heard_no <> $heard_no or c.last_change_no <> $change_no)
+            )
         order by l.device_code";
 }
 
@@ -62,6 +64,9 @@ pub(crate) const CACHE_BYTES: usize = 48 << 20;
 
 /// The profiles of groups.
 pub(crate) type Profiles = SizedCache<GroupNo, GroupProfile>;
+
+/// The last activity of at most so many devices is read on the serving thread.
+const INLINE_DEVICES_MAX: usize = 128;
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
@@ -197,7 +202,7 @@ impl ScopedQuery for CachedPart {
     }
 
     fn cost(&self) -> Cost {
-        Cost::Blocking
+        if self.place.len() <= INLINE_DEVICES_MAX { Cost::Inline } else { Cost::Blocking }
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PartStep>> {
