@@ -145,6 +145,38 @@ async fn an_answer_that_is_not_read_holds_no_snapshot() {
     }
 }
 
+/// Each part is read at its own time and shows the data of that time: here a device of the last
+/// part has left, and another one has a new name, since the answer began.
+#[tokio::test(flavor = "multi_thread")]
+async fn later_parts_show_the_time_at_which_they_are_read() {
+    let (left, renamed) = ("z".repeat(8_000), "y".repeat(8_000));
+    for path in PATHS {
+        let server = TestServer::start(fleet()).await;
+        let named = FleetToml::new().device(&code(DEVICES - 1), &left, "large");
+        server.apply(named).await.unwrap();
+        let moved = FleetToml::new().device(&code(DEVICES - 1), &left, "small");
+        server.apply(moved.with("since = \"2026-03-02T11:00:00Z\"")).await.unwrap();
+        let token = server.log_in("ops").await.token;
+        // Parts that are cached are those of now as well.
+        let whole = ask(&server, &token, path, &json!({})).await.text;
+        assert!(whole.contains(&left) && !whole.contains(&renamed), "{path}");
+
+        let mut wire = Target::of(&server).narrow().await;
+        let headers = [("third-api-token", token.as_str()), ("connection", "close")];
+        wire.say(post(path, &headers, "{}")).await;
+        assert!(wire.more().await);
+        let new_name = FleetToml::new().device(&code(DEVICES - 2), &renamed, "large");
+        server.apply(new_name).await.unwrap();
+        server.advance(Duration::from_secs(3_600));
+        let answer = wire.rest().await;
+        assert!(answer.ends_with(b"0\r\n\r\n"), "{path}: the answer is whole");
+        // The end of a chunk may be within a name.
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains(&renamed[..100]), "{path}: an earlier snapshot");
+        assert!(!answer.contains(&left[..100]), "{path}: an earlier time");
+    }
+}
+
 /// A fault after the first byte resets the stream, or ends the connection: here the session ends
 /// while its answer is sent, and each part proves it anew.
 #[tokio::test(flavor = "multi_thread")]

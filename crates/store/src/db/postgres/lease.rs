@@ -75,6 +75,13 @@ struct ClockReading {
 }
 
 impl ClockReading {
+    /// Awaits a reading of the database's clock, and notes the times right before and after.
+    async fn around(read: impl Future<Output = Result<i64, Error>>) -> Result<ClockReading, Error> {
+        let sent_at = BootTime::now();
+        let database_ms = read.await?;
+        Ok(ClockReading { database_ms, sent_at, answered_at: BootTime::now() })
+    }
+
     /// Returns how far a clock that shows `now_ms` is ahead at least; 0 if the clocks may be equal.
     fn ahead_ms(self, now_ms: i64, now: BootTime) -> i64 {
         let ahead_if_read_at = |at: BootTime| {
@@ -271,12 +278,13 @@ impl Node {
         Ok((terms.length + terms.clock_skew).saturating_sub(Duration::from_millis(passed)))
     }
 
-    /// Reads the database's clock, with the times right before and after.
     async fn read_clock(&self) -> Result<ClockReading, Error> {
         let clock = self.connection.statement(&CLOCK).await?;
-        let sent_at = BootTime::now();
-        let database_ms = self.connection.client.query_one(&clock, &[]).await?.try_get(0)?;
-        Ok(ClockReading { database_ms, sent_at, answered_at: BootTime::now() })
+        let read = async {
+            let row = self.connection.client.query_one(&clock, &[]).await?;
+            Ok::<i64, Error>(row.try_get(0)?)
+        };
+        ClockReading::around(read).await
     }
 
     /// Writes the renewal, which must reach the standby.

@@ -34,6 +34,29 @@ fn a_clock_is_off_only_outside_both_ends_of_the_reading() {
     assert_eq!(reading(0, 5).ahead_ms(i64::MAX, at(9)), i64::MAX - 50_009);
 }
 
+/// A reading has the times of both ends, so that a database that answers late is not taken for one
+/// whose clock is off.
+#[tokio::test]
+async fn a_reading_has_the_times_right_before_and_after() {
+    let mut inside = None;
+    let read = async {
+        let began = BootTime::now();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        inside = Some((began, BootTime::now()));
+        Ok(50_000)
+    };
+    let before = BootTime::now();
+    let reading = ClockReading::around(read).await.expect("a reading");
+    let (after, (began, ended)) = (BootTime::now(), inside.expect("it was read"));
+    assert!(before <= reading.sent_at && reading.sent_at <= began, "{reading:?}, {began:?}");
+    assert!(ended <= reading.answered_at && reading.answered_at <= after, "{reading:?}, {ended:?}");
+    // The clock was read at any time meanwhile.
+    let at_most = i64::try_from(ended.since(began).as_millis()).expect("a short time");
+    for now_ms in [50_000, 50_000 + at_most] {
+        assert_eq!(reading.ahead_ms(now_ms, reading.answered_at), 0, "{now_ms}");
+    }
+}
+
 #[test]
 fn a_precise_reading_is_used_for_two_leases() {
     let mut state = State::default();
