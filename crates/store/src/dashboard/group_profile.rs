@@ -2,9 +2,9 @@
 //! devices, a part of the list reads one key range of the ledger, and nothing while no device of
 //! the group was active.
 //!
-//! A profile holds while no apply has changed a device or the name of the group, and no ownership of
-//! a device of the group has changed with the time. Each part compares the versions in the snapshot that proves
-//! the session.
+//! A profile holds while no apply has changed a device of the group or its name, and no ownership
+//! of its devices has changed with the time. Each part compares the versions in the snapshot that
+//! proves the session.
 
 mod cached;
 mod texts;
