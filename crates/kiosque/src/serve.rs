@@ -1,5 +1,7 @@
 //! `kiosque serve`
 
+mod maintenance;
+
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,10 +14,9 @@ use kiosque_clock::{Clock, Entropy};
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, Stop};
-use kiosque_model::audit::Act;
-use kiosque_model::{ActedBy, UnixMs, Zone};
+use kiosque_model::Zone;
 use kiosque_server::{App, Audience, self_signed, self_signed_identity};
-use kiosque_store::{Archived, Error, RunBy, Store, data_files, mode_for_others};
+use kiosque_store::{Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -26,16 +27,10 @@ use crate::{CommandOutcome, open, service_manager};
 
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
-const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Interval at which readiness is checked, and whether the files of the data are in their place.
 const READINESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which months that are marked are rolled up.
-const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
-/// How many times that is done before the sums of all groups are searched for unmarked months.
-const ROLL_UPS_PER_MARKING: u32 = 10;
 /// Interval at which refused logins are written to the audit trail, in one transaction, and
 /// overload is logged.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
@@ -214,13 +209,14 @@ pub(crate) async fn serve(
         stopper.now();
     });
     if let Some(age) = archive_after {
-        tokio::spawn(archive_regularly(store.clone(), age));
+        tokio::spawn(maintenance::archive_regularly(store.clone(), age));
     }
-    tokio::spawn(purge_regularly(store.clone(), retention));
-    tokio::spawn(roll_up_regularly(store.clone()));
+    tokio::spawn(maintenance::purge_regularly(store.clone(), retention));
+    tokio::spawn(maintenance::roll_up_regularly(store.clone()));
     tokio::spawn(watch_clock(store.clone()));
     tokio::spawn(watch_readiness(Arc::clone(&app)));
-    let writing = tokio::spawn(write_activity_regularly(store.clone(), activity_flush));
+    let writing =
+        tokio::spawn(maintenance::write_activity_regularly(store.clone(), activity_flush));
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for (audience, listener) in listeners {
@@ -232,7 +228,7 @@ pub(crate) async fn serve(
     }
     report_regularly(&app, &store, serving.join_all()).await;
     writing.abort();
-    write_activity(&store).await;
+    maintenance::write_activity(&store).await;
     if let Err(error) = store.store_time().await {
         tracing::error!(cause = %error, "the time of the clock could not be stored");
     }
@@ -305,104 +301,4 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
     }
     app.log_overload();
     refused_logins.flush_all(store).await;
-}
-
-/// Writes heartbeats at intervals, and renews device lists: those of groups whose moves have begun,
-/// and all of them after an older program has applied a fleet.
-async fn write_activity_regularly(store: Store, every: Duration) {
-    loop {
-        tokio::time::sleep(every).await;
-        write_activity(&store).await;
-        let now = Clock::System.now();
-        if let Err(error) = store.renew_device_lists(now).await {
-            tracing::error!(cause = %error, "device lists could not be renewed after a move");
-        }
-        match store.renew_after_older_programs(now).await {
-            Ok(false) => {}
-            Ok(true) => tracing::info!("renewed device lists after changes by an older version"),
-            Err(error) => {
-                tracing::error!(
-                    cause = %error,
-                    "device lists could not be renewed after changes by an older version"
-                );
-            }
-        }
-    }
-}
-
-async fn write_activity(store: &Store) {
-    if let Err(error) = store.write_activity().await {
-        tracing::error!(cause = %error, "heartbeats could not be written");
-    }
-}
-
-async fn archive_regularly(store: Store, age: Duration) {
-    loop {
-        match archive(&store, age).await {
-            Ok(archived) if archived.orders > 0 => {
-                tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
-            }
-            Ok(_) => {}
-            Err(error) => tracing::error!(cause = %error, "archiving failed"),
-        }
-        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
-    }
-}
-
-async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
-    let archived = store.archive_by(RunBy::Server, ago(age), Clock::System.now()).await?;
-    if archived.orders > 0 {
-        let by = ActedBy::server(Clock::System.now());
-        store.record_act(Act::from(archived), by).await?;
-    }
-    Ok(archived)
-}
-
-async fn purge_regularly(store: Store, retention: Duration) {
-    loop {
-        match store.purge_audit(ago(retention)).await {
-            Ok(0) => {}
-            Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
-            Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
-        }
-        match store.end_lost_imports(ActedBy::server(Clock::System.now())).await {
-            Ok(0) => {}
-            Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
-            Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
-        }
-        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
-    }
-}
-
-/// Rolls up the sales of months that have ended, and of those whose sales or rates have changed.
-async fn roll_up_regularly(store: Store) {
-    loop {
-        for round in 0..ROLL_UPS_PER_MARKING {
-            tokio::time::sleep(ROLL_UP_INTERVAL).await;
-            if round == 0
-                && let Err(error) = store.mark_months(Clock::System.now()).await
-            {
-                tracing::error!(cause = %error, "months could not be marked for their roll-up");
-            }
-            roll_up(&store).await;
-        }
-    }
-}
-
-async fn roll_up(store: &Store) {
-    loop {
-        match store.close_months(Clock::System.now()).await {
-            Ok(0) => return,
-            Ok(months) => tracing::info!(months, "rolled up the sales of months"),
-            Err(error) => {
-                tracing::error!(cause = %error, "the sales of months could not be rolled up");
-                return;
-            }
-        }
-    }
-}
-
-fn ago(age: Duration) -> UnixMs {
-    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
-    Clock::System.now().plus_ms(-age_ms)
 }

@@ -59,7 +59,7 @@ statements! {
 
 /// Devices whose elements are made and written together.
 const DEVICES_PER_STEP: usize = 1_000;
-/// The same beside other writers, which wait some 10 ms.
+/// The same while others write; their statements wait some 10 ms.
 const DEVICES_PER_TRANSACTION: usize = 100;
 
 /// Elements that are made while the lines of their devices arrive.

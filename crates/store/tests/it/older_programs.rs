@@ -1,4 +1,4 @@
-//! Fleets that a program of an earlier layout applies beside this one.
+//! Fleets that a program of an earlier layout applies while this one runs.
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{Claim, GroupId, PresentedToken, UnixMs};
