@@ -1,7 +1,5 @@
 //! `kiosque status`
 
-mod processes;
-
 use std::fmt::{self, Display};
 use std::path::Path;
 
@@ -9,14 +7,13 @@ use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls;
 use kiosque_model::{UnixMs, Zone};
-use kiosque_store::{Store, WhenAbsent};
+use kiosque_store::{Store, WhenAbsent, server_process};
 use serde::Serialize;
 
 use crate::output::{Output, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, printable};
 use crate::{CommandOutcome, open};
-use processes::Process;
 
 pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
@@ -37,9 +34,17 @@ struct Overview {
     #[serde(flatten)]
     status: Status,
     certificate: Option<CertificateEnd>,
-    /// Processes on this machine that serve the directory; null for a database server, and where
-    /// the system does not list them.
+    /// The process that serves the directory, if there is one; null for a database server, and if
+    /// this user may not look.
     servers: Option<Vec<Process>>,
+}
+
+/// A server.
+#[derive(Debug, Serialize)]
+struct Process {
+    pid: u32,
+    /// Its command: `serve` or `demo`.
+    command: String,
 }
 
 /// A certificate's file and the end of its validity.
@@ -61,7 +66,7 @@ impl Overview {
             file: absolute(&file),
         });
         let (database, data) = (store.database(), directory.filter(|_| store.is_file()));
-        let servers = data.and_then(processes::serving);
+        let servers = data.and_then(serving);
         Overview { data: data.map(absolute), database, status, certificate, servers }
     }
 }
@@ -152,7 +157,14 @@ impl Sheet<'_> {
                 let last = time(self.zone, nodes.first().copied());
                 format!("{} nodes with a lease in the last 30 s, the latest at {last}", nodes.len())
             }
-            (None, false) => "cannot be listed on this system".to_owned(),
+            (None, false) => "unknown: kiosque.lock cannot be read".to_owned(),
         }
     }
+}
+
+/// Returns the server on a directory, or none; `None` if that cannot be read.
+fn serving(directory: &Path) -> Option<Vec<Process>> {
+    let server = server_process(directory).ok()?;
+    let process = server.map(|server| Process { pid: server.pid, command: server.command });
+    Some(process.into_iter().collect())
 }

@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::Error;
 use crate::db::{PRIVATE_FILE, database_exists, database_files};
@@ -13,6 +15,8 @@ use crate::file_system::io_error;
 const LOCK: &str = "kiosque.lock";
 /// Only the owner may enter the directory: it holds password hashes, digests of tokens and a key.
 const PRIVATE_DIRECTORY: u32 = 0o700;
+/// Interval at which a server tries to take a lock that a command is looking at.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 /// Access of other users to a file.
 const OTHERS: u32 = 0o077;
 
@@ -80,12 +84,16 @@ impl ServerLock {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
         let mut file = options.open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        while let Err(error) = file.try_lock() {
+            match error {
+                TryLockError::Error(error) => return Err(failed(error)),
+                TryLockError::WouldBlock => {}
+            }
+            // Commands that look for a server share the lock for a moment; a server does not.
+            if !is_free(&file).map_err(failed)? {
                 return Err(Error::InUse(in_use(directory, &mut file)));
             }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            thread::sleep(RETRY_INTERVAL);
         }
         // The text is for a message only, and a full disk is no reason not to serve.
         let _ = write_holder(&mut file, command);
@@ -99,12 +107,53 @@ fn write_holder(file: &mut File, command: &str) -> io::Result<()> {
     writeln!(file, "{} {command}", std::process::id())
 }
 
-fn in_use(directory: &Path, file: &mut File) -> String {
+/// The process of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerProcess {
+    /// Its number.
+    pub pid: u32,
+    /// `serve` or `demo`.
+    pub command: String,
+}
+
+/// Returns the server that uses a directory, if there is one.
+///
+/// # Errors
+/// The file of the lock cannot be read, or does not name its holder.
+pub fn server_process(directory: &Path) -> Result<Option<ServerProcess>, Error> {
+    let path = directory.join(LOCK);
+    let failed = |error| io_error(&path, &error);
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    if is_free(&file).map_err(failed)? {
+        return Ok(None);
+    }
+    let unnamed = || failed(io::Error::new(io::ErrorKind::InvalidData, "names no process"));
+    read_holder(&mut file).map(Some).ok_or_else(unnamed)
+}
+
+/// Returns whether no server has the lock of a file.
+fn is_free(file: &File) -> io::Result<bool> {
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn read_holder(file: &mut File) -> Option<ServerProcess> {
     let mut text = String::new();
-    let read = file.take(200).read_to_string(&mut text);
-    let holder = match (read, text.trim_end().split_once(' ')) {
-        (Ok(_), Some((process, command))) => format!("`kiosque {command}`, process {process}"),
-        _ => "another server".to_owned(),
+    file.take(200).read_to_string(&mut text).ok()?;
+    let (pid, command) = text.trim_end().split_once(' ')?;
+    Some(ServerProcess { pid: pid.parse().ok()?, command: command.to_owned() })
+}
+
+fn in_use(directory: &Path, file: &mut File) -> String {
+    let holder = match read_holder(file) {
+        Some(ServerProcess { pid, command }) => format!("`kiosque {command}`, process {pid}"),
+        None => "another server".to_owned(),
     };
     format!(
         "{} is used by {holder}; stop it first, or choose another directory with --data",
@@ -114,6 +163,8 @@ fn in_use(directory: &Path, file: &mut File) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -126,8 +177,31 @@ mod tests {
         let (shown, process) = (directory.path().display(), std::process::id());
         let expected = format!("{shown} is used by `kiosque serve`, process {process}; stop it");
         assert!(reason.starts_with(&expected), "{reason}");
+        let holder = ServerProcess { pid: process, command: "serve".to_owned() };
+        assert_eq!(server_process(directory.path()).expect("a holder"), Some(holder));
         drop(lock);
+        assert_eq!(server_process(directory.path()).expect("no holder"), None);
         ServerLock::take(directory.path(), "demo").expect("the lock is free");
+    }
+
+    #[test]
+    fn a_look_at_the_lock_prevents_no_server() {
+        let directory = tempfile::tempdir().expect("a directory");
+        assert_eq!(server_process(directory.path()).expect("no file"), None);
+        drop(ServerLock::take(directory.path(), "serve").expect("a lock"));
+        let look = File::open(directory.path().join(LOCK)).expect("the file");
+        look.try_lock_shared().expect("no server has it");
+        let began = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                began.wait();
+                // The server has tried by then, in most runs.
+                thread::sleep(20 * RETRY_INTERVAL);
+                drop(look);
+            });
+            began.wait();
+            ServerLock::take(directory.path(), "serve").expect("the look is over");
+        });
     }
 
     #[test]

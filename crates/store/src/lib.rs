@@ -67,7 +67,10 @@ pub use db::{
     shown_address,
 };
 pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
-pub use directory::{ServerLock, create_directory, data_files, has_data, mode_for_others};
+pub use directory::{
+    ServerLock, ServerProcess, create_directory, data_files, has_data, mode_for_others,
+    server_process,
+};
 pub use error::{Error, Refused};
 pub use fleet::{
     Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,

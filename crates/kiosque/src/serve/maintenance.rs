@@ -1,0 +1,116 @@
+//! The regular work of a server on its data: heartbeats, device lists, roll-ups, archiving and
+//! purging. A failure is logged, and the work is tried again at the next interval.
+
+use std::time::Duration;
+
+use kiosque_clock::Clock;
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, UnixMs};
+use kiosque_store::{Archived, Error, RunBy, Store};
+
+/// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
+/// Interval at which months that are marked are rolled up.
+const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
+/// How many times that is done before the sums of all groups are searched for unmarked months.
+const ROLL_UPS_PER_MARKING: u32 = 10;
+
+/// Writes heartbeats at intervals, and renews device lists: those of groups whose moves have begun,
+/// and all of them after an older program has applied a fleet.
+pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        write_activity(&store).await;
+        let now = Clock::System.now();
+        if let Err(error) = store.renew_device_lists(now).await {
+            tracing::error!(cause = %error, "device lists could not be renewed after a move");
+        }
+        match store.renew_after_older_programs(now).await {
+            Ok(false) => {}
+            Ok(true) => tracing::info!("renewed device lists after changes by an older version"),
+            Err(error) => {
+                tracing::error!(
+                    cause = %error,
+                    "device lists could not be renewed after changes by an older version"
+                );
+            }
+        }
+    }
+}
+
+pub(super) async fn write_activity(store: &Store) {
+    if let Err(error) = store.write_activity().await {
+        tracing::error!(cause = %error, "heartbeats could not be written");
+    }
+}
+
+pub(super) async fn archive_regularly(store: Store, age: Duration) {
+    loop {
+        match archive(&store, age).await {
+            Ok(archived) if archived.orders > 0 => {
+                tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(cause = %error, "archiving failed"),
+        }
+        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
+    }
+}
+
+async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
+    let archived = store.archive_by(RunBy::Server, ago(age), Clock::System.now()).await?;
+    if archived.orders > 0 {
+        let by = ActedBy::server(Clock::System.now());
+        store.record_act(Act::from(archived), by).await?;
+    }
+    Ok(archived)
+}
+
+pub(super) async fn purge_regularly(store: Store, retention: Duration) {
+    loop {
+        match store.purge_audit(ago(retention)).await {
+            Ok(0) => {}
+            Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
+            Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
+        }
+        match store.end_lost_imports(ActedBy::server(Clock::System.now())).await {
+            Ok(0) => {}
+            Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
+            Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
+        }
+        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
+    }
+}
+
+/// Rolls up the sales of months that have ended, and of those whose sales or rates have changed.
+pub(super) async fn roll_up_regularly(store: Store) {
+    loop {
+        for round in 0..ROLL_UPS_PER_MARKING {
+            tokio::time::sleep(ROLL_UP_INTERVAL).await;
+            if round == 0
+                && let Err(error) = store.mark_months(Clock::System.now()).await
+            {
+                tracing::error!(cause = %error, "months could not be marked for their roll-up");
+            }
+            roll_up(&store).await;
+        }
+    }
+}
+
+async fn roll_up(store: &Store) {
+    loop {
+        match store.close_months(Clock::System.now()).await {
+            Ok(0) => return,
+            Ok(months) => tracing::info!(months, "rolled up the sales of months"),
+            Err(error) => {
+                tracing::error!(cause = %error, "the sales of months could not be rolled up");
+                return;
+            }
+        }
+    }
+}
+
+fn ago(age: Duration) -> UnixMs {
+    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
+    Clock::System.now().plus_ms(-age_ms)
+}
