@@ -324,12 +324,13 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
     let start = kiosque_testkit::START_MS - 2 * DAY_MS;
     let mut orders: Vec<String> = (0..60)
         .map(|at| {
+            let refund = rng.range(0..9);
             let order = Order {
                 id: format!("o{at}"),
                 device: rng.below(DEVICES),
                 currency: CURRENCIES[rng.below(4)],
-                amount: rng.range(0..5_000),
-                refund: rng.range(0..9),
+                amount: rng.range(refund..5_000),
+                refund,
                 status: 1,
                 shipment: 1,
                 start,
