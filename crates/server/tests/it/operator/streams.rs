@@ -1,5 +1,6 @@
 //! Streams of orders: when they are durable, how they affect one another, and how they end.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -252,9 +253,11 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
         })
         .await;
     }
-    let kept = kept(&server, &token).await;
+    // Lines of the last stream may be stored between two pages, which then have an order twice.
+    let kept: BTreeSet<String> = kept(&server, &token).await.into_iter().collect();
     assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
-    assert_eq!(kept.iter().filter(|id| id.starts_with("last")).count(), 5);
+    let last: Vec<&String> = kept.iter().filter(|id| id.starts_with("last")).collect();
+    assert_eq!(last, ["last0", "last1", "last2", "last3", "last4"]);
     assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
 }
 
