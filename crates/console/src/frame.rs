@@ -11,6 +11,10 @@ texts! {
     OVERVIEW: "Overview", "概览";
     DEVICES: "Devices", "设备";
     ORDERS: "Orders", "订单";
+    INTEGRATORS: "Integrators", "集成方";
+    AUDIT: "Audit", "审计";
+    KEYS: "Keys", "密钥管理";
+    SERVICE: "Service", "服务";
     CONSOLE: "Console", "控制台";
     SKIP: "Skip to content", "跳到正文";
     KEY: "Key", "密钥";
@@ -44,6 +48,14 @@ pub enum Section {
     Devices,
     /// The orders, and each of them.
     Orders,
+    /// The accounts of integrators and their sessions.
+    Integrators,
+    /// The audit trail.
+    Audit,
+    /// The operator's keys.
+    Keys,
+    /// The program, its storage and its limits.
+    Service,
 }
 
 /// The parts of a page that do not depend on its subject.
@@ -110,7 +122,15 @@ impl Theme {
 
 impl Section {
     /// All sections, in the order of the navigation.
-    pub const ALL: [Section; 3] = [Section::Overview, Section::Devices, Section::Orders];
+    pub const ALL: [Section; 7] = [
+        Section::Overview,
+        Section::Devices,
+        Section::Orders,
+        Section::Integrators,
+        Section::Audit,
+        Section::Keys,
+        Section::Service,
+    ];
 
     /// Returns the path of its first page.
     #[must_use]
@@ -119,6 +139,10 @@ impl Section {
             Section::Overview => "/console/",
             Section::Devices => "/console/devices",
             Section::Orders => "/console/orders",
+            Section::Integrators => "/console/integrators",
+            Section::Audit => "/console/audit",
+            Section::Keys => "/console/keys",
+            Section::Service => "/console/service",
         }
     }
 
@@ -126,7 +150,13 @@ impl Section {
     #[must_use]
     pub const fn right(self) -> Right {
         match self {
-            Section::Overview | Section::Devices | Section::Orders => Right::Read,
+            Section::Overview
+            | Section::Devices
+            | Section::Orders
+            | Section::Integrators
+            | Section::Service => Right::Read,
+            Section::Audit => Right::Audit,
+            Section::Keys => Right::Keys,
         }
     }
 
@@ -135,6 +165,10 @@ impl Section {
             Section::Overview => OVERVIEW,
             Section::Devices => DEVICES,
             Section::Orders => ORDERS,
+            Section::Integrators => INTEGRATORS,
+            Section::Audit => AUDIT,
+            Section::Keys => KEYS,
+            Section::Service => SERVICE,
         }
     }
 

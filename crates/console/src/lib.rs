@@ -13,22 +13,28 @@
 //! script, and mark with `data-live` and an `id` the elements that the script replaces.
 
 pub mod assets;
+pub mod audit;
 mod chart;
 mod components;
 mod csv;
 pub mod device;
 pub mod devices;
 mod format;
+pub mod forward;
 mod frame;
 pub mod groups;
+pub mod integrators;
+pub mod keys;
 mod language;
 pub mod message;
 pub mod order;
 pub mod orders;
 pub mod overview;
 pub mod period;
+pub mod service;
 pub mod sign_in;
 mod text;
+mod trail;
 
 pub use frame::{Frame, Section, Theme};
 pub use language::Language;

@@ -9,8 +9,8 @@ use crate::text::{Text, texts};
 texts! {
     SIGN_IN: "Sign in", "登录";
     KEY: "Operator key", "运营方密钥";
-    KEY_HINT: "It begins with kqo_. Create one with “kiosque operator-key add”.",
-        "密钥以 kqo_ 开头。用“kiosque operator-key add”创建。";
+    KEY_HINT: "It begins with kqo_. Create one with “kiosque operator-key create”.",
+        "密钥以 kqo_ 开头。用“kiosque operator-key create”创建。";
     BY_LINK: "This link signs you in once, within a minute of its creation.",
         "此链接在创建后一分钟内可登录一次。";
     CONTINUE: "Continue to the console", "进入控制台";

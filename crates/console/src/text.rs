@@ -46,19 +46,25 @@ mod tests {
 
     fn all() -> impl Iterator<Item = Text> {
         let pages = [
+            crate::audit::TEXTS,
             crate::chart::TEXTS,
             crate::components::TEXTS,
             crate::device::CABINET_TEXTS,
             crate::device::TEXTS,
             crate::devices::TEXTS,
+            crate::forward::TEXTS,
             crate::frame::TEXTS,
             crate::groups::TEXTS,
+            crate::integrators::TEXTS,
+            crate::keys::TEXTS,
             crate::message::TEXTS,
             crate::order::TEXTS,
             crate::orders::TEXTS,
             crate::overview::TEXTS,
             crate::period::TEXTS,
+            crate::service::TEXTS,
             crate::sign_in::TEXTS,
+            crate::trail::TEXTS,
         ];
         pages.into_iter().flatten().copied()
     }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod changes;
+mod keys;
 mod lists;
 mod own_flags;
 
@@ -9,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use kiosque_model::Rights;
 
 use crate::output::Output;
 use crate::schema::Schema;
-use crate::settings::{CONFIG_VARIABLE, CommonFlags, Given, ImportFlags, ServeFlags};
+use crate::settings::{CONFIG_VARIABLE, CommonFlags, ConsoleFlags, Given, ImportFlags, ServeFlags};
 
 pub(crate) use changes::{ArchiveArgs, DryRun};
+pub(crate) use keys::{ConsoleLinkArgs, KeyWhat};
 pub(crate) use lists::{
     AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
@@ -207,6 +208,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: KeyWhat,
     },
+    /// Print a link that signs in to the console, once and within a minute.
+    #[command(after_help = "Examples:\n  \
+        kiosque console-link --key-name office --data /srv/kiosque\n  \
+        kiosque console-link --key-name office --server https://ops.example.com --data /srv/kiosque\
+        \n\nThe link is printed alone on standard output. It opens a page with a button, which \
+        signs in with the rights of the key; the preview of a messenger does not use it up.")]
+    ConsoleLink(ConsoleLinkArgs),
     /// Work with settings files.
     Config {
         #[command(subcommand)]
@@ -249,40 +257,6 @@ pub(crate) enum ConfigWhat {
     #[command(after_help = "Examples:\n  kiosque config print > kiosque.toml\n\n\
         Every key is commented out, so that the file changes nothing until it is edited.")]
     Print,
-}
-
-/// The commands on keys.
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyWhat {
-    /// Create a key and print it, once; only its digest is stored.
-    #[command(after_help = "Examples:\n  \
-        kiosque operator-key create tills --data /srv/kiosque\n  \
-        kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key\n\n\
-        A running server accepts the key at once. Send it as `Authorization: Bearer KEY`.")]
-    Create {
-        /// Name of the key; the name of a revoked key may be used again.
-        name: String,
-        /// Rights of the key, of orders, activity, fleet, audit, read and keys [default: all].
-        #[arg(long, value_name = "RIGHTS")]
-        may: Option<Rights>,
-    },
-    /// List all keys, revoked ones included, oldest first.
-    #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
-        kiosque operator-key list --output json --data /srv/kiosque")]
-    List {
-        /// The same as --output json.
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// Revoke a key: it is refused from the next request on.
-    #[command(after_help = "Examples:\n  \
-        kiosque operator-key revoke tills --data /srv/kiosque")]
-    Revoke {
-        /// Name of the key.
-        name: String,
-    },
 }
 
 /// The kinds of imports.
@@ -388,6 +362,9 @@ impl Cli {
             | Command::Serve { serve: ServeFlags(serve) } => common.clone().and(serve),
             Command::Import { what: ImportWhat::Orders { import: ImportFlags(import), .. } } => {
                 common.clone().and(import)
+            }
+            Command::ConsoleLink(ConsoleLinkArgs { console: ConsoleFlags(console), .. }) => {
+                common.clone().and(console)
             }
             _ => common.clone(),
         }

@@ -36,7 +36,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, open, output, serve};
+use crate::{CommandOutcome, acting, console_link, open, output, serve};
 use introduction::Introduction;
 
 /// Metadata entry that marks the data as a demo's, with its edition and last day.
@@ -74,12 +74,16 @@ pub(crate) async fn run(
     let operator = serve::listen_to_operator(&gateway, &settings.serve, operator_listen).await?;
     let store = filled(&directory, &settings, today).await?;
     serve::warn_of_access(&directory);
+    let (name, key) = new_key(&store).await?;
+    let base = console_link::server_at(operator.address()?);
+    let console_link = console_link::create(&store, name, &base, "demo").await?;
     let introduction = Introduction {
         gateway: gateway.listener.address()?,
         operator: operator.address()?,
         certificate: std::path::absolute(&gateway.identity.cert)?,
         directory: std::path::absolute(&directory)?,
-        key: new_key(&store).await?,
+        key,
+        console_link,
         activity,
     };
     output::print(&introduction)?;
@@ -101,14 +105,15 @@ fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
     if settings.gives(name) { PortInUse::Fails } else { PortInUse::TakesFreePort }
 }
 
-/// Returns a key with all rights for the operator's calls. That of the last demo is revoked.
-async fn new_key(store: &Store) -> anyhow::Result<OperatorKey> {
+/// Returns a key with all rights for the operator's calls, and its name. That of the last demo is
+/// revoked.
+async fn new_key(store: &Store) -> anyhow::Result<(KeyName, OperatorKey)> {
     let name = KeyName::parse("demo".to_owned()).context("the key's name")?;
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     store.revoke_key(name.clone(), acting::by("demo")).await?;
-    let holder = KeyHolder { name, rights: Rights::all() };
+    let holder = KeyHolder { name: name.clone(), rights: Rights::all() };
     match store.create_key(holder, key.digest(), acting::by("demo")).await? {
-        CreatedKey::Created => Ok(key),
+        CreatedKey::Created => Ok((name, key)),
         CreatedKey::NameTaken(_) => bail!("a key named demo was created meanwhile"),
     }
 }

@@ -15,6 +15,7 @@ mod audit;
 mod backup;
 mod completions;
 mod config;
+mod console_link;
 mod demo;
 mod device;
 mod dry_run;
@@ -157,6 +158,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Move { dry_run } => move_data::run(&settings, dry_run.changes()).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
+        Command::ConsoleLink(args) => console_link::run(&settings, args).await,
         Command::Config { what } => config::run(what),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { directory } => man::run(&directory),

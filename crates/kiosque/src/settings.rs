@@ -18,7 +18,7 @@ use kiosque_store::{SessionLease, StoreLocation};
 
 use crate::log::{LogFilter, LogFormat};
 
-pub(crate) use flags::{CommonFlags, ImportFlags, ServeFlags};
+pub(crate) use flags::{CommonFlags, ConsoleFlags, ImportFlags, ServeFlags};
 pub(crate) use given::Given;
 pub(crate) use template::template;
 
@@ -81,6 +81,14 @@ const IMPORT_SETTING: &str = "order_lead_max";
 /// Returns the settings of imports of orders.
 fn import_settings() -> impl Iterator<Item = &'static Setting> {
     Limits::SETTINGS.iter().filter(|setting| setting.name == IMPORT_SETTING)
+}
+
+/// The setting of servers that links to the console have as well.
+const CONSOLE_SETTING: &str = "operator_listen";
+
+/// Returns the settings of links to the console.
+fn console_settings() -> impl Iterator<Item = &'static Setting> {
+    ServeSettings::SETTINGS.iter().filter(|setting| setting.name == CONSOLE_SETTING)
 }
 
 /// Returns every setting.

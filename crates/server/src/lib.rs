@@ -1,7 +1,8 @@
 //! The HTTP server: the gateway's paths, handlers, the envelope and its languages.
 //!
 //! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver;
-//! an operator's passes `operator` instead of the gateway's `router`.
+//! an operator's passes `operator` instead of the gateway's `router`, or `console` if it is for a
+//! page.
 //! There is no SQL here.
 
 mod answer;
@@ -9,6 +10,7 @@ mod app;
 mod audience;
 mod auth;
 mod call;
+mod console;
 mod dashboard;
 mod devices;
 mod failure_buckets;
@@ -33,6 +35,7 @@ mod serve;
 
 pub use app::{App, Settings};
 pub use audience::Audience;
+pub use console::link as console_link;
 #[doc(hidden)]
 pub use load::Load;
 pub use operator::audit_entry;

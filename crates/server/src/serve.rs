@@ -1,12 +1,15 @@
 //! Answers the requests of a listener.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use kiosque_listener::{ConnectionOptions, Listener, Stop};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use kiosque_listener::{ConnectionOptions, Content, Listener, Stop};
 
 use crate::app::App;
 use crate::audience::Audience;
-use crate::{operator, router};
+use crate::{console, operator, router};
 
 impl App {
     /// Answers the requests of a listener until `stop`, then refuses new work and waits for open
@@ -25,11 +28,25 @@ impl App {
                 listener.serve(options, answer, &stop).await
             }
             Audience::Operator => {
-                let answer = move |request, peer| operator::answer(Arc::clone(&app), request, peer);
+                let answer = move |request, peer| answer_operator(Arc::clone(&app), request, peer);
                 listener.serve(options, answer, &stop).await
             }
         };
         self.stop();
         open.drain().await;
+    }
+}
+
+/// Answers a request of the operator: a call of a program, or a page for a person.
+async fn answer_operator(
+    app: Arc<App>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> Response<Content> {
+    if console::serves(request.uri().path()) {
+        // Boxed, so that it does not enlarge the future of the calls.
+        Box::pin(console::answer(app, request, peer)).await
+    } else {
+        operator::answer(app, request, peer).await
     }
 }

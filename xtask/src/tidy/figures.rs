@@ -8,8 +8,10 @@ use super::{Fault, avoided, circles, lengths, rules};
 /// Checks that do not hold yet: printed, and no fault. To be emptied.
 const PENDING: &[&str] = &[];
 
-/// The crate whose lines are counted, and how many it may have without its inline tests.
+/// The crate whose lines are counted, and how many it may have without its inline tests and without
+/// the handlers of the console's pages.
 const SERVER: &str = "crates/server";
+const CONSOLE: &str = "crates/server/src/console";
 const SERVER_LINES_MAX: f64 = 6_500.0;
 
 /// Words of comments under `crates/`: how many there may be, or must be, per 1,000 words.
@@ -143,10 +145,11 @@ fn all_circles(sources: &[Source]) -> Vec<Fault> {
     directories.into_iter().flat_map(|directory| circles::check(directory, sources)).collect()
 }
 
-/// The lines of the server's crate without its tests.
+/// The lines of the server's crate without its tests and without the console.
 fn lines_of_server(sources: &[Source]) -> Figure {
     let files = sources.iter().filter(|source| {
         source.path.strip_prefix(SERVER).is_some_and(|path| path.starts_with("/src/"))
+            && !source.path.starts_with(CONSOLE)
     });
     let lines = files.map(|source| {
         let lines = 1..=source.text.lines().count();

@@ -23,6 +23,8 @@ pub(super) struct Introduction {
     pub(super) directory: PathBuf,
     /// The key for the operator's calls, shown in clear: the data is made up.
     pub(super) key: OperatorKey,
+    /// The link that signs in to the console once.
+    pub(super) console_link: Option<String>,
     pub(super) activity: Activity,
 }
 
@@ -37,6 +39,13 @@ impl Display for Introduction {
 impl Introduction {
     fn places(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let [first, others @ ..] = &ACCOUNTS;
+        if let Some(link) = &self.console_link {
+            writeln!(f, "console    {link}")?;
+            writeln!(
+                f,
+                "           (works once, within a minute; later sign in with the key below)"
+            )?;
+        }
         writeln!(f, "base URL   https://{}/v8", self.gateway)?;
         writeln!(f, "account    {}  password {}", first.login_name, first.password)?;
         writeln!(f, "           ({})", first.shows)?;

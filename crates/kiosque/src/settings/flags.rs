@@ -5,7 +5,7 @@ use std::iter;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use kiosque_model::setting::{Configurable, HelpLevel, Setting, Topic};
 
-use super::{CommonSettings, Given, import_settings, serve_settings};
+use super::{CommonSettings, Given, console_settings, import_settings, serve_settings};
 
 /// The settings of every command, as flags and variables give them.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,8 @@ command_flags! {
     ServeFlags: serve_settings(), server_argument;
     /// The settings of imports of orders, as flags and variables give them.
     ImportFlags: import_settings(), argument;
+    /// The settings of links to the console, as flags and variables give them.
+    ConsoleFlags: console_settings(), argument;
 }
 
 fn argument(setting: &'static Setting) -> Arg {

@@ -58,8 +58,10 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     let mut served = demo(&sandbox, TODAY);
     let made_in = begun.elapsed();
     let said = served.stdout_until("password kiosque-demo\n");
-    let head = format!("base URL   {}\naccount    demo  password kiosque-demo\n", served.base);
-    assert!(said.starts_with(&head), "{said}");
+    let console = format!("console    https://{}/console/login?link=", served.operator());
+    assert!(said.starts_with(&console), "{said}");
+    let head = format!("\nbase URL   {}\naccount    demo  password kiosque-demo\n", served.base);
+    assert!(said.contains(&head), "{said}");
     served.stderr_until("made ");
     let answers = paste(&served);
     assert_eq!(answers.len(), 4);

@@ -6,6 +6,7 @@ mod backup;
 mod bad_lines;
 mod certificate_end;
 mod commands;
+mod console_link;
 mod data_directory;
 mod database;
 mod demo;

@@ -7,6 +7,7 @@ mod brute_force;
 mod catalog;
 mod certificate;
 mod compression;
+mod console;
 mod dashboard;
 mod devices;
 mod examples;

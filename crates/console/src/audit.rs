@@ -1,0 +1,104 @@
+//! The audit trail: all acts, by account, event, source and time.
+
+use kiosque_contract::AuditEntry;
+use kiosque_model::audit::AuditEvent;
+use maud::html;
+
+use crate::components::{
+    IsFirst, address, card, choice, download, empty, filter, pager, parameter, text_field,
+};
+use crate::csv;
+use crate::frame::{Frame, Page, Section};
+use crate::text::texts;
+use crate::trail;
+
+texts! {
+    ACCOUNT: "Account", "账户";
+    EVENT: "Event", "事件";
+    ALL_EVENTS: "All events", "全部事件";
+    SOURCE: "Source address", "来源地址";
+    SINCE: "Since", "起始日期";
+    ENTRIES: "Entries, the newest first", "记录（最新在前）";
+    NOTHING: "No entry matches the filters.", "没有符合条件的记录。";
+}
+
+/// A part of the audit trail.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// The filters.
+    pub filters: Filters,
+    /// The entries, the newest first.
+    pub entries: Vec<AuditEntry>,
+    /// The value of `after` of the next page.
+    pub next: Option<String>,
+}
+
+/// The filters of the page, as they were given; empty ones select everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// A login name.
+    pub account: String,
+    /// The name of an event.
+    pub event: String,
+    /// An address.
+    pub source: String,
+    /// A date, `yyyy-MM-dd`, or a time.
+    pub since: String,
+    /// The value of `after`.
+    pub after: String,
+}
+
+impl Filters {
+    /// Returns the query without the position in the list.
+    fn query(&self) -> String {
+        let filters = [
+            ("account", &self.account),
+            ("event", &self.event),
+            ("source", &self.source),
+            ("since", &self.since),
+        ];
+        let given = filters.into_iter().filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| parameter(name, value)).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// Renders the page.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
+    let (filters, query) = (&view.filters, view.filters.query());
+    let events = AuditEvent::ALL.map(|event| (event.name(), frame.say(trail::name(event))));
+    let events: Vec<(&str, &str)> =
+        std::iter::once(("", frame.say(ALL_EVENTS))).chain(events).collect();
+    let fields = html! {
+        (text_field("search", "account", frame.say(ACCOUNT), &filters.account))
+        (choice("event", frame.say(EVENT), &events, &filters.event))
+        (text_field("search", "source", frame.say(SOURCE), &filters.source))
+        (text_field("date", "since", frame.say(SINCE), &filters.since))
+    };
+    let after = Some(filters.after.as_str()).filter(|after| !after.is_empty());
+    let position = after.map(|after| parameter("after", after)).unwrap_or_default();
+    let shown = address("", &query, &position);
+    let separator = if shown.is_empty() { '?' } else { '&' };
+    let csv = format!("{}{shown}{separator}format=csv", frame.path());
+    let body = html! {
+        @if view.entries.is_empty() { (empty(frame.say(NOTHING))) }
+        @else { (trail::entries(frame, frame.say(ENTRIES), &view.entries)) }
+        (pager(frame, &query, IsFirst::of(after), view.next.as_deref()))
+    };
+    frame.render(&Page {
+        heading: frame.say(Section::Audit.name()),
+        note: html! {},
+        actions: html! { (download(frame, &csv)) },
+        content: html! {
+            (filter(frame, frame.path(), &fields))
+            (card("entries", frame.say(ENTRIES), "", &body))
+        },
+        refresh_s: None,
+    })
+}
+
+/// Returns the entries of the page as CSV.
+#[must_use]
+pub fn csv(frame: &Frame<'_>, view: &Audit) -> String {
+    csv::file(trail::CSV_COLUMNS, view.entries.iter().map(|entry| trail::csv_row(frame, entry)))
+}

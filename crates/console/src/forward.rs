@@ -1,0 +1,27 @@
+//! The page that makes a browser ask again, this time with its cookies. It is shown for an instant:
+//! the answer's `Refresh` leads on.
+
+use maud::html;
+
+use crate::frame::{Theme, brand, document};
+use crate::language::Language;
+use crate::text::texts;
+
+texts! {
+    OPENING: "Opening the console", "正在打开控制台";
+    CONTINUE: "Continue", "继续";
+}
+
+/// Renders a page that leads to an address.
+#[must_use]
+pub fn page(language: Language, theme: Theme, address: &str) -> String {
+    let heading = OPENING.of(language);
+    let body = html! {
+        main.sign-in #main {
+            (brand())
+            h1 { (heading) }
+            p { a href=(address) { (CONTINUE.of(language)) } }
+        }
+    };
+    document(language, theme, heading, &body)
+}

@@ -1,0 +1,207 @@
+//! The keys of the operator's calls and of this console: a list, and forms to create and revoke
+//! one.
+
+use kiosque_model::{Right, Rights, UnixMs};
+use maud::{Markup, html};
+
+use crate::components::{Column, Tone, ago, badge, card, empty, table, time};
+use crate::frame::{Frame, Page, Section};
+use crate::text::{Text, texts};
+
+texts! {
+    ALL: "All keys", "全部密钥";
+    NAME: "Name", "名称";
+    RIGHTS: "Rights", "权限";
+    CREATED: "Created", "创建时间";
+    USED: "Last use", "最近使用";
+    STATE: "State", "状态";
+    LIVE: "live", "有效";
+    REVOKED: "revoked {0}", "已于 {0} 吊销";
+    REVOKE: "Revoke", "吊销";
+    REVOKE_NOW: "Revoke {0} now", "立即吊销 {0}";
+    REVOKE_HINT: "Its next request is refused, and its console sessions end.",
+        "其下一个请求将被拒绝，控制台会话也会结束。";
+    NONE: "There is no key.", "没有密钥。";
+    CREATE: "Create a key", "创建密钥";
+    CREATE_HINT: "A key can have the rights that your key has.", "新密钥只能拥有您的密钥所具有的权限。";
+    NEW_KEY: "The new key {0}", "新密钥 {0}";
+    ONCE: "Copy it now: it is shown only once, and only its digest is stored.",
+        "请立即复制：仅显示一次，系统只保存其摘要。";
+    COPY: "Copy", "复制";
+    NAME_TAKEN: "A live key has the name {0}. Choose another name, or revoke that key.",
+        "名称 {0} 已被有效密钥使用。请换一个名称或吊销该密钥。";
+    BAD_NAME: "{0} cannot be the name of a key: {1}", "{0} 不能作为密钥名称：{1}";
+    NO_RIGHTS: "Choose at least one right.", "请至少选择一项权限。";
+    NOT_GRANTED: "Your key does not have all of these rights.", "您的密钥不具有所选的全部权限。";
+    UNKNOWN: "No live key has the name {0}.", "没有名为 {0} 的有效密钥。";
+    DONE: "The key {0} is revoked.", "密钥 {0} 已吊销。";
+    RIGHT_ORDERS: "orders: send orders", "orders：发送订单";
+    RIGHT_ACTIVITY: "activity: send heartbeats", "activity：发送心跳";
+    RIGHT_FLEET: "fleet: apply a fleet", "fleet：应用设备清单";
+    RIGHT_AUDIT: "audit: read the audit trail", "audit：查看审计记录";
+    RIGHT_READ: "read: read the stored data", "read：查看已存数据";
+    RIGHT_KEYS: "keys: create and revoke keys", "keys：创建和吊销密钥";
+}
+
+/// The keys, and the result of a form.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// The keys, the newest first.
+    pub keys: Vec<Key>,
+    /// The result of the form that was sent.
+    pub outcome: Option<Outcome>,
+}
+
+/// A key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub name: String,
+    /// Its rights.
+    pub rights: Rights,
+    /// When it was created.
+    pub created_at: UnixMs,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<UnixMs>,
+    /// Its last use.
+    pub used_at: Option<UnixMs>,
+}
+
+/// The result of a form.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A key of this name was created; the second text is the key itself.
+    Created(String, String),
+    /// The key of this name was revoked.
+    Revoked(String),
+    /// A live key has the name.
+    NameTaken(String),
+    /// The text cannot be a name, for this reason.
+    BadName(String, String),
+    /// No right was chosen.
+    NoRights,
+    /// The rights are more than those of the person's key.
+    NotGranted,
+    /// No live key has the name.
+    Unknown(String),
+}
+
+impl std::fmt::Debug for Outcome {
+    /// Leaves out the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Outcome(..)")
+    }
+}
+
+/// Renders the page.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
+    frame.render(&Page {
+        heading: frame.say(Section::Keys.name()),
+        note: html! {},
+        actions: html! {},
+        content: html! {
+            @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
+            (card("create", frame.say(CREATE), "", &create_form(frame)))
+            (card("keys", frame.say(ALL), "", &list(frame, &view.keys)))
+        },
+        refresh_s: None,
+    })
+}
+
+fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
+    let say = |text: Text, values: &[&str]| text.fill(frame.language, values);
+    let (role, text) = match outcome {
+        Outcome::Created(name, key) => {
+            let body = html! {
+                p { (frame.say(ONCE)) }
+                p { code #key { (key) } " " button.plain type="button" data-copy="key" hidden {
+                    (frame.say(COPY))
+                } }
+            };
+            return card("created", &say(NEW_KEY, &[name]), "", &body);
+        }
+        Outcome::Revoked(name) => ("status", say(DONE, &[name])),
+        Outcome::NameTaken(name) => ("alert", say(NAME_TAKEN, &[name])),
+        Outcome::BadName(name, fault) => ("alert", say(BAD_NAME, &[name, fault])),
+        Outcome::NoRights => ("alert", say(NO_RIGHTS, &[])),
+        Outcome::NotGranted => ("alert", say(NOT_GRANTED, &[])),
+        Outcome::Unknown(name) => ("alert", say(UNKNOWN, &[name])),
+    };
+    html! { p.notice role=(role) { (text) } }
+}
+
+const fn right_text(right: Right) -> Text {
+    match right {
+        Right::Orders => RIGHT_ORDERS,
+        Right::Activity => RIGHT_ACTIVITY,
+        Right::Fleet => RIGHT_FLEET,
+        Right::Audit => RIGHT_AUDIT,
+        Right::Read => RIGHT_READ,
+        Right::Keys => RIGHT_KEYS,
+    }
+}
+
+fn create_form(frame: &Frame<'_>) -> Markup {
+    html! {
+        form method="post" action=(Section::Keys.path()) {
+            input type="hidden" name="action" value="create";
+            label { (frame.say(NAME)) " "
+                input type="text" name="name" required maxlength="64" autocomplete="off";
+            }
+            fieldset {
+                legend { (frame.say(RIGHTS)) }
+                p.hint { (frame.say(CREATE_HINT)) }
+                @for right in frame.rights.iter() {
+                    label { input type="checkbox" name="may" value=(right.name()); " "
+                        (frame.say(right_text(right)))
+                    }
+                }
+            }
+            button { (frame.say(CREATE)) }
+        }
+    }
+}
+
+fn list(frame: &Frame<'_>, keys: &[Key]) -> Markup {
+    let columns = [NAME, RIGHTS, CREATED, USED, STATE, REVOKE];
+    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let rows = html! {
+        @for key in keys {
+            tr {
+                td { (key.name) }
+                td { (key.rights.to_string()) }
+                td { (time(frame, key.created_at)) }
+                td { (ago(frame, key.used_at)) }
+                td { (state(frame, key)) }
+                td { @if key.revoked_at.is_none() { (revoke_form(frame, &key.name)) } }
+            }
+        }
+    };
+    match keys.is_empty() {
+        true => empty(frame.say(NONE)),
+        false => table(frame.say(ALL), &columns, &rows),
+    }
+}
+
+fn state(frame: &Frame<'_>, key: &Key) -> Markup {
+    match key.revoked_at {
+        None => badge(Tone::Good, frame.say(LIVE)),
+        Some(at) => badge(Tone::Neutral, &REVOKED.fill(frame.language, &[&frame.zone.text(at)])),
+    }
+}
+
+/// Returns a form that has to be opened before it can be sent.
+fn revoke_form(frame: &Frame<'_>, name: &str) -> Markup {
+    html! {
+        details {
+            summary { (frame.say(REVOKE)) }
+            form method="post" action=(Section::Keys.path()) {
+                input type="hidden" name="action" value="revoke";
+                input type="hidden" name="name" value=(name);
+                p.hint { (frame.say(REVOKE_HINT)) }
+                button { (REVOKE_NOW.fill(frame.language, &[name])) }
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The service itself: what needs attention, the program and its storage, and how near the limits
+//! are.
+
+use kiosque_contract::inventory::Status;
+use kiosque_model::UnixMs;
+use maud::{Markup, Render, html};
+
+use crate::components::{Column, Tone, badge, card, facts, table, time};
+use crate::format;
+use crate::frame::{Frame, Page, Section};
+use crate::text::{Text, texts};
+
+texts! {
+    ATTENTION: "Checks", "检查";
+    GOOD: "ok", "正常";
+    BAD: "failed", "失败";
+    LOOK: "look", "注意";
+    ANSWERS: "Requests with a session are answered", "带会话的请求可应答";
+    ANSWERS_DO: "{0}. Look into the server's log; integrators get code 500 meanwhile.",
+        "{0}。请查看服务器日志；集成方目前收到 500。";
+    STORES: "Orders are stored", "订单可存储";
+    STORES_DO: "{0}. Senders repeat the orders that had no answer once it is mended.",
+        "{0}。修复后，发送方会重发未得到应答的订单。";
+    CERTIFICATE: "Certificate valid until {0}", "证书有效期至 {0}";
+    CERTIFICATE_UNKNOWN: "The end of the certificate cannot be read", "无法读取证书的到期时间";
+    CERTIFICATE_DO: "Renew it; new files are loaded within seconds.", "请更新证书；新文件会在数秒内加载。";
+    BACKUP: "Last backup {0}, {1} orders", "最近备份 {0}，{1} 单";
+    NO_BACKUP: "No backup by “kiosque backup”", "尚无“kiosque backup”备份";
+    BACKUP_DO: "Run “kiosque backup” every day, and store its file on another machine.",
+        "请每天运行“kiosque backup”，并将文件存放到其他机器。";
+    RATES: "Exchange rates until {0}", "汇率截至 {0}";
+    NO_RATES: "No exchange rates", "没有汇率";
+    RATES_DO: "Import newer rates with “kiosque import rates”: sales in other currencies count at \
+        the last one.", "请用“kiosque import rates”导入新汇率：其他货币的销售额按最后的汇率计算。";
+    LOG: "Write-ahead log of {0}", "预写日志 {0}";
+    LOG_DO: "A long read prevents its end from being reused. Look for an export or a backup that \
+        runs.", "长时间读取使其无法重用。请查看正在运行的导出或备份。";
+    CLOCK: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
+    CLOCK_DO: "Synchronize the clock: no session is answered until then.",
+        "请同步时钟：在此之前不应答任何会话。";
+    PROGRAM: "Program and data", "程序与数据";
+    VERSION: "Version", "版本";
+    PLACE: "Data", "数据位置";
+    LAYOUT: "Layout", "数据结构版本";
+    ZONE: "Time zone", "时区";
+    DATABASE: "Database", "数据库";
+    WAL: "Write-ahead log", "预写日志";
+    NODES: "Nodes with a lease in the last 30 s", "近 30 秒持有租约的节点";
+    ACTIVITY: "Last activity", "最近活动";
+    NEVER: "none", "无";
+    CONTENT: "Stored entries", "已存条目";
+    GROUPS: "Groups", "分组";
+    ACCOUNTS: "Accounts", "账户";
+    SESSIONS: "Live sessions", "有效会话";
+    KEYS: "Live keys", "有效密钥";
+    PRODUCTS: "Products", "商品";
+    DEVICES: "Devices", "设备";
+    ORDERS: "Orders", "订单";
+    ARCHIVED: "Archived", "已归档";
+    LIMITS: "Limits", "限额";
+    LIMIT: "Limit", "限额";
+    USED: "In use", "已用";
+    MOST: "Most", "上限";
+    SHARE: "Share", "占比";
+}
+
+/// Days before its end from which a certificate is to be renewed.
+const CERTIFICATE_DAYS: i64 = 30;
+/// The age in days at which a backup is old.
+const BACKUP_DAYS: i64 = 2;
+/// The size at which the write-ahead log is large, in bytes.
+const LOG_BYTES: u64 = 1 << 30;
+const DAY_MS: i64 = 86_400_000;
+
+/// The state of a server and of its data.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// The totals of the data.
+    pub status: Status,
+    /// The hosts and the name of the database; `None` for files.
+    pub database: Option<String>,
+    /// The reason why requests with a session fail, if they do.
+    pub not_answering: Option<String>,
+    /// The reason why orders cannot be stored, if they cannot.
+    pub not_storing: Option<String>,
+    /// The end of the certificate, if it can be read.
+    pub certificate_end: Option<UnixMs>,
+    /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
+    pub clock_off_ms: Option<i64>,
+    /// Limits on concurrent work.
+    pub limits: Vec<Limit>,
+}
+
+/// A limit and its use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The key of the setting, or a name of what is limited.
+    pub name: &'static str,
+    /// How much is in use.
+    pub used: u64,
+    /// The largest value.
+    pub most: u64,
+}
+
+/// A check: its result in a sentence, and a remedy if it failed.
+struct Check {
+    tone: Tone,
+    text: String,
+    remedy: Option<String>,
+}
+
+/// Renders the page.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Service) -> String {
+    frame.render(&Page {
+        heading: frame.say(Section::Service.name()),
+        note: html! {},
+        actions: html! {},
+        content: html! {
+            (card("checks", frame.say(ATTENTION), "", &checks(frame, view)))
+            div.grid {
+                div.span-6 { (card("program", frame.say(PROGRAM), "", &program(frame, view))) }
+                div.span-6 { (card("content", frame.say(CONTENT), "", &content(frame, view))) }
+            }
+            (card("limits", frame.say(LIMITS), "", &limits(frame, view)))
+        },
+        refresh_s: Some(5),
+    })
+}
+
+fn checks(frame: &Frame<'_>, view: &Service) -> Markup {
+    let word = |tone: Tone| match tone {
+        Tone::Good => GOOD,
+        Tone::Bad => BAD,
+        Tone::Warning | Tone::Neutral => LOOK,
+    };
+    html! {
+        ul.checks {
+            @for check in all_checks(frame, view) {
+                li {
+                    (badge(check.tone, frame.say(word(check.tone)))) " " (check.text)
+                    @if let Some(remedy) = check.remedy { p.note { (remedy) } }
+                }
+            }
+        }
+    }
+}
+
+fn all_checks(frame: &Frame<'_>, view: &Service) -> Vec<Check> {
+    let mut checks = vec![
+        failing(frame, (ANSWERS, ANSWERS_DO), view.not_answering.as_deref()),
+        failing(frame, (STORES, STORES_DO), view.not_storing.as_deref()),
+        certificate(frame, view),
+        rates(frame, view),
+    ];
+    if view.database.is_none() {
+        checks.push(backup(frame, view));
+    }
+    if let Some(bytes) = view.status.log_bytes.filter(|bytes| *bytes >= LOG_BYTES) {
+        let text = LOG.fill(frame.language, &[&size(bytes)]);
+        checks.push(warning(frame, text, LOG_DO));
+    }
+    if let Some(ahead) = view.clock_off_ms {
+        let text = CLOCK.fill(frame.language, &[&ahead.to_string()]);
+        checks.push(Check { tone: Tone::Bad, ..warning(frame, text, CLOCK_DO) });
+    }
+    checks
+}
+
+fn failing(frame: &Frame<'_>, (name, remedy): (Text, Text), cause: Option<&str>) -> Check {
+    let text = frame.say(name).to_owned();
+    match cause {
+        None => good(text),
+        Some(cause) => {
+            let remedy = Some(remedy.fill(frame.language, &[cause]));
+            Check { tone: Tone::Bad, text, remedy }
+        }
+    }
+}
+
+const fn good(text: String) -> Check {
+    Check { tone: Tone::Good, text, remedy: None }
+}
+
+fn warning(frame: &Frame<'_>, text: String, remedy: Text) -> Check {
+    Check { tone: Tone::Warning, text, remedy: Some(frame.say(remedy).to_owned()) }
+}
+
+fn certificate(frame: &Frame<'_>, view: &Service) -> Check {
+    let Some(end) = view.certificate_end else {
+        return warning(frame, frame.say(CERTIFICATE_UNKNOWN).to_owned(), CERTIFICATE_DO);
+    };
+    let text = CERTIFICATE.fill(frame.language, &[&frame.zone.text(end)]);
+    match end.0.saturating_sub(frame.now.0) {
+        ..=0 => Check { tone: Tone::Bad, ..warning(frame, text, CERTIFICATE_DO) },
+        left if left < CERTIFICATE_DAYS * DAY_MS => warning(frame, text, CERTIFICATE_DO),
+        _ => good(text),
+    }
+}
+
+fn rates(frame: &Frame<'_>, view: &Service) -> Check {
+    match &view.status.last_rate_date {
+        Some(date) => good(RATES.fill(frame.language, &[date])),
+        None => warning(frame, frame.say(NO_RATES).to_owned(), RATES_DO),
+    }
+}
+
+fn backup(frame: &Frame<'_>, view: &Service) -> Check {
+    let Some(last) = &view.status.last_backup else {
+        return warning(frame, frame.say(NO_BACKUP).to_owned(), BACKUP_DO);
+    };
+    let (at, orders) = (frame.zone.text(UnixMs(last.timestamp)), format::count(last.orders));
+    let text = BACKUP.fill(frame.language, &[&at, &orders]);
+    match frame.now.0.saturating_sub(last.timestamp) > BACKUP_DAYS * DAY_MS {
+        true => warning(frame, text, BACKUP_DO),
+        false => good(text),
+    }
+}
+
+fn program(frame: &Frame<'_>, view: &Service) -> Markup {
+    let status = &view.status;
+    let log = status.log_bytes.map_or_else(|| frame.say(NEVER).to_owned(), size);
+    let active = status.last_active_timestamp.map(UnixMs);
+    let place = view.database.as_deref().unwrap_or("SQLite");
+    let mut rows = vec![
+        (frame.say(VERSION), format!("kiosque {}", status.version).render()),
+        (frame.say(PLACE), place.render()),
+        (frame.say(LAYOUT), status.layout.render()),
+        (frame.say(ZONE), status.time_zone.render()),
+        (frame.say(DATABASE), size(status.database_bytes).render()),
+        (frame.say(WAL), log.render()),
+        (
+            frame.say(ACTIVITY),
+            match active {
+                Some(at) => time(frame, at),
+                None => frame.say(NEVER).render(),
+            },
+        ),
+    ];
+    if view.database.is_some() {
+        rows.push((frame.say(NODES), status.node_timestamps.len().render()));
+    }
+    facts(&rows)
+}
+
+fn content(frame: &Frame<'_>, view: &Service) -> Markup {
+    let status = &view.status;
+    let counts = [
+        (GROUPS, status.group_count),
+        (ACCOUNTS, status.account_count),
+        (SESSIONS, status.session_count),
+        (KEYS, status.key_count),
+        (PRODUCTS, status.product_count),
+        (DEVICES, status.device_count),
+        (ORDERS, status.order_count),
+        (ARCHIVED, status.archived_count),
+    ];
+    let rows = counts.map(|(name, count)| (frame.say(name), format::count(count).render()));
+    facts(&rows)
+}
+
+fn limits(frame: &Frame<'_>, view: &Service) -> Markup {
+    let columns = [
+        Column::text(frame.say(LIMIT)),
+        Column::number(frame.say(USED)),
+        Column::number(frame.say(MOST)),
+        Column::number(frame.say(SHARE)),
+    ];
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let rows = html! {
+        @for limit in &view.limits {
+            tr {
+                td { code { (limit.name) } }
+                td.number { (format::count(number(limit.used))) }
+                td.number { (format::count(number(limit.most))) }
+                td.number { (format::share(number(limit.used), number(limit.most))) }
+            }
+        }
+    };
+    table(frame.say(LIMITS), &columns, &rows)
+}
+
+/// Formats a size with one decimal.
+fn size(bytes: u64) -> String {
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => {
+            let tenths = u128::from(bytes) * 10 / u128::from(unit);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_one_decimal() {
+        let sizes = [0, 1_023, 1_536, 5 << 20, (3 << 30) + (1 << 29), u64::MAX].map(size);
+        assert_eq!(sizes, ["0 B", "1023 B", "1.5 KiB", "5.0 MiB", "3.5 GiB", "17179869183.9 GiB"]);
+    }
+}

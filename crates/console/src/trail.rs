@@ -1,0 +1,152 @@
+//! Entries of the audit trail as rows of a table.
+
+use kiosque_contract::AuditEntry;
+use kiosque_model::UnixMs;
+use kiosque_model::audit::AuditEvent;
+use maud::{Markup, html};
+
+use crate::components::{Column, address, parameter, table, time};
+use crate::format;
+use crate::frame::Frame;
+use crate::text::{Text, texts};
+
+texts! {
+    TIME: "Time", "时间";
+    EVENT: "Event", "事件";
+    ACCOUNT: "Account", "账户";
+    ACTOR: "Actor", "操作者";
+    SOURCE: "Source", "来源";
+    DETAIL: "Detail", "详情";
+    REQUEST: "Request", "请求";
+    LOGIN: "Login", "登录";
+    LOGIN_REFUSED: "Login refused", "登录被拒";
+    SWITCH_GROUP: "Group selected", "切换分组";
+    LOGOUT: "Logout", "退出登录";
+    SESSION_REPLACED: "Session replaced", "会话被替换";
+    SESSION_ENDED: "Session ended", "会话被结束";
+    FLEET_APPLIED: "Fleet applied", "应用设备清单";
+    KEY_CREATED: "Key created", "创建密钥";
+    KEY_REVOKED: "Key revoked", "吊销密钥";
+    ARCHIVED: "Orders archived", "归档订单";
+    ARCHIVE_UNDONE: "Archiving undone", "撤销归档";
+    DEVICE_DELETED: "Device deleted", "删除设备";
+    ORDERS_IMPORTED: "Orders imported", "导入订单";
+    RATES_IMPORTED: "Rates imported", "导入汇率";
+    IMPORT_INTERRUPTED: "Import interrupted", "导入中断";
+    CONSOLE_LINK_CREATED: "Console link created", "创建控制台链接";
+    CONSOLE_LOGIN: "Console sign-in", "登录控制台";
+    CONSOLE_LOGIN_REFUSED: "Console sign-in refused", "登录控制台被拒";
+    CONSOLE_LOGOUT: "Console sign-out", "退出控制台";
+    REPLACED: "replaced the session opened {0} from {1}", "替换了 {0} 从 {1} 打开的会话";
+    ENDED: "ended the session opened {0} from {1}", "结束了 {0} 从 {1} 打开的会话";
+    UNKNOWN_TIME: "at an unknown time", "（时间未知）";
+    UNKNOWN_SOURCE: "an unknown address", "未知地址";
+    IN_GROUP: "group {0}", "分组 {0}";
+    TIMES: "{0} times", "{0} 次";
+}
+
+/// Returns the name of an event.
+pub(crate) const fn name(event: AuditEvent) -> Text {
+    match event {
+        AuditEvent::Login => LOGIN,
+        AuditEvent::LoginRefused => LOGIN_REFUSED,
+        AuditEvent::SwitchGroup => SWITCH_GROUP,
+        AuditEvent::Logout => LOGOUT,
+        AuditEvent::SessionReplaced => SESSION_REPLACED,
+        AuditEvent::SessionEnded => SESSION_ENDED,
+        AuditEvent::FleetApplied => FLEET_APPLIED,
+        AuditEvent::KeyCreated => KEY_CREATED,
+        AuditEvent::KeyRevoked => KEY_REVOKED,
+        AuditEvent::Archived => ARCHIVED,
+        AuditEvent::ArchiveUndone => ARCHIVE_UNDONE,
+        AuditEvent::DeviceDeleted => DEVICE_DELETED,
+        AuditEvent::OrdersImported => ORDERS_IMPORTED,
+        AuditEvent::RatesImported => RATES_IMPORTED,
+        AuditEvent::ImportInterrupted => IMPORT_INTERRUPTED,
+        AuditEvent::ConsoleLinkCreated => CONSOLE_LINK_CREATED,
+        AuditEvent::ConsoleLogin => CONSOLE_LOGIN,
+        AuditEvent::ConsoleLoginRefused => CONSOLE_LOGIN_REFUSED,
+        AuditEvent::ConsoleLogout => CONSOLE_LOGOUT,
+    }
+}
+
+/// Renders entries as a table.
+pub(crate) fn entries(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
+    let columns = [TIME, EVENT, ACCOUNT, ACTOR, SOURCE, DETAIL, REQUEST];
+    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let rows = html! { @for entry in entries { (row(frame, entry)) } };
+    table(caption, &columns, &rows)
+}
+
+fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
+    let event = AuditEvent::named(&entry.event);
+    let account = entry.account.as_deref();
+    html! {
+        tr {
+            td { (time(frame, UnixMs(entry.timestamp))) }
+            td { (event.map_or(entry.event.as_ref(), |event| frame.say(name(event)))) }
+            td { @if let Some(account) = account {
+                a href=(address("/console/integrators/account", &parameter("name", account), "")) {
+                    (account)
+                }
+            } }
+            td { (actor(entry)) }
+            td { (entry.source.as_deref().unwrap_or_default()) }
+            td { (detail(frame, entry)) }
+            td { code { (entry.request_id.as_deref().unwrap_or_default()) } }
+        }
+    }
+}
+
+/// Returns the actor; for a command with the user of the machine.
+fn actor(entry: &AuditEntry) -> String {
+    let details = entry.details.as_ref();
+    let user = details.and_then(|details| {
+        details.user.clone().or_else(|| details.uid.map(|uid| uid.to_string()))
+    });
+    match (&entry.actor, user) {
+        (Some(actor), Some(user)) => format!("{actor} ({user})"),
+        (Some(actor), None) => actor.clone(),
+        (None, _) => String::new(),
+    }
+}
+
+/// Returns the details in one line: of a session that ended, its origin.
+fn detail(frame: &Frame<'_>, entry: &AuditEntry) -> String {
+    let mut parts = Vec::new();
+    if let Some(earlier) = &entry.replaced {
+        let at = earlier.timestamp.map(|at| frame.zone.text(UnixMs(at)));
+        let at = at.unwrap_or_else(|| frame.say(UNKNOWN_TIME).to_owned());
+        let source = earlier.source.as_deref().unwrap_or(frame.say(UNKNOWN_SOURCE));
+        let is_replaced = entry.event == AuditEvent::SessionReplaced.name();
+        let text = if is_replaced { REPLACED } else { ENDED };
+        parts.push(text.fill(frame.language, &[&at, source]));
+    }
+    if let Some(group) = &entry.group_id {
+        parts.push(IN_GROUP.fill(frame.language, &[group]));
+    }
+    parts.extend(entry.detail.clone());
+    if entry.count > 1 {
+        parts.push(TIMES.fill(frame.language, &[&format::count(entry.count)]));
+    }
+    parts.join(", ")
+}
+
+/// Returns the columns of an entry in a download.
+pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    [
+        entry.entry_no.to_string(),
+        frame.zone.text(UnixMs(entry.timestamp)),
+        entry.event.to_string(),
+        text(&entry.account),
+        actor(entry),
+        text(&entry.source),
+        text(&entry.request_id),
+        detail(frame, entry),
+    ]
+}
+
+/// The names of the columns of [`csv_row`].
+pub(crate) const CSV_COLUMNS: [&str; 8] =
+    ["entry_no", "time", "event", "account", "actor", "source", "request_id", "detail"];

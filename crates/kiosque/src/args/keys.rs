@@ -1,0 +1,56 @@
+//! The arguments of the commands on keys, and on the console that they sign in to.
+
+use clap::{Args, Subcommand};
+use kiosque_model::Rights;
+
+use crate::output::Output;
+use crate::settings::ConsoleFlags;
+
+/// The commands on keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyWhat {
+    /// Create a key and print it, once; only its digest is stored.
+    #[command(after_help = "Examples:\n  \
+        kiosque operator-key create tills --data /srv/kiosque\n  \
+        kiosque operator-key create tills --may orders,activity --data /srv/kiosque > tills.key\n\n\
+        A running server accepts the key at once. Send it as `Authorization: Bearer KEY`, or sign \
+        in to the console with it.")]
+    Create {
+        /// Name of the key; the name of a revoked key may be used again.
+        name: String,
+        /// Rights of the key, of orders, activity, fleet, audit, read and keys [default: all].
+        #[arg(long, value_name = "RIGHTS")]
+        may: Option<Rights>,
+    },
+    /// List all keys, revoked ones included, oldest first.
+    #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
+        kiosque operator-key list --output json --data /srv/kiosque")]
+    List {
+        /// The same as --output json.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Revoke a key: it is refused from the next request on.
+    #[command(after_help = "Examples:\n  \
+        kiosque operator-key revoke tills --data /srv/kiosque")]
+    Revoke {
+        /// Name of the key.
+        name: String,
+    },
+}
+
+/// The arguments of `kiosque console-link`.
+#[derive(Args, Debug)]
+pub(crate) struct ConsoleLinkArgs {
+    /// Name of the operator's key to sign in with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key_name: String,
+    /// Base URL at which the browser reaches the operator's listener [default: https:// and
+    /// --operator-listen].
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) console: ConsoleFlags,
+}

@@ -1,0 +1,86 @@
+//! `kiosque console-link`: the link is printed alone, signs in once, and is in no log.
+
+use std::process::Command;
+
+use kiosque_testkit::{Ran, Sandbox, Served};
+
+use crate::KIOSQUE;
+use crate::fleet::fleet;
+
+const LINK: [&str; 3] = ["console-link", "--key-name", "office"];
+
+/// Runs curl on the operator's listener. Returns the response with its headers.
+fn curl(sandbox: &Sandbox, args: &[&str]) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--include", "--http2", "--cacert"]);
+    curl.arg(sandbox.data().join("tls/cert.pem")).args(args);
+    Ran::of(&mut curl).success().stdout
+}
+
+fn link(sandbox: &Sandbox, served: &Served) -> String {
+    let listen = served.operator().to_string();
+    let ran = sandbox.run(&[&LINK[..], &["--operator-listen", &listen]].concat()).success();
+    assert_eq!(ran.stderr, "open it within a minute; it works once\n");
+    let link = ran.stdout.strip_suffix('\n').unwrap().to_owned();
+    let token = link.strip_prefix(&format!("https://{listen}/console/login?link=")).unwrap();
+    assert_eq!(token.len(), 43, "{link}");
+    link
+}
+
+#[test]
+fn a_link_signs_in_once_and_no_secret_is_in_the_data_or_in_the_log() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
+    let key = key.trim_end();
+    let served = sandbox.serve_with(&["--log", "trace"]);
+    let link = link(&sandbox, &served);
+    let (base, token) = link.split_once("?link=").unwrap();
+    let page = curl(&sandbox, &[&link]);
+    assert!(page.contains(&format!("value=\"{token}\"")), "{page}");
+    let post = |body: &str| {
+        curl(&sandbox, &["--header", "Sec-Fetch-Site: same-origin", "--data", body, base])
+    };
+    let signed_in = post(&format!("link={token}"));
+    assert!(signed_in.starts_with("HTTP/2 303"), "{signed_in}");
+    let (_, cookie) = signed_in.split_once("__Host-kiosque=").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let replayed = post(&format!("link={token}"));
+    assert!(replayed.starts_with("HTTP/2 403"), "{replayed}");
+    assert!(post(&format!("key={key}")).starts_with("HTTP/2 303"));
+    assert!(post(&format!("key={key}x")).starts_with("HTTP/2 403"));
+    let service = format!("https://{}/console/service", served.operator());
+    let page = curl(&sandbox, &["--cookie", &format!("__Host-kiosque={cookie}"), &service]);
+    assert!(page.starts_with("HTTP/2 200"), "{page}");
+
+    let log = served.stderr();
+    assert!(log.contains("/console/login"), "nothing was logged: {log}");
+    for secret in [token, cookie, &key["kqo_".len()..]] {
+        assert!(!log.contains(secret), "{secret} is in the log");
+        for (path, content) in sandbox.files() {
+            let found = content.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!found, "{secret} is in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn impossible_links_are_reported() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let unknown = sandbox.run(&LINK).failure();
+    let said = "kiosque: there is no active key named office; `kiosque operator-key list` prints \
+                all\n";
+    assert_eq!((unknown.stdout.as_str(), unknown.stderr.as_str()), ("", said));
+    sandbox.run(&["operator-key", "create", "office"]).success();
+    let wrong = sandbox.run(&[&LINK[..], &["--server", "http://ops.example"]].concat()).failure();
+    assert!(wrong.stderr.contains("is not the address of a listener"), "{}", wrong.stderr);
+    let given = sandbox.run(&[&LINK[..], &["--server", "https://ops.example/"]].concat()).success();
+    assert!(given.stdout.starts_with("https://ops.example/console/login?link="), "{given:?}");
+    // By default the address is that of the server's setting.
+    let default = sandbox.run(&LINK).success();
+    assert!(
+        default.stdout.starts_with("https://127.0.0.1:8444/console/login?link="),
+        "{default:?}"
+    );
+    sandbox.run(&["operator-key", "revoke", "office"]).success();
+    sandbox.run(&LINK).failure();
+}

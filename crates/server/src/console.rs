@@ -1,0 +1,147 @@
+//! The console: pages for people, on the operator's listener under `/console/`.
+//!
+//! Each page is a file here, which reads the store and fills a view, and a file of
+//! `kiosque_console`, which renders the view. A request for a page passes `answer` → its session
+//! (`request.rs`), which needs a live key → the page, which needs a [`kiosque_store::Oversight`] of
+//! the right that it shows. A caller without a session is sent to the sign-in (`sign_in.rs`).
+//!
+//! To add a page, add its path to [`page`] with its right.
+
+mod assets;
+mod audit;
+mod cookies;
+mod fields;
+mod integrators;
+mod keys;
+mod origin;
+mod preferences;
+mod reply;
+mod request;
+mod return_path;
+mod service;
+mod sign_in;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use hyper::body::Incoming;
+use kiosque_console::integrators::ACCOUNT_PATH;
+use kiosque_listener::Content;
+use kiosque_model::{ConsoleSecret, Right};
+
+use crate::app::App;
+use crate::call::{read_body, source_of};
+use crate::panics::catch_panic;
+use fields::Fields;
+use reply::{Refused, Reply};
+use request::{ConsoleRequest, SignedIn};
+use return_path::ReturnPath;
+
+/// The most bytes of a posted form.
+const FORM_MAX_BYTES: usize = 16 << 10;
+const ROOT: &str = "/console";
+
+/// Returns whether a path is one of the console.
+pub(crate) fn serves(path: &str) -> bool {
+    path.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the link that signs in once at a server, whose base URL is that of the operator's
+/// listener.
+#[must_use]
+pub fn link(server: &str, token: &ConsoleSecret) -> String {
+    format!("{server}{}?link={}", return_path::SIGN_IN, token.reveal())
+}
+
+/// Answers one request.
+pub(crate) async fn answer(
+    app: Arc<App>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> Response<Content> {
+    let begun = Instant::now();
+    let request_id = app.next_request_id();
+    let (head, mut body) = request.into_parts();
+    let form = match head.method == Method::POST {
+        true => read_body(&mut body, FORM_MAX_BYTES, &app.settings.limits).await,
+        false => Ok(Bytes::new()),
+    };
+    let source = source_of(&app, &head.headers, peer);
+    let (app, request_id) = (&*app, request_id.as_str());
+    let request = ConsoleRequest { app, now: app.clock.now(), source, request_id, head: &head };
+    // The query is not logged: it may have the token of a link.
+    let path = head.uri.path();
+    let outcome = catch_panic(async { Ok(route(&request, form).await) }).await;
+    let reply = outcome.unwrap_or_else(|failure| Err(failure.into()));
+    let reply = reply.unwrap_or_else(|refused| Reply::bare(&refused, request_id));
+    tracing::debug!(request.id = request_id, path, %peer, status = %reply.status(), "answered");
+    app.metrics.called(path, reply.status().as_u16(), reply.fault(), begun.elapsed());
+    reply.finish(request_id)
+}
+
+/// Answers requests that need no session, and finds the session of all others.
+async fn route(
+    request: &ConsoleRequest<'_>,
+    form: Result<Bytes, crate::call::BodyFault>,
+) -> Result<Reply, Refused> {
+    let path = request.path();
+    let is_post = match request.head.method {
+        Method::GET | Method::HEAD => false,
+        Method::POST => true,
+        _ => return Err(Refused::Method("GET, HEAD, POST")),
+    };
+    if is_post && !origin::is_own_post(request.head) {
+        return Err(Refused::OtherSite);
+    }
+    let form = form.map_err(|fault| Refused::BadForm(fault.to_string()))?;
+    let form = Fields::of(&String::from_utf8_lossy(&form));
+    match path {
+        return_path::SIGN_IN if is_post => return sign_in::sign_in(request, &form).await,
+        return_path::SIGN_IN => return sign_in::show(request).await,
+        "/console/preferences" if is_post => return Ok(preferences::set(&form)),
+        _ => {}
+    }
+    if let Some(name) = path.strip_prefix(kiosque_console::assets::DIRECTORY) {
+        return assets::file(name);
+    }
+    let Some(session) = request.session().await? else {
+        // A form that was sent after the end of the session is not repeated.
+        let page = ReturnPath::of(&request.head.uri).filter(|_| !is_post);
+        return Ok(sign_in::redirect(page.as_ref()));
+    };
+    let caller = SignedIn::new(request, &session);
+    let shown = match is_post {
+        true => change(&caller, &form).await,
+        false => page(&caller).await,
+    };
+    Ok(shown.unwrap_or_else(|refused| caller.refused(&refused)))
+}
+
+/// Shows a page. Every page has a line here, with its right.
+async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
+    // Only a few reads run at a time, so that they do not delay the streams of the listener.
+    let _permit = caller.request.read_permit().await?;
+    let holder = |right| caller.oversight(right);
+    match caller.path() {
+        ROOT => Ok(Reply::see_other("/console/")),
+        "/console/audit" => audit::page(caller, holder(Right::Audit)?).await,
+        "/console/integrators" => integrators::page(caller, holder(Right::Read)?).await,
+        ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
+        "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
+        "/console/service" => service::page(caller, holder(Right::Read)?).await,
+        "/console/logout" | "/console/preferences" => Err(Refused::Method("POST")),
+        _ => Err(Refused::NotFound),
+    }
+}
+
+/// Does what a form asks for. Every form of a signed-in person has a line here.
+async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Refused> {
+    match caller.path() {
+        "/console/keys" => keys::change(caller, caller.oversight(Right::Keys)?, form).await,
+        "/console/logout" => sign_in::sign_out(caller).await,
+        _ => Err(Refused::Method("GET, HEAD")),
+    }
+}

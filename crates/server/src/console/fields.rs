@@ -1,0 +1,44 @@
+//! The fields of a query string or of a posted form.
+
+use crate::request::values;
+
+/// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(String);
+
+impl Fields {
+    /// Reads a query string or the text of a form.
+    pub(super) fn of(encoded: &str) -> Fields {
+        Fields(encoded.replace('+', " "))
+    }
+
+    /// Returns the value of a field without surrounding spaces. An empty value, one that is not
+    /// UTF-8 and one that is given twice count as absent.
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let mut values = values(&self.0, key);
+        let value = String::from_utf8(values.next()?).ok()?;
+        let value = value.trim();
+        (values.next().is_none() && !value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// Returns every value of a field that may be given several times.
+    pub(super) fn all(&self, key: &str) -> Vec<String> {
+        values(&self.0, key).filter_map(|value| String::from_utf8(value).ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_decoded() {
+        let fields = Fields::of("a=x+y%2Bz&may=read&may=audit&b=+&c=1&c=2&d=%FF&%65=ok");
+        assert_eq!(fields.text("a").as_deref(), Some("x y+z"));
+        assert_eq!(fields.all("may"), ["read", "audit"]);
+        assert_eq!(fields.text("e").as_deref(), Some("ok"));
+        for absent in ["b", "c", "d", "x"] {
+            assert_eq!(fields.text(absent), None, "{absent}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `/console/keys`
+
+use kiosque_console::keys::{self as view, Key, Keys, Outcome};
+use kiosque_model::{KeyName, OperatorKey, Rights};
+use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
+
+use super::fields::Fields;
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+
+/// Revoked keys that are listed, the newest ones.
+const REVOKED_MAX: usize = 50;
+
+/// Lists the keys.
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    shown(caller, None).await
+}
+
+/// Creates or revokes a key, and shows the result. A page that shows a key is not stored, and
+/// sending its form again creates no other one: the name is taken.
+pub(super) async fn change(
+    caller: &SignedIn<'_>,
+    granter: Oversight<'_>,
+    form: &Fields,
+) -> Result<Reply, Refused> {
+    let outcome = match form.text("action").as_deref() {
+        Some("create") => create(caller, granter, form).await?,
+        Some("revoke") => revoke(caller, form).await?,
+        _ => return Err(Refused::BadForm("it has no action".to_owned())),
+    };
+    Ok(shown(caller, Some(outcome)).await?.secret())
+}
+
+async fn create(
+    caller: &SignedIn<'_>,
+    granter: Oversight<'_>,
+    form: &Fields,
+) -> Result<Outcome, Refused> {
+    let given = form.text("name").unwrap_or_default();
+    let name = match KeyName::parse(given.clone()) {
+        Ok(name) => name,
+        Err(fault) => return Ok(Outcome::BadName(given, fault.to_string())),
+    };
+    let rights = form.all("may").join(",");
+    if rights.is_empty() {
+        return Ok(Outcome::NoRights);
+    }
+    let rights: Rights = rights
+        .parse()
+        .map_err(|fault: kiosque_model::operator::NoRight| Refused::BadForm(fault.to_string()))?;
+    let app = caller.request.app;
+    let key = OperatorKey::mint(app.entropy.bytes()?);
+    let holder = KeyHolder { name, rights };
+    let by = caller.acted_by();
+    Ok(match app.store.grant_key(granter, holder, key.digest(), by).await? {
+        Some(CreatedKey::Created) => Outcome::Created(given, key.reveal().to_owned()),
+        Some(CreatedKey::NameTaken(_)) => Outcome::NameTaken(given),
+        None => Outcome::NotGranted,
+    })
+}
+
+async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Refused> {
+    let given = form.text("name").unwrap_or_default();
+    let Ok(name) = KeyName::parse(given.clone()) else { return Ok(Outcome::Unknown(given)) };
+    let app = caller.request.app;
+    Ok(match app.store.revoke_key(name, caller.acted_by()).await? {
+        RevokedKey::Revoked => Outcome::Revoked(given),
+        RevokedKey::Unknown => Outcome::Unknown(given),
+    })
+}
+
+async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply, Refused> {
+    let stored = caller.request.app.store.keys().await?;
+    let key = |entry: kiosque_store::KeyEntry| Key {
+        name: entry.holder.name.to_string(),
+        rights: entry.holder.rights,
+        created_at: entry.created_at,
+        revoked_at: entry.revoked_at,
+        used_at: entry.used_at,
+    };
+    let (mut revoked, mut keys): (Vec<Key>, Vec<Key>) =
+        stored.into_iter().rev().map(key).partition(|key| key.revoked_at.is_some());
+    revoked.truncate(REVOKED_MAX);
+    keys.append(&mut revoked);
+    Ok(Reply::page(view::page(&caller.frame(), &Keys { keys, outcome })))
+}

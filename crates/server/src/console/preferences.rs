@@ -1,0 +1,43 @@
+//! The language and the colours of the pages, which a browser stores in cookies.
+
+use http::{HeaderMap, header};
+use kiosque_console::{Language, Theme};
+
+use super::cookies::{self, Lifetime};
+use super::fields::Fields;
+use super::reply::Reply;
+use super::return_path::{ReturnPath, SIGN_IN};
+use crate::locale::Locale;
+
+/// Stores the preference of a form, and returns to the page of the form.
+pub(super) fn set(form: &Fields) -> Reply {
+    let language = form.text("language").and_then(|code| Language::of_code(&code));
+    let theme = form.text("theme").and_then(|code| Theme::of_code(&code));
+    let cookies = [
+        language.map(|language| (cookies::LANGUAGE, language.code())),
+        theme.map(|theme| (cookies::THEME, theme.code())),
+    ];
+    let page = form.text("return").and_then(|path| ReturnPath::parse(&path));
+    let mut reply = Reply::see_other(page.as_ref().map_or(SIGN_IN, ReturnPath::as_str));
+    for (name, code) in cookies.into_iter().flatten() {
+        reply = reply.cookie(name, code, Lifetime::Preference);
+    }
+    reply
+}
+
+/// Returns the language that a person chose, or else the browser's.
+pub(super) fn language(headers: &HeaderMap, default: Locale) -> Language {
+    let chosen = cookies::value(headers, cookies::LANGUAGE).and_then(Language::of_code);
+    chosen.unwrap_or_else(|| {
+        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        match accepted.and_then(Locale::best_match).unwrap_or(default) {
+            Locale::En => Language::English,
+            Locale::ZhCn => Language::Chinese,
+        }
+    })
+}
+
+/// Returns the colours that a person chose, or else the browser's.
+pub(super) fn theme(headers: &HeaderMap) -> Theme {
+    cookies::value(headers, cookies::THEME).and_then(Theme::of_code).unwrap_or_default()
+}

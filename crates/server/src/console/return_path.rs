@@ -1,0 +1,107 @@
+//! The page to show after a sign-in.
+
+use http::Uri;
+
+/// The page that signs in.
+pub(super) const SIGN_IN: &str = "/console/login";
+/// The longest path and query that is returned to.
+const BYTES_MAX: usize = 2_000;
+/// The paths that are not pages.
+const NO_PAGES: [&str; 4] =
+    [SIGN_IN, "/console/logout", "/console/preferences", "/console/assets/"];
+
+/// The path and the query of a page of this console. It begins with `/console/`, so that it cannot
+/// name another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ReturnPath(String);
+
+impl ReturnPath {
+    /// Reads a path that a request names; `None` if it is not one of a page of the console.
+    pub(super) fn parse(text: &str) -> Option<ReturnPath> {
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#';
+        let path = text.split('?').next().unwrap_or_default();
+        // Browsers take an encoded dot for a dot.
+        let dotless = path.to_ascii_lowercase().replace("%2e", ".");
+        let is_page = path.starts_with("/console/")
+            && !dotless.split('/').any(|part| part == "." || part == "..")
+            && !NO_PAGES.iter().any(|other| path.starts_with(other));
+        let is_valid = text.len() <= BYTES_MAX && text.bytes().all(is_plain) && is_page;
+        is_valid.then(|| ReturnPath(text.to_owned()))
+    }
+
+    /// Returns the path of a request.
+    pub(super) fn of(uri: &Uri) -> Option<ReturnPath> {
+        uri.path_and_query().and_then(|path| ReturnPath::parse(path.as_str()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Returns the address of the sign-in, which leads to a page.
+pub(super) fn sign_in_address(page: Option<&ReturnPath>) -> String {
+    match page {
+        None => SIGN_IN.to_owned(),
+        Some(ReturnPath(page)) => format!("{SIGN_IN}?return={}", encoded(page)),
+    }
+}
+
+/// Encodes a text for a query string.
+fn encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let encode = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::fields::Fields;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_path_leads_elsewhere() {
+        for good in ["/console/", "/console/devices/K-001?range=7d&x=%2F", "/console/?a=//b"] {
+            assert_eq!(ReturnPath::parse(good).as_ref().map(ReturnPath::as_str), Some(good));
+        }
+        for bad in [
+            "",
+            "/",
+            "/console",
+            "//evil.example/console/",
+            "https://evil.example/console/",
+            "/\\evil.example",
+            "/console/\\evil.example",
+            "/console/../operator/v1/status",
+            "/console/%2e%2E/metrics",
+            "/console/x\r\nset-cookie: a=b",
+            "/console/ x",
+            "/console/é",
+            "/console/#x",
+            "/console/login?return=/console/",
+            "/console/logout",
+            "console/",
+            "javascript:alert(1)",
+            &format!("/console/{}", "x".repeat(BYTES_MAX)),
+        ] {
+            assert_eq!(ReturnPath::parse(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_accepted_path_is_one_of_the_same_host(text in "(/console/)?[ -~]{0,40}") {
+            if let Some(path) = ReturnPath::parse(&text) {
+                let uri: Uri = path.as_str().parse().expect("a path");
+                prop_assert_eq!(uri.host(), None);
+                let address = sign_in_address(Some(&path));
+                let query = address.split_once('?').map(|(_, query)| query).unwrap_or_default();
+                prop_assert_eq!(Fields::of(query).text("return"), Some(text));
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `/console/service`
+
+use kiosque_console::service::{self as view, Limit, Service};
+use kiosque_store::{Error, Oversight};
+
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+use crate::app::App;
+use crate::audience::Audience;
+
+/// Shows the state of the server and of its data.
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let (app, now) = (caller.request.app, caller.request.now);
+    let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
+    let clock = app.store.check_clock(now);
+    let view = Service {
+        status: app.store.status(now).await?,
+        database: app.store.database(),
+        not_answering: cause(app.store.answers(now).await),
+        not_storing: cause(app.store.takes_orders().await),
+        certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
+        clock_off_ms: clock.filter(|clock| clock.is_off).map(|clock| clock.ahead_ms),
+        limits: limits(app),
+    };
+    Ok(Reply::page(view::page(&caller.frame(), &view)))
+}
+
+fn limits(app: &App) -> Vec<Limit> {
+    let limits = &app.settings.limits;
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let open = |audience| {
+        let open = app.metrics.connections(audience).open.get();
+        u64::try_from(open).unwrap_or_default()
+    };
+    let most = number(limits.connections_max);
+    vec![
+        Limit { name: "connections_max (integrators)", used: open(Audience::Gateway), most },
+        Limit { name: "connections_max (operator)", used: open(Audience::Operator), most },
+        Limit {
+            name: "ingest_streams_max",
+            used: number(app.intake.streams_open()),
+            most: number(limits.ingest_streams_max),
+        },
+        Limit {
+            name: "ingest_queue_max_bytes",
+            used: number(app.intake.queue_bytes()),
+            most: number(limits.ingest_queue_max_bytes),
+        },
+    ]
+}

@@ -1,0 +1,159 @@
+//! Signing in with a key or with a link that works once, and signing out.
+
+use http::{HeaderValue, StatusCode, header};
+use kiosque_console::forward;
+use kiosque_console::sign_in::{self as view, Form, Notice, SignIn};
+use kiosque_model::audit::LoginFault;
+use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Refusal, Right, Rights};
+use kiosque_store::SignInProof;
+
+use super::cookies::{self, Lifetime};
+use super::fields::Fields;
+use super::origin;
+use super::reply::{Refused, Reply};
+use super::request::{ConsoleRequest, SignedIn};
+use super::return_path::{ReturnPath, sign_in_address};
+use crate::answer::Failure;
+
+/// The name under which the limiter counts refused sign-ins, which name no account.
+const LIMITED_NAME: &str = "console";
+/// A parameter: the browser was asked to send its cookies.
+const AGAIN: &str = "again";
+/// A parameter: the person has signed out.
+const SIGNED_OUT: &str = "signed-out";
+
+/// Leads a caller without a session to the sign-in, and from there to a page.
+pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
+    Reply::see_other(&sign_in_address(page))
+}
+
+/// Shows the form for a key, or the button of a link. A signed-in person gets the page.
+pub(super) async fn show(request: &ConsoleRequest<'_>) -> Result<Reply, Refused> {
+    let query = request.query();
+    if let Some(link) = query.text("link") {
+        // Showing it spends nothing, so that the previews of messengers do not.
+        return Ok(form(request, &query, Form::Link(&link), None));
+    }
+    if let Some(session) = request.session().await? {
+        return Ok(Reply::see_other(&landing(&query, &session.holder().rights)));
+    }
+    if origin::is_from_elsewhere(request.head) && query.text(AGAIN).is_none() {
+        return Ok(ask_for_cookies(request, &query));
+    }
+    let has_cookie = cookies::value(&request.head.headers, cookies::SESSION).is_some();
+    let notice = match query.text(SIGNED_OUT) {
+        Some(_) => Some(Notice::SignedOut),
+        None => has_cookie.then_some(Notice::SessionEnded),
+    };
+    Ok(form(request, &query, Form::Key, notice))
+}
+
+/// Opens a session, in place of the one that the browser has.
+pub(super) async fn sign_in(
+    request: &ConsoleRequest<'_>,
+    fields: &Fields,
+) -> Result<Reply, Refused> {
+    let (app, origin) = (request.app, request.origin());
+    let (limiter, prefix) = (&app.sign_in_limiter, origin.source.prefix());
+    let mut attempt = match limiter.admit(LIMITED_NAME, prefix, &app.clock).await {
+        Ok(attempt) => attempt,
+        Err(Refusal::TooManyFailures { retry_after_s }) => {
+            let refused = refuse(request, fields, LoginFault::ConsoleLimited);
+            return Ok(refused.with(header::RETRY_AFTER, retry_after_s.into()));
+        }
+        Err(refusal) => return Err(Failure::from(refusal).into()),
+    };
+    let (proof, fault) = presented(fields);
+    // Always a new secret: a cookie that another person planted is never a session.
+    let secret = ConsoleSecret::mint(app.entropy.bytes()?);
+    let holder = match proof {
+        Some(proof) => {
+            let (new, earlier) = (secret.digest(), request.cookie());
+            let opened = app.store.sign_in_to_console(proof, new, earlier, origin).await;
+            opened.inspect_err(|_| attempt.did_not_fail())?
+        }
+        None => None,
+    };
+    let Some(holder) = holder else { return Ok(refuse(request, fields, fault)) };
+    attempt.did_not_fail();
+    let reply = Reply::see_other(&landing(fields, &holder.rights));
+    Ok(reply.cookie(cookies::SESSION, secret.reveal(), Lifetime::Browser))
+}
+
+/// Returns the proof of a form, if it can be one, and the fault to record if it is refused.
+fn presented(fields: &Fields) -> (Option<SignInProof>, LoginFault) {
+    match fields.text("link") {
+        Some(link) => {
+            let link = ConsoleDigest::of_presented(link.as_bytes());
+            (link.map(SignInProof::Link), LoginFault::ConsoleLink)
+        }
+        None => {
+            let key = KeyDigest::of_presented(fields.text("key").unwrap_or_default().as_bytes());
+            (key.map(SignInProof::Key), LoginFault::ConsoleKey)
+        }
+    }
+}
+
+/// Ends the session.
+pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
+    caller.request.app.store.sign_out_of_console(caller.session, caller.acted_by()).await?;
+    let reply = Reply::see_other(&format!("{}?{SIGNED_OUT}=1", sign_in_address(None)));
+    Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
+}
+
+/// Returns the page to show after signing in: the one of the form, or the first that the key
+/// permits.
+fn landing(fields: &Fields, rights: &Rights) -> String {
+    let chosen = fields.text("return").and_then(|path| ReturnPath::parse(&path));
+    let first = [
+        (Right::Read, "/console/"),
+        (Right::Audit, "/console/audit"),
+        (Right::Keys, "/console/keys"),
+    ];
+    let first = first.into_iter().find(|(right, _)| rights.contain(*right));
+    let first = first.map_or("/console/", |(_, path)| path);
+    chosen.map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
+}
+
+/// Makes the browser ask again. It does not send its cookies with a request that another site
+/// caused, and it sends them with one that this page causes.
+fn ask_for_cookies(request: &ConsoleRequest<'_>, query: &Fields) -> Reply {
+    let page = query.text("return").and_then(|path| ReturnPath::parse(&path));
+    let address = sign_in_address(page.as_ref());
+    let separator = if page.is_some() { '&' } else { '?' };
+    let address = format!("{address}{separator}{AGAIN}=1");
+    let html = forward::page(request.language(), request.theme(), &address);
+    let refresh = HeaderValue::from_str(&format!("0; url={address}"));
+    match refresh {
+        Ok(refresh) => Reply::page(html).with(header::REFRESH, refresh),
+        Err(_) => Reply::page(html),
+    }
+}
+
+/// Records a refused attempt, and shows the form again.
+fn refuse(request: &ConsoleRequest<'_>, fields: &Fields, fault: LoginFault) -> Reply {
+    request.app.refused_logins.lock().add(None, fault, &request.origin());
+    let (status, notice) = match fault {
+        LoginFault::ConsoleLimited => (StatusCode::TOO_MANY_REQUESTS, Notice::TooManyRefused),
+        LoginFault::ConsoleLink => (StatusCode::FORBIDDEN, Notice::LinkSpent),
+        _ => (StatusCode::FORBIDDEN, Notice::KeyRefused),
+    };
+    form(request, fields, Form::Key, Some(notice)).with_status(status)
+}
+
+fn form(
+    request: &ConsoleRequest<'_>,
+    fields: &Fields,
+    form: Form<'_>,
+    notice: Option<Notice>,
+) -> Reply {
+    let page = fields.text("return").and_then(|path| ReturnPath::parse(&path));
+    let html = view::page(&SignIn {
+        language: request.language(),
+        theme: request.theme(),
+        return_to: page.as_ref().map_or("", ReturnPath::as_str),
+        form,
+        notice,
+    });
+    Reply::page(html).secret().cookie(cookies::FORM, "1", Lifetime::Browser)
+}

@@ -1,0 +1,182 @@
+//! The pages: rights, headers, and what they show.
+
+use http::Method;
+use kiosque_testkit::{Reply, TestServer};
+
+use super::{Browser, Cause, SIGN_IN, trail};
+use crate::operator::fleet;
+
+/// Returns the headers of a response, without those that differ each time.
+fn headers(reply: &Reply) -> String {
+    let mut text = format!("HTTP {}\n", reply.status);
+    for (name, value) in &reply.headers {
+        match name.as_str() {
+            "date" | "content-length" => {}
+            "x-request-id" => text.push_str("x-request-id: [request id]\n"),
+            "set-cookie" => {
+                let (cookie, attributes) = value.split_once("; ").unwrap();
+                let (name, secret) = cookie.split_once('=').unwrap();
+                let secret = if secret.len() == 43 { "[43 characters]" } else { secret };
+                text.push_str(&format!("set-cookie: {name}={secret}; {attributes}\n"));
+            }
+            _ => text.push_str(&format!("{name}: {value}\n")),
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn the_headers_of_all_answers_are_strict() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::new(&server).await;
+    let form = browser.get(SIGN_IN).await;
+    insta::assert_snapshot!("sign_in", headers(&form));
+    let signed_in = browser.post(SIGN_IN, &[("key", &key)]).await;
+    insta::assert_snapshot!("signed_in", headers(&signed_in));
+    insta::assert_snapshot!("page", headers(&browser.get("/console/service").await));
+    let style = form.text.split("href=\"").find(|part| part.starts_with("/console/assets/console"));
+    let style = style.unwrap().split('"').next().unwrap().to_owned();
+    let asset = Browser::new(&server).await.get(&style).await;
+    insta::assert_snapshot!("asset", headers(&asset));
+    assert!(asset.text.contains("color"), "{}", asset.text);
+    let absent = browser.get("/console/assets/console-0000000000000000.css").await;
+    assert_eq!(absent.status, 404);
+}
+
+#[tokio::test]
+async fn unknown_pages_and_methods_are_refused_in_the_frame() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let absent = browser.get("/console/nothing").await;
+    assert_eq!(absent.status, 404);
+    assert!(absent.text.contains("/console/logout"), "{}", absent.text);
+    let posted = browser.post("/console/service", &[]).await;
+    assert_eq!((posted.status, posted.headers["allow"].as_str()), (405, "GET, HEAD"));
+    let got = browser.get("/console/logout").await;
+    assert_eq!((got.status, got.headers["allow"].as_str()), (405, "POST"));
+    let put = browser.ask(Method::PUT, "/console/service", Cause::Console, "").await;
+    assert_eq!((put.status, put.headers["allow"].as_str()), (405, "GET, HEAD, POST"));
+    let head = browser.ask(Method::HEAD, "/console/service", Cause::Console, "").await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+}
+
+/// A key without the right gets 403, and no link to the page.
+#[tokio::test]
+async fn rights_decide_what_is_shown() {
+    let server = TestServer::start(fleet()).await;
+    let pages = [
+        ("/console/audit", "audit"),
+        ("/console/keys", "keys"),
+        ("/console/service", "read"),
+        ("/console/integrators", "read"),
+        ("/console/integrators/account?name=ops", "read"),
+    ];
+    for may in ["read", "audit", "keys", "orders,activity,fleet"] {
+        let key = server.create_key(may).await;
+        let mut browser = Browser::signed_in(&server, &key).await;
+        for (path, right) in pages {
+            let reply = browser.get(path).await;
+            let is_permitted = may == right;
+            assert_eq!(reply.status, if is_permitted { 200 } else { 403 }, "{may}: {path}");
+            for (other, right) in &pages[..4] {
+                let has_link = reply.text.contains(&format!("href=\"{other}\""));
+                assert_eq!(has_link, may == *right, "{may}: {path} links to {other}");
+            }
+        }
+        let create = [("action", "create"), ("name", "mine"), ("may", may)];
+        let created = browser.post("/console/keys", &create).await;
+        assert_eq!(created.status, if may == "keys" { 200 } else { 403 }, "{may}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_created_with_rights_of_its_creator_shown_once_and_revoked() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("lead", "read,keys").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let create = [("action", "create"), ("name", "reader"), ("may", "read")];
+    let shown = browser.post("/console/keys", &create).await;
+    let new = shown.text.split("kqo_").nth(1).unwrap();
+    let new = format!("kqo_{}", new.split('<').next().unwrap());
+    assert_eq!(new.len(), 47);
+    assert!(!shown.headers.contains_key("content-encoding"), "a secret is not compressed");
+    assert!(!browser.get("/console/keys").await.text.contains("kqo_"), "shown once");
+    let mut reader = Browser::signed_in(&server, &new).await;
+    assert_eq!(reader.get("/console/service").await.status, 200);
+
+    let again = browser.post("/console/keys", &create).await;
+    assert!(!again.text.contains("kqo_") && again.text.contains("role=\"alert\""));
+    let more = [("action", "create"), ("name", "more"), ("may", "fleet")];
+    let refused = browser.post("/console/keys", &more).await;
+    assert!(!refused.text.contains("kqo_") && refused.text.contains("role=\"alert\""));
+    for wrong in [
+        vec![("action", "create"), ("name", "none")],
+        vec![("action", "create"), ("name", ""), ("may", "read")],
+        vec![("action", "revoke"), ("name", "unknown")],
+    ] {
+        let reply = browser.post("/console/keys", &wrong).await;
+        assert_eq!(reply.status, 200);
+        assert!(reply.text.contains("role=\"alert\""), "{wrong:?}");
+    }
+    let revoke = [("action", "revoke"), ("name", "reader")];
+    assert!(browser.post("/console/keys", &revoke).await.text.contains("role=\"status\""));
+    assert_eq!(reader.get("/console/service").await.status, 303);
+    assert_eq!(
+        trail(&server, "key").await,
+        [
+            "keyCreated|command||lead: read,keys|1",
+            "keyCreated|key lead|127.0.0.1|reader: read|1",
+            "keyRevoked|key lead|127.0.0.1|reader|1",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_trail_is_filtered_and_downloaded() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "audit,read").await;
+    server.log_in("ops").await;
+    server.log_in("ops").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let all = browser.get("/console/audit").await.text;
+    for text in ["Fleet applied", "Session replaced", "key office", "127.0.0.1"] {
+        assert!(all.contains(text), "{text}: {all}");
+    }
+    let csv = browser.get("/console/audit?event=sessionReplaced&account=ops&format=csv").await;
+    assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"audit.csv\"");
+    let lines: Vec<&str> = csv.text.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", csv.text);
+    assert!(lines[1].contains(",sessionReplaced,ops,,127.0.0.1,"), "{}", csv.text);
+    let none = browser.get("/console/audit?account=unknown&since=2026-01-01").await;
+    assert!(none.text.contains("No entry matches"), "{}", none.text);
+    for bad in ["event=x", "source=x", "since=x", "after=x"] {
+        assert_eq!(browser.get(&format!("/console/audit?{bad}")).await.status, 400, "{bad}");
+    }
+    // The history of an account names the session that was replaced, and the one that replaced it.
+    let history = browser.get("/console/integrators/account?name=ops").await.text;
+    assert!(history.contains("replaced the session opened"), "{history}");
+    let accounts = browser.get("/console/integrators").await.text;
+    assert!(accounts.contains("since 2026-03-02 10:00:00"), "{accounts}");
+}
+
+/// Markup in a name is text, and the language is the one that the browser accepts or the person
+/// chose.
+#[tokio::test]
+async fn names_are_text_and_languages_are_chosen() {
+    let server = TestServer::start(fleet().account("<b>x", &["g1"])).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let page = browser.get("/console/integrators").await.text;
+    assert!(page.contains("&lt;b&gt;x") && !page.contains("<b>x"), "{page}");
+    assert!(page.contains("<html lang=\"en\""), "{page}");
+    browser.headers.push(("accept-language", "zh-CN,zh;q=0.9".to_owned()));
+    let page = browser.get("/console/integrators").await.text;
+    assert!(page.contains("<html lang=\"zh-CN\""), "{page}");
+    let chosen = [("language", "en"), ("return", "/console/integrators")];
+    let reply = browser.post("/console/preferences", &chosen).await;
+    assert_eq!((reply.status, reply.headers["location"].as_str()), (303, "/console/integrators"));
+    let page = browser.get("/console/integrators").await.text;
+    assert!(page.contains("<html lang=\"en\""), "{page}");
+}

@@ -1,0 +1,209 @@
+//! Signing in and out: with a key, with a link, from a page of another site.
+
+use std::time::Duration;
+
+use http::Method;
+use kiosque_model::TrustedProxies;
+use kiosque_testkit::TestServer;
+
+use super::{Browser, Cause, SESSION, SIGN_IN, link, revoke, trail};
+use crate::operator::fleet;
+
+const PAGE: &str = "/console/service";
+
+#[tokio::test]
+async fn a_person_signs_in_with_a_key_and_returns_to_the_page() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::new(&server).await;
+    let (at, form) = browser.open("/console/service?a=1&b=%2F", Cause::Address).await;
+    assert_eq!(at, "/console/login?return=/console/service%3Fa%3D1%26b%3D%252F");
+    assert_eq!(form.status, 200);
+    assert!(form.text.contains("value=\"/console/service?a=1&amp;b=%2F\""), "{}", form.text);
+    let fields = [("key", key.as_str()), ("return", "/console/service?a=1&b=%2F")];
+    let reply = browser.post(SIGN_IN, &fields).await;
+    assert_eq!((reply.status, reply.headers["location"].as_str()), (303, fields[1].1));
+    let page = browser.get(PAGE).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(page.text.contains("office"), "{}", page.text);
+    // A signed-in person does not sign in again.
+    let again = browser.get(SIGN_IN).await;
+    assert_eq!((again.status, again.headers["location"].as_str()), (303, "/console/"));
+
+    let out = browser.post("/console/logout", &[]).await;
+    assert_eq!(out.headers["location"], "/console/login?signed-out=1");
+    assert!(!browser.cookies.contains_key(SESSION));
+    let (at, _) = browser.open(PAGE, Cause::Console).await;
+    assert!(at.starts_with(SIGN_IN), "{at}");
+    assert_eq!(
+        trail(&server, "console").await,
+        ["consoleLogin|key office|127.0.0.1|key|1", "consoleLogout|key office|127.0.0.1||1",]
+    );
+}
+
+/// Without a session every page but the sign-in leads to it, also one that does not exist.
+#[tokio::test]
+async fn every_page_leads_to_the_sign_in() {
+    let server = TestServer::start(fleet()).await;
+    let mut browser = Browser::new(&server).await;
+    for path in ["/console", "/console/", "/console/audit", "/console/keys", "/console/nothing"] {
+        for method in [Method::GET, Method::HEAD, Method::POST] {
+            let reply = browser.ask(method.clone(), path, Cause::Console, "").await;
+            assert_eq!(reply.status, 303, "{method} {path}");
+            assert!(reply.headers["location"].starts_with(SIGN_IN), "{reply:?}");
+        }
+    }
+    // The operator's calls are as they were.
+    let reply = browser.get("/consoles").await;
+    assert_eq!((reply.status, &reply.json["status"]), (404, &404.into()));
+}
+
+/// The previews of messengers ask for the page, and only the button signs in.
+#[tokio::test]
+async fn a_link_is_spent_by_its_button() {
+    let server = TestServer::start(fleet()).await;
+    server.create_key_named("office", "read").await;
+    let (path, token) = link(&server, "office").await;
+    let mut preview = Browser::new(&server).await;
+    for (method, cause) in [
+        (Method::GET, Cause::OtherSite),
+        (Method::HEAD, Cause::OtherSite),
+        (Method::GET, Cause::Address),
+        (Method::GET, Cause::Console),
+    ] {
+        let reply = preview.ask(method, &path, cause, "").await;
+        assert_eq!(reply.status, 200);
+        assert!(!preview.cookies.contains_key(SESSION));
+    }
+    let mut browser = Browser::new(&server).await;
+    let button = browser.ask(Method::GET, &path, Cause::OtherSite, "").await;
+    assert!(button.text.contains(&format!("name=\"link\" value=\"{token}\"")), "{}", button.text);
+    let reply = browser.post(SIGN_IN, &[("link", &token)]).await;
+    assert_eq!((reply.status, reply.headers["location"].as_str()), (303, "/console/"));
+    assert_eq!(browser.get(PAGE).await.status, 200);
+    // Once.
+    let replayed = preview.post(SIGN_IN, &[("link", &token)]).await;
+    assert_eq!(replayed.status, 403);
+    assert!(!preview.cookies.contains_key(SESSION));
+    assert_eq!(
+        trail(&server, "console").await,
+        [
+            "consoleLinkCreated|command||office|1",
+            "consoleLogin|key office|127.0.0.1|link|1",
+            "consoleLoginRefused||127.0.0.1|link|1",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_link_ends_after_a_minute_and_with_its_key() {
+    let server = TestServer::start(fleet()).await;
+    server.create_key_named("office", "read").await;
+    let mut browser = Browser::new(&server).await;
+    let (_, old) = link(&server, "office").await;
+    server.advance(Duration::from_secs(60));
+    assert_eq!(browser.post(SIGN_IN, &[("link", &old)]).await.status, 403);
+    let (_, revoked) = link(&server, "office").await;
+    revoke(&server, "office").await;
+    assert_eq!(browser.post(SIGN_IN, &[("link", &revoked)]).await.status, 403);
+    assert!(!browser.cookies.contains_key(SESSION));
+}
+
+/// Two nodes on the same data: a session is one on both, and a link signs in on one of them.
+#[tokio::test]
+async fn a_session_is_one_on_every_node_and_after_a_restart() {
+    let mut server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let other = server.another_node().await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut elsewhere = Browser::new(&other).await;
+    elsewhere.cookies.clone_from(&browser.cookies);
+    assert_eq!(elsewhere.get(PAGE).await.status, 200);
+    let (_, token) = link(&server, "office").await;
+    assert_eq!(elsewhere.post(SIGN_IN, &[("link", &token)]).await.status, 303);
+    assert_eq!(browser.post(SIGN_IN, &[("link", &token)]).await.status, 403);
+    let again = Browser::signed_in(&server, &key).await;
+    drop(other);
+    server.restart().await;
+    let mut restarted = Browser::new(&server).await;
+    restarted.cookies.clone_from(&again.cookies);
+    assert_eq!(restarted.get(PAGE).await.status, 200);
+}
+
+/// A browser sends no cookies with a request that another site causes: the console makes it ask
+/// again.
+#[tokio::test]
+async fn a_colleague_who_follows_a_link_gets_the_page() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let (at, page) = browser.open("/console/service?x=1%2F2", Cause::OtherSite).await;
+    assert_eq!((at.as_str(), page.status), ("/console/service?x=1%2F2", 200));
+    assert!(page.text.contains("/console/logout"), "{}", page.text);
+    // A stranger gets the sign-in, and asks again once.
+    let mut stranger = Browser::new(&server).await;
+    let (at, form) = stranger.open(PAGE, Cause::OtherSite).await;
+    assert_eq!(at, "/console/login?return=/console/service&again=1");
+    assert!(form.text.contains("name=\"key\""), "{}", form.text);
+    let reply = stranger.ask(Method::GET, &at, Cause::OtherSite, "").await;
+    assert!(!reply.headers.contains_key("refresh"), "it does not lead in a circle");
+}
+
+#[tokio::test]
+async fn a_session_ends_after_eight_idle_hours_and_the_clock_does_not_revive_it() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+    for _ in 0..3 {
+        server.advance(hours(8) - Duration::from_secs(1));
+        assert_eq!(browser.get(PAGE).await.status, 200);
+    }
+    server.advance(hours(8));
+    let (at, form) = browser.open(PAGE, Cause::Console).await;
+    assert!(at.starts_with(SIGN_IN) && form.text.contains("session has ended"), "{}", form.text);
+    // A second after its last use.
+    server.set_clock("2026-03-03 09:59:58");
+    assert_eq!(browser.get(PAGE).await.status, 303);
+}
+
+/// Refused keys are limited as failed logins are, and the limit does not depend on the key.
+#[tokio::test]
+async fn refused_keys_are_limited() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
+    })
+    .await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::new(&server).await;
+    browser.headers.push(("x-forwarded-for", "192.0.2.7".to_owned()));
+    for _ in 0..server.settings.limits.login_failures_free {
+        let refused = browser.post(SIGN_IN, &[("key", "kqo_wrong")]).await;
+        assert_eq!(refused.status, 403);
+        assert!(refused.text.contains("unknown or revoked"), "{}", refused.text);
+    }
+    let limited = browser.post(SIGN_IN, &[("key", &key)]).await;
+    assert_eq!((limited.status, limited.headers["retry-after"].as_str()), (429, "60"));
+    assert!(!browser.cookies.contains_key(SESSION));
+    // Others may sign in, and so may this one later.
+    Browser::signed_in(&server, &key).await;
+    server.advance(Duration::from_secs(60));
+    assert_eq!(browser.post(SIGN_IN, &[("key", &key)]).await.status, 303);
+    // A key that was right is returned its token.
+    for _ in 0..20 {
+        assert_eq!(browser.post(SIGN_IN, &[("key", &key)]).await.status, 303);
+    }
+    server.advance(Duration::from_secs(60));
+    let refused: Vec<String> = trail(&server, "console").await;
+    let refused: Vec<&String> = refused.iter().filter(|entry| entry.contains("Refused")).collect();
+    assert_eq!(
+        refused,
+        [
+            "consoleLoginRefused||192.0.2.7|key|1",
+            "consoleLoginRefused||192.0.2.7|key|1",
+            "consoleLoginRefused||192.0.2.7|key|1",
+            "consoleLoginRefused||192.0.2.7|key|7",
+            "consoleLoginRefused||192.0.2.7|limited|1",
+        ]
+    );
+}
