@@ -19,6 +19,7 @@ mod device_aisles;
 mod device_part;
 mod device_profile;
 mod devices_version;
+mod fleet_sales;
 mod group_aisles;
 mod group_profile;
 mod months;
@@ -50,6 +51,7 @@ pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
+pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
 pub(crate) use group_aisles::{AisleParts, CACHE_BYTES as AISLES_CACHE_BYTES};
 pub use group_profile::ProfileElement;
@@ -73,7 +75,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         sales_by_device::ALL,
         summary::ALL,
     ];
-    shared.into_iter().chain(reports).flatten().copied()
+    shared.into_iter().chain(reports).flatten().copied().chain(fleet_sales::all())
 }
 
 /// The parameters that all reports have.

@@ -3,6 +3,7 @@
 //! No read here grows with the number of orders: counts of orders come from the ledgers.
 
 mod accounts;
+mod device_orders;
 mod devices;
 mod fleet_file;
 mod groups;
@@ -15,6 +16,8 @@ use crate::Error;
 use crate::db::Read;
 use crate::sql::{Row, Sql, Value, has_no_nul};
 pub use accounts::Passwords;
+pub use device_orders::{DeviceOrders, FoundOrders, OrderPosition, SaleTimes};
+pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
 pub use orders::{ExportedOrder, OrderKey, OrdersOf};
 pub(crate) use overview::order_count;
@@ -22,7 +25,15 @@ pub use rates::RateKey;
 
 /// Every statement of the modules below this one.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let parts = [accounts::ALL, groups::ALL, orders::ALL, overview::ALL, products::ALL, rates::ALL];
+    let parts = [
+        accounts::ALL,
+        device_orders::ALL,
+        groups::ALL,
+        orders::ALL,
+        overview::ALL,
+        products::ALL,
+        rates::ALL,
+    ];
     parts.into_iter().flatten().copied().chain(devices::all())
 }
 

@@ -59,8 +59,8 @@ pub use citus::citus_statements;
 pub use console::{ConsoleSession, Oversight, SignInProof};
 pub use cooperative::yield_if_due;
 pub use dashboard::{
-    AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, ProductSales,
-    ProfileElement, Summary,
+    AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, FleetSales,
+    FleetSalesQuery, ProductRank, ProductSales, ProfileElement, SilentDevice, Summary,
 };
 pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
@@ -78,7 +78,9 @@ pub use fleet::{
 };
 pub use imports::IMPORT_ACTIVE_INTERVAL;
 pub use inventory::{
-    ExportedOrder, FleetKey, FleetPart, Listed, Listing, OrderKey, OrdersOf, Passwords, RateKey,
+    DeviceOrders, DeviceSearch, DeviceState, ExportedOrder, FleetKey, FleetPart, FoundDevice,
+    FoundDevices, FoundOrders, Listed, Listing, OrderKey, OrderPosition, OrdersOf, Passwords,
+    RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};

@@ -12,7 +12,7 @@ use kiosque_model::ids::IdFault;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::{AccountNo, Claim, GroupId, GroupNo, Refusal, Scope};
 
-use crate::db::{Batch, Bound, Cost, Decision, Step};
+use crate::db::{Batch, Bound, Cost, Decision, Read, Step};
 use crate::sql::{Row, Value};
 use crate::{Error, Refused, Store, accounts, sessions};
 
@@ -59,7 +59,7 @@ pub(crate) trait ScopedQuery: Send + Sync + 'static {
 }
 
 /// The group whose rows a query reads, before it is known whether the caller may see them. Only
-/// [`Store::query`] makes one.
+/// [`Store::query`] makes one, and [`rows_of_group`] for the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HintedGroup(GroupNo);
 
@@ -73,6 +73,23 @@ impl From<HintedGroup> for Value<'_> {
     fn from(group: HintedGroup) -> Self {
         group.0.into()
     }
+}
+
+/// Returns the rows of a query about a group for the operator, who has no session and sees all
+/// groups.
+pub(crate) async fn rows_of_group<Q: ScopedQuery>(
+    read: &Read<'_>,
+    query: &Q,
+    group: GroupNo,
+) -> Result<Q::Rows, Error> {
+    let mut rows = Q::Rows::default();
+    for step in query.steps(HintedGroup(group)) {
+        if query.decide(&rows, step.kind()) != Decision::Skip {
+            let visit = |row: &Row<'_>| query.on_row(&mut rows, step.kind(), row);
+            read.each_of_step(&step, visit).await?;
+        }
+    }
+    Ok(rows)
 }
 
 /// A query and the claim of its caller, as a batch.

@@ -1,6 +1,6 @@
 //! A report as a query: the rows that it shares with other reports, then its own.
 
-use kiosque_model::{Refusal, Scope};
+use kiosque_model::{GroupNo, Refusal, Scope};
 
 use super::cache::{CacheEntry, DayTotal};
 use super::range::Range;
@@ -92,6 +92,17 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
     }
 
     fn answer(self, rows: Self::Rows, scope: Scope) -> Result<Self::Answer, Refused> {
+        self.answer_about(rows, scope.group())
+    }
+}
+
+impl<R: Report> ReportQuery<R> {
+    /// Makes the answer from the rows of a group.
+    pub(super) fn answer_about(
+        self,
+        rows: ReportRows<R::Rows>,
+        group: GroupNo,
+    ) -> Result<R::Answer, Refused> {
         let ReportRows { shared, mut own } = rows;
         // SCOPE-4: each of `deviceCodes` must be in the scope.
         if !shared.filtered.are_all(&self.request) {
@@ -108,16 +119,14 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
                 if let Some(version) = version {
                     let (first_day, last_day) = (range.first_day, range.last_day);
                     let entry = CacheEntry { version, first_day, last_day, days };
-                    self.request.cache.insert(scope.group(), entry);
+                    self.request.cache.insert(group, entry);
                 }
             }
         }
-        let context = AnswerContext { request: &self.request, group: scope.group() };
+        let context = AnswerContext { request: &self.request, group };
         self.report.answer(own, &context)
     }
-}
 
-impl<R: Report> ReportQuery<R> {
     /// Passes sales of devices of the request to the report.
     fn on_sales(&self, rows: &mut R::Rows, sales: &Sales<'_>) {
         match (R::SALES, sales) {

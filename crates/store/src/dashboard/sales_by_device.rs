@@ -48,10 +48,10 @@ impl Store {
     }
 }
 
-struct DeviceSalesReport;
+pub(super) struct DeviceSalesReport;
 
 #[derive(Default)]
-struct DeviceSalesRows {
+pub(super) struct DeviceSalesRows {
     sales: BTreeMap<DeviceNo, Turnover>,
     names: HashMap<DeviceNo, NameRow>,
 }

@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-struct TrendReport;
+pub(super) struct TrendReport;
 
 impl Report for TrendReport {
     type Rows = BTreeMap<Day, Turnover>;

@@ -37,6 +37,11 @@ pub(crate) struct Step<'a, K> {
 }
 
 impl<'a, K> Step<'a, K> {
+    /// Returns the kind of the step.
+    pub(crate) fn kind(&self) -> &K {
+        &self.kind
+    }
+
     /// Changes the kind of a step.
     pub(crate) fn map<L>(self, map: impl FnOnce(K) -> L) -> Step<'a, L> {
         Step { statement: self.statement, kind: map(self.kind) }

@@ -366,17 +366,18 @@ pub(super) fn each(
 }
 
 /// Visits the rows of a bulk statement for each bulk row.
-pub(super) fn each_row_of<const N: usize>(
+pub(super) fn each_row_of<'v>(
     connection: &Connection,
     sql: &'static Sql,
-    rows: &[[Value<'_>; N]],
+    rows: &[impl AsRef<[Value<'v>]>],
     params: &[Value<'_>],
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     for row in rows {
         yield_if_due();
-        let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
+        let values = row.as_ref().iter().chain(params);
+        let mut found = statement.query(rusqlite::params_from_iter(values))?;
         while let Some(row) = found.next()? {
             visit(&Row::Sqlite(row))?;
         }

@@ -1,6 +1,7 @@
 //! The list of devices, and one device in detail.
 
 mod periods;
+mod search;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::db::{Deadline, Read};
 use crate::sql::{Sql, has_no_nul, row, statements};
 use crate::{Error, Store, fleet};
 use periods::{DevicePeriods, Periods};
+pub use search::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 
 row! {
     struct DeviceRow {
@@ -50,7 +52,7 @@ statements! {
 
 /// Every statement of this module and of that below it.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, periods::ALL].into_iter().flatten().copied()
+    [ALL, periods::ALL, search::ALL].into_iter().flatten().copied()
 }
 
 impl Store {

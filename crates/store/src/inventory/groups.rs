@@ -58,6 +58,17 @@ impl Store {
         Ok(self.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
     }
 
+    /// Returns the id and the name of the first groups by id, at most `most`.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn group_names(&self, most: usize) -> Result<Vec<(String, String)>, Error> {
+        let listing = Listing { after: None, limit: most };
+        let list = async move |read: &Read<'_>| group_rows(read, &listing).await;
+        let groups = self.db.read(Deadline::OfRequest, list).await?.entries.into_iter();
+        Ok(groups.map(|row| (row.group_id, row.group_name)).collect())
+    }
+
     /// Returns a part of the list of groups, by `groupId`.
     ///
     /// # Errors

@@ -119,7 +119,7 @@ impl Store {
 }
 
 /// Returns an order as it is answered in a list.
-fn record(order: &StoredOrder<'_>) -> Result<OrderRecord, Error> {
+pub(super) fn record(order: &StoredOrder<'_>) -> Result<OrderRecord, Error> {
     let mut json = Vec::new();
     order.put_list_record(&mut json)?;
     serde_json::from_slice(&json)

@@ -1,12 +1,14 @@
 //! The list of products.
 
+use std::collections::HashMap;
+
 use kiosque_contract::FleetProduct;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::Minor;
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, Value, row, statements};
 use crate::{Error, Store};
 
 row! {
@@ -24,6 +26,10 @@ statements! {
             case when p.default_price = 0 and not p.is_free then null
                 else p.default_price end as default_price
         from products p where p.goods_id > $after order by p.goods_id limit $count";
+    PRODUCTS_BY_ID() -> ProductRow = "select p.goods_id, p.goods_name, p.category, p.currency,
+            case when p.default_price = 0 and not p.is_free then null
+                else p.default_price end as default_price
+        from {rows r: goods text} cross join products p where p.goods_id = r.goods";
 }
 
 impl Store {
@@ -34,6 +40,30 @@ impl Store {
     pub async fn list_products(&self, listing: Listing) -> Result<Listed<ProductItem>, Error> {
         let list = async move |read: &Read<'_>| list(read, &listing).await;
         self.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns the products with these ids. Unknown ids are left out.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn products_by_id(
+        &self,
+        mut ids: Vec<String>,
+    ) -> Result<HashMap<String, ProductItem>, Error> {
+        ids.sort_unstable();
+        ids.dedup();
+        let find = async move |read: &Read<'_>| {
+            let keys: Vec<[Value<'_>; 1]> = ids.iter().map(|id| [id.as_str().into()]).collect();
+            let mut products = HashMap::new();
+            read.each_of(&PRODUCTS_BY_ID, &keys, &[], |row| {
+                let product = item(row)?;
+                products.insert(product.goods_id.clone(), product);
+                Ok(())
+            })
+            .await?;
+            Ok(products)
+        };
+        self.db.read(Deadline::OfRequest, find).await
     }
 }
 

@@ -37,5 +37,6 @@ mod requests;
 mod retries;
 mod round_trips;
 mod scope;
+mod searches;
 mod session_clock;
 mod verify;

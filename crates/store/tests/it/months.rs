@@ -3,6 +3,7 @@
 mod against_days;
 #[cfg(debug_assertions)]
 mod faults;
+mod fleet_sales;
 mod marks;
 
 use std::sync::Arc;

@@ -75,17 +75,17 @@ impl Transaction<'_> {
         self.each_raw(sql, &borrowed(params), visit).await
     }
 
-    pub(crate) async fn each_of<const N: usize>(
+    pub(crate) async fn each_of<'v>(
         &self,
         sql: &'static Sql,
-        rows: &[[Value<'_>; N]],
+        rows: &[impl AsRef<[Value<'v>]>],
         params: &[Value<'_>],
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if rows.is_empty() {
             return Ok(());
         }
-        let columns = columns(sql, rows.iter().map(<[_; N]>::as_slice))?;
+        let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
         let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
         self.each_raw(sql, &params, visit).await

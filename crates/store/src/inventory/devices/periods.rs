@@ -36,6 +36,7 @@ statements! {
 /// A period in which a group owns a device, and the counts of the group's ledger. A group that
 /// owned the device twice has one ledger.
 pub(super) struct Period {
+    pub(super) group: GroupNo,
     pub(super) group_id: String,
     pub(super) since: UnixMs,
     pub(super) until: UnixMs,
@@ -64,6 +65,7 @@ impl Periods {
             let row: PeriodRow = row.read()?;
             let key = (row.group_no, row.device_no);
             periods.entry(row.device_no).or_default().all.push(Period {
+                group: row.group_no,
                 group_id: row.group_id,
                 since: row.since_ms,
                 until: row.until_ms,

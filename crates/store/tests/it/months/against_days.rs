@@ -13,7 +13,7 @@ const DEVICES: [&str; 3] = ["d1", "d2", "e1"];
 const GOODS: [&str; 3] = ["p", "q", "\u{e9}"];
 const CURRENCIES: [&str; 3] = ["EUR", "USD", "JPY"];
 
-fn random_order(rng: &mut Rng) -> Incoming {
+pub(super) fn random_order(rng: &mut Rng) -> Incoming {
     let number = rng.below(60);
     let (id, device) = (format!("o{number}"), DEVICES[number % DEVICES.len()]);
     // The order starts once; its payment may come at any time.
@@ -31,7 +31,7 @@ fn random_order(rng: &mut Rng) -> Incoming {
     Incoming { trade_start: UnixMs(start), ..paid }
 }
 
-fn random_rate(rng: &mut Rng) -> DatedRate {
+pub(super) fn random_rate(rng: &mut Rng) -> DatedRate {
     DatedRate {
         day: Day(rng.range(-40..370)),
         currency: Currency::parse(rng.choose(&["EUR", "JPY"])).unwrap(),

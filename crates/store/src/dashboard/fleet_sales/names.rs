@@ -1,0 +1,57 @@
+//! The names of goods.
+
+use std::collections::HashMap;
+
+use kiosque_model::{GroupNo, UnixMs};
+
+use crate::Error;
+use crate::db::Read;
+use crate::months::ProductTotals;
+use crate::sql::{Value, row, statements};
+
+row! {
+    struct NameRow { goods_id: String, goods_name: String }
+    struct SaleNameRow { goods_id: String, goods_name: String, sale_at_ms: UnixMs }
+}
+
+statements! {
+    PRODUCTS() -> NameRow = "select p.goods_id, p.goods_name
+        from {rows r: goods text} cross join products p where p.goods_id = r.goods";
+    /// The names of goods that are no products, as of their latest sale in a group.
+    OTHER_GOODS() -> SaleNameRow = "select n.goods_id, n.goods_name, n.sale_at_ms
+        from {rows r: group_no bigint, goods text} cross join goods_names n
+        where n.group_no = r.group_no and n.goods_id = r.goods";
+}
+
+/// Returns the names of goods that these groups sold.
+pub(super) async fn of_goods(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    goods: &[(String, ProductTotals)],
+) -> Result<HashMap<String, String>, Error> {
+    let ids: Vec<[Value<'_>; 1]> = goods.iter().map(|(id, _)| [id.as_str().into()]).collect();
+    let mut names = HashMap::new();
+    read.each_of(&PRODUCTS, &ids, &[], |row| {
+        let NameRow { goods_id, goods_name } = row.read()?;
+        names.insert(goods_id, goods_name);
+        Ok(())
+    })
+    .await?;
+    let others = goods.iter().filter(|(id, _)| !names.contains_key(id));
+    let others: Vec<[Value<'_>; 2]> = others
+        .flat_map(|(id, _)| groups.iter().map(move |group| [(*group).into(), id.as_str().into()]))
+        .collect();
+    let mut latest: HashMap<String, (UnixMs, String)> = HashMap::new();
+    read.each_of(&OTHER_GOODS, &others, &[], |row| {
+        let SaleNameRow { goods_id, goods_name, sale_at_ms } = row.read()?;
+        let newer = (sale_at_ms, goods_name);
+        let name = latest.entry(goods_id).or_insert_with(|| newer.clone());
+        if *name < newer {
+            *name = newer;
+        }
+        Ok(())
+    })
+    .await?;
+    names.extend(latest.into_iter().map(|(id, (_, name))| (id, name)));
+    Ok(names)
+}

@@ -1,0 +1,340 @@
+//! The orders of a device, the last one to arrive first, and orders by their numbers.
+
+use std::ops::ControlFlow;
+
+use kiosque_contract::inventory::OrderItem;
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
+
+use super::orders::record;
+use crate::db::{Deadline, Read};
+use crate::orders::Span;
+use crate::orders::record::order_id_of;
+use crate::orders::record::render::StoredOrder;
+use crate::sql::{Sql, Value, has_no_nul, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct LedgerRow {
+        group_no: GroupNo,
+        group_id: String,
+        archived_seq: i64,
+        last_seq: i64,
+    }
+    struct OrderRow<'r> { seq: i64, order: StoredOrder<'r> }
+    struct NumberedRow<'r> { group_no: GroupNo, seq: i64, order: StoredOrder<'r> }
+    struct GroupRow { group_no: GroupNo, group_id: String }
+}
+
+statements! {
+    DEVICE(device_code) -> DeviceNo = "select device_no from devices
+        where device_code = $device_code";
+    /// The ledgers of a device by its owners over time, the last one first.
+    LEDGERS() -> LedgerRow = "select l.group_no, g.group_id, l.archived_seq, l.last_seq
+        from {rows r: device bigint} cross join device_owners o cross join ledger l
+        join groups g on g.group_no = o.group_no
+        where o.device_no = r.device and l.group_no = o.group_no
+            and l.device_code = o.device_code
+        order by o.since_ms desc";
+    LATEST(group_no, device_no, before_seq, start_ms, end_ms, count) -> OrderRow<'_> = "select
+            seq, shape, head, lines, errors, trade_no, trade_no_in, order_id
+        from orders
+        where group_no = $group_no and device_no = $device_no and seq < $before_seq
+            and trade_start_ms >= $start_ms and trade_start_ms < $end_ms
+        order by seq desc limit $count";
+    SALE_TIMES(group_no, device_no, after_seq, start_ms) -> UnixMs = "select sale_at_ms
+        from orders
+        where group_no = $group_no and device_no = $device_no and seq > $after_seq
+            and sale_at_ms >= $start_ms";
+    TRADE_START(group_no, device_no, seq) -> UnixMs = "select trade_start_ms from orders
+        where group_no = $group_no and device_no = $device_no and seq = $seq";
+    /// Groups by number; an empty id selects all.
+    GROUPS(group_id) -> GroupRow = "select group_no, group_id from groups
+        where $group_id = '' or group_id = $group_id order by group_no";
+    BY_ORDER_ID(number) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head, o.lines,
+            o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from {rows r: group_no bigint} cross join orders o
+        where o.group_no = r.group_no and o.order_id = $number";
+    BY_TRADE_NO(number, count) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head,
+            o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from {rows r: group_no bigint} cross join orders o
+        where o.group_no = r.group_no and o.trade_no = $number
+        order by o.trade_start_ms desc limit $count";
+    BY_TRADE_NO_IN(number) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head,
+            o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from {rows r: group_no bigint} cross join orders o
+        where o.group_no = r.group_no and o.trade_no_in = $number";
+    ARCHIVED(group_no, device_code) -> i64 = "select archived_seq from ledger
+        where group_no = $group_no and device_code = $device_code";
+}
+
+/// Orders that one statement reads.
+const CHUNK: usize = 250;
+/// The latest orders of a device whose times are read.
+const TIMES_MAX: i64 = 2_000;
+
+/// Selects orders of a device.
+#[derive(Clone, Debug)]
+pub struct DeviceOrders {
+    /// The device.
+    pub device: DeviceCode,
+    /// Only those of this group.
+    pub group: Option<GroupId>,
+    /// Only trades that started in this span.
+    pub span: Option<Span>,
+    /// Only those paid by a card whose number ends so.
+    pub card_end: Option<String>,
+    /// Only orders after this one in the list; `None` starts with the last one that arrived.
+    pub after: Option<OrderPosition>,
+    /// The largest number of orders.
+    pub limit: usize,
+    /// The largest number of records that one part reads; the next part goes on after them.
+    pub read_max: usize,
+}
+
+/// The place of an order in the list of its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderPosition {
+    /// The number of its group.
+    pub group: GroupNo,
+    /// Its sequence number.
+    pub seq: i64,
+}
+
+/// A part of the orders of a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundOrders {
+    /// The orders: those of the present owner first, and of each owner the last one to arrive
+    /// first.
+    pub orders: Vec<OrderItem>,
+    /// `after` of the next part; `None` in the last one.
+    pub next: Option<OrderPosition>,
+    /// Whether the part ended because the search had read as many orders as it may.
+    pub is_cut: bool,
+}
+
+/// The times of the latest sales of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SaleTimes {
+    /// The times, in any order.
+    pub times: Vec<UnixMs>,
+    /// The number of orders that were read, if earlier ones may be in the span, too.
+    pub of_latest: Option<i64>,
+}
+
+impl Store {
+    /// Returns a part of the orders of a device; `None` if there is no such device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn latest_orders(&self, of: DeviceOrders) -> Result<Option<FoundOrders>, Error> {
+        let list = async move |read: &Read<'_>| latest(read, &of).await;
+        self.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns the times of the sales of a device from a time on. At most 2,000 orders of each
+    /// owner are read.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn sale_times(&self, device: DeviceCode, from: UnixMs) -> Result<SaleTimes, Error> {
+        let list = async move |read: &Read<'_>| {
+            let Some((number, ledgers)) = ledgers(read, &device).await? else {
+                return Ok(SaleTimes::default());
+            };
+            let mut found = SaleTimes::default();
+            for ledger in ledgers {
+                let key: [Value<'_>; 2] = [ledger.group_no.into(), number.into()];
+                let after = (ledger.last_seq - TIMES_MAX).max(0);
+                let params = [key[0], key[1], after.into(), from.into()];
+                let times = read.all(&SALE_TIMES, &params, |row| row.read::<UnixMs>()).await?;
+                found.times.extend(times);
+                let before = [key[0], key[1], after.into()];
+                let earlier: Option<UnixMs> =
+                    read.one(&TRADE_START, &before, |row| row.read()).await?;
+                if earlier.is_some_and(|earlier| earlier >= from) {
+                    found.of_latest = Some(TIMES_MAX);
+                }
+            }
+            Ok(found)
+        };
+        self.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns the orders with a number, which is an order id, a trade number or an internal one,
+    /// of a group or of all groups; at most `most`.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn orders_by_number(
+        &self,
+        number: String,
+        group: Option<GroupId>,
+        most: usize,
+    ) -> Result<Vec<OrderItem>, Error> {
+        let find = async move |read: &Read<'_>| by_number(read, &number, group, most).await;
+        self.db.read(Deadline::OfRequest, find).await
+    }
+}
+
+/// Returns the number of a device, and its ledgers, the present owner's first.
+async fn ledgers(
+    read: &Read<'_>,
+    device: &DeviceCode,
+) -> Result<Option<(DeviceNo, Vec<LedgerRow>)>, Error> {
+    let code = [device.as_str().into()];
+    let Some(number) = read.one(&DEVICE, &code, |row| row.read::<DeviceNo>()).await? else {
+        return Ok(None);
+    };
+    let mut ledgers: Vec<LedgerRow> = Vec::new();
+    read.each_of(&LEDGERS, &[[Value::from(number)]], &[], |row| {
+        let ledger: LedgerRow = row.read()?;
+        // A group that owned the device twice has one ledger.
+        if ledgers.iter().all(|known| known.group_no != ledger.group_no) {
+            ledgers.push(ledger);
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(Some((number, ledgers)))
+}
+
+async fn latest(read: &Read<'_>, of: &DeviceOrders) -> Result<Option<FoundOrders>, Error> {
+    let Some((device, ledgers)) = ledgers(read, &of.device).await? else { return Ok(None) };
+    let mut part = OrdersPart { of, device, found: FoundOrders::default(), left: of.read_max };
+    let is_before = |ledger: &LedgerRow| of.after.is_some_and(|key| key.group != ledger.group_no);
+    let mut before = of.after.map_or(i64::MAX, |key| key.seq);
+    for ledger in ledgers.iter().skip_while(|ledger| is_before(ledger)) {
+        let is_of_group = of.group.as_ref().is_none_or(|id| id.as_str() == ledger.group_id);
+        if is_of_group && part.add(read, ledger, before).await?.is_break() {
+            break;
+        }
+        before = i64::MAX;
+    }
+    Ok(Some(part.found))
+}
+
+/// A part of the orders of a device, while it is read.
+struct OrdersPart<'a> {
+    of: &'a DeviceOrders,
+    device: DeviceNo,
+    found: FoundOrders,
+    /// The number of records that may still be read.
+    left: usize,
+}
+
+impl OrdersPart<'_> {
+    /// Adds the orders of a ledger with lower sequence numbers than `before`. Returns whether the
+    /// part has ended.
+    async fn add(
+        &mut self,
+        read: &Read<'_>,
+        ledger: &LedgerRow,
+        mut before: i64,
+    ) -> Result<ControlFlow<()>, Error> {
+        while self.left > 0 {
+            let count = CHUNK.min(self.left);
+            let chunk = self.chunk(read, ledger, before, count).await?;
+            self.left -= chunk.len();
+            let is_last = chunk.len() < count;
+            for (seq, order) in chunk {
+                if self.of.has_card(&order) {
+                    if self.found.orders.len() == self.of.limit {
+                        self.found.next = Some(ledger.position(before));
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    self.found.orders.push(order);
+                }
+                before = seq;
+            }
+            if is_last {
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
+        self.found.next = Some(ledger.position(before));
+        self.found.is_cut = true;
+        Ok(ControlFlow::Break(()))
+    }
+
+    /// Reads the next orders of a ledger with their sequence numbers.
+    async fn chunk(
+        &self,
+        read: &Read<'_>,
+        ledger: &LedgerRow,
+        before: i64,
+        count: usize,
+    ) -> Result<Vec<(i64, OrderItem)>, Error> {
+        let (start, end) = match self.of.span {
+            Some(span) => (span.start, span.end),
+            None => (UnixMs(i64::MIN), UnixMs(i64::MAX)),
+        };
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let (group, device) = (ledger.group_no.into(), self.device.into());
+        let params = [group, device, before.into(), start.into(), end.into(), count.into()];
+        read.all(&LATEST, &params, |row| {
+            let OrderRow { seq, order } = row.read()?;
+            Ok((seq, ledger.item(seq, &order)?))
+        })
+        .await
+    }
+}
+
+async fn by_number(
+    read: &Read<'_>,
+    number: &str,
+    group: Option<GroupId>,
+    most: usize,
+) -> Result<Vec<OrderItem>, Error> {
+    if !has_no_nul(number) {
+        return Ok(Vec::new());
+    }
+    let id = group.as_ref().map_or("", GroupId::as_str);
+    let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+    let keys: Vec<[Value<'_>; 1]> = groups.iter().map(|row| [row.group_no.into()]).collect();
+    let derived = order_id_of(number).unwrap_or(number);
+    let count = i64::try_from(most).unwrap_or(i64::MAX);
+    let searches: [(&Sql, Vec<Value<'_>>); 3] = [
+        (&BY_ORDER_ID, vec![derived.into()]),
+        (&BY_TRADE_NO_IN, vec![number.into()]),
+        (&BY_TRADE_NO, vec![number.into(), count.into()]),
+    ];
+    let mut found: Vec<(GroupNo, i64, OrderItem)> = Vec::new();
+    for (sql, params) in searches {
+        read.each_of(sql, &keys, &params, |row| {
+            let NumberedRow { group_no, seq, order } = row.read()?;
+            let group = groups.iter().find(|group| group.group_no == group_no);
+            let group_id = group.map(|group| group.group_id.clone()).unwrap_or_default();
+            let order = OrderItem { group_id, archived: false, record: record(&order)? };
+            let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
+            if found.len() < most && !found.iter().any(is_known) {
+                found.push((group_no, seq, order));
+            }
+            Ok(())
+        })
+        .await?;
+    }
+    for (group, seq, order) in &mut found {
+        let ledger = [(*group).into(), order.record.head.device_code.as_str().into()];
+        let archived = read.one(&ARCHIVED, &ledger, |row| row.read::<i64>()).await?;
+        order.archived = archived.is_some_and(|archived| *seq <= archived);
+    }
+    Ok(found.into_iter().map(|(.., order)| order).collect())
+}
+
+impl LedgerRow {
+    fn position(&self, seq: i64) -> OrderPosition {
+        OrderPosition { group: self.group_no, seq }
+    }
+
+    fn item(&self, seq: i64, order: &StoredOrder<'_>) -> Result<OrderItem, Error> {
+        let (group_id, archived) = (self.group_id.clone(), seq <= self.archived_seq);
+        Ok(OrderItem { group_id, archived, record: record(order)? })
+    }
+}
+
+impl DeviceOrders {
+    /// Returns whether an order was paid by the wanted card.
+    fn has_card(&self, order: &OrderItem) -> bool {
+        let card = order.record.head.card_number.as_deref().unwrap_or_default();
+        self.card_end.as_deref().is_none_or(|end| card.ends_with(end))
+    }
+}

@@ -1,0 +1,204 @@
+//! A search for devices by text, group and state.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kiosque_contract::inventory::DeviceItem;
+use kiosque_model::{Day, DeviceNo, GroupId, UnixMs};
+
+use super::periods::{DevicePeriods, Periods};
+use super::{DeviceRow, Listing, item, numbers, rows};
+use crate::activity::Activity;
+use crate::db::{Deadline, Read};
+use crate::devices::OnlineSince;
+use crate::sql::{Value, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct DayRow { device_no: DeviceNo, day: Day, orders: i64 }
+}
+
+statements! {
+    DAYS() -> DayRow = "select s.device_no, s.day, s.orders
+        from {rows r: group_no bigint, device bigint, day bigint} cross join sales_by_device s
+        where s.group_no = r.group_no and s.day = r.day and s.device_no = r.device";
+}
+
+/// Devices that one part of the search reads at a time.
+const CHUNK: usize = 500;
+
+/// Selects devices.
+#[derive(Clone, Debug)]
+pub struct DeviceSearch {
+    /// Only those that this group owns now.
+    pub group: Option<GroupId>,
+    /// Only those with this text in their code or name, in any case.
+    pub text: String,
+    /// Only those in this state.
+    pub state: Option<DeviceState>,
+    /// The last activity from which a device is online.
+    pub online: OnlineSince,
+    /// The first of the days whose orders are counted.
+    pub first_day: Day,
+    /// The last of these days.
+    pub last_day: Day,
+    /// The largest number of devices that one part reads; the next part goes on after them.
+    pub read_max: usize,
+}
+
+/// Whether a device is listed and active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceState {
+    /// It is enabled, and its last activity is recent.
+    Online,
+    /// It is enabled, and its last activity is not recent.
+    Silent,
+    /// Device pages do not list it.
+    Disabled,
+}
+
+/// A part of the devices that a search found, by code.
+#[derive(Clone, Debug)]
+pub struct FoundDevices {
+    /// The devices.
+    pub devices: Vec<FoundDevice>,
+    /// `after` of the next part; `None` in the last one.
+    pub next: Option<String>,
+    /// Whether the part ended because the search had read as many devices as it may, and not
+    /// because the part is full.
+    pub is_cut: bool,
+}
+
+/// A device that a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundDevice {
+    /// The device.
+    pub item: DeviceItem,
+    /// Its state.
+    pub state: DeviceState,
+    /// The number of sales on each of the days, the first day first.
+    pub orders: Vec<i64>,
+}
+
+impl DeviceState {
+    /// Returns the state of a device.
+    #[must_use]
+    pub fn of(device: &DeviceItem, online: OnlineSince) -> DeviceState {
+        let last_active = device.last_active_timestamp.map(UnixMs);
+        match (device.enabled, online.holds(last_active)) {
+            (false, _) => DeviceState::Disabled,
+            (true, true) => DeviceState::Online,
+            (true, false) => DeviceState::Silent,
+        }
+    }
+}
+
+impl Store {
+    /// Returns a part of the devices that match.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn search_devices(
+        &self,
+        search: DeviceSearch,
+        listing: Listing,
+        now: UnixMs,
+    ) -> Result<FoundDevices, Error> {
+        let activity = Arc::clone(&self.activity);
+        let find = async move |read: &Read<'_>| {
+            let mut found = matching(read, &search, listing, &activity, now).await?;
+            count_orders(read, &search, &mut found).await?;
+            Ok(FoundDevices {
+                devices: found.devices.into_iter().map(|(device, _)| device).collect(),
+                next: found.next,
+                is_cut: found.is_cut,
+            })
+        };
+        self.db.read(Deadline::OfRequest, find).await
+    }
+}
+
+/// The matching devices of a part, with their owners.
+struct Matching {
+    devices: Vec<(FoundDevice, (DeviceNo, DevicePeriods))>,
+    next: Option<String>,
+    is_cut: bool,
+}
+
+async fn matching(
+    read: &Read<'_>,
+    search: &DeviceSearch,
+    listing: Listing,
+    activity: &Activity,
+    now: UnixMs,
+) -> Result<Matching, Error> {
+    let (mut devices, mut after) = (Vec::new(), listing.after);
+    let mut left = search.read_max;
+    while left > 0 {
+        let chunk = Listing { after: after.take(), limit: CHUNK.min(left) };
+        left -= chunk.limit;
+        let part = rows(read, search.group.as_ref(), &chunk, now).await?;
+        let named: Vec<DeviceRow> =
+            part.entries.into_iter().filter(|row| search.names(row)).collect();
+        let keys = numbers(named.iter().map(|row| row.device_no));
+        let mut periods = Periods::read(read, &keys, activity).await?;
+        for row in named {
+            let number = row.device_no;
+            let periods = periods.take(number);
+            let item = item(row, &periods, now);
+            let state = DeviceState::of(&item, search.online);
+            if search.state.is_some_and(|wanted| wanted != state) {
+                continue;
+            }
+            if devices.len() == listing.limit {
+                let last = devices.last();
+                let next =
+                    last.map(|(device, _): &(FoundDevice, _)| device.item.device_code.clone());
+                return Ok(Matching { devices, next, is_cut: false });
+            }
+            devices.push((FoundDevice { item, state, orders: Vec::new() }, (number, periods)));
+        }
+        match part.next {
+            Some(next) => after = Some(next),
+            None => return Ok(Matching { devices, next: None, is_cut: false }),
+        }
+    }
+    Ok(Matching { devices, next: after, is_cut: true })
+}
+
+/// Counts the sales of each device on each day, with all groups that owned it.
+async fn count_orders(
+    read: &Read<'_>,
+    search: &DeviceSearch,
+    found: &mut Matching,
+) -> Result<(), Error> {
+    let days = search.first_day.0..=search.last_day.0;
+    let mut keys: Vec<[Value<'_>; 3]> = Vec::new();
+    for (_, (device, periods)) in &found.devices {
+        for ledger in periods.ledgers() {
+            let key = |day: i64| [ledger.group.into(), (*device).into(), day.into()];
+            keys.extend(days.clone().map(key));
+        }
+    }
+    let mut orders: HashMap<(DeviceNo, Day), i64> = HashMap::new();
+    read.each_of(&DAYS, &keys, &[], |row| {
+        let DayRow { device_no, day, orders: number } = row.read()?;
+        *orders.entry((device_no, day)).or_default() += number;
+        Ok(())
+    })
+    .await?;
+    for (device, (number, _)) in &mut found.devices {
+        let of_day = |day| orders.get(&(*number, Day(day))).copied().unwrap_or_default();
+        device.orders = days.clone().map(of_day).collect();
+    }
+    Ok(())
+}
+
+impl DeviceSearch {
+    /// Returns whether the text is in the code or the name of a device.
+    fn names(&self, device: &DeviceRow) -> bool {
+        let text = self.text.to_lowercase();
+        let has = |name: &str| name.to_lowercase().contains(&text);
+        text.is_empty() || has(&device.device_code) || has(&device.device_name)
+    }
+}

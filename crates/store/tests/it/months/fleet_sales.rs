@@ -1,0 +1,156 @@
+//! The operator's sums are those of the integrators' reports, group by group, whatever the days.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Claim, Day, GroupId, PresentedToken, Zone};
+use kiosque_store::{
+    DashboardQuery, DeviceSales, FleetSales, FleetSalesQuery, Incoming, OnlineSince, ProductRank,
+};
+use kiosque_testkit::entries::group_id;
+use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
+
+use super::against_days::{random_order, random_rate};
+use super::{Answers, NOW, answers, receive, roll_up};
+
+const GROUPS: [&str; 2] = ["a", "b"];
+const ONLINE: OnlineSince = OnlineSince(NOW);
+
+fn ask(group: Option<GroupId>, [totals_from, first_day, last_day]: [Day; 3]) -> FleetSalesQuery {
+    let products_max = 100;
+    FleetSalesQuery {
+        group,
+        totals_from,
+        first_day,
+        last_day,
+        products_max,
+        online: ONLINE,
+        now: NOW,
+    }
+}
+
+/// Returns the answers of the reports about days of a group.
+async fn reports(
+    store: &TestStore,
+    session: &PresentedToken,
+    group: &str,
+    (first, last): (Day, Day),
+    zone: &Zone,
+) -> Answers {
+    let (start, end) = (zone.start_of(first), zone.start_of(last.next()));
+    let group = Some(Ok(group_id(group)));
+    let query = DashboardQuery { group, devices: Vec::new(), start, end };
+    answers(&store.store, session, &query).await
+}
+
+fn by_code(sales: Vec<DeviceSales>) -> BTreeMap<String, DeviceSales> {
+    sales.into_iter().map(|sales| (sales.code.clone(), sales)).collect()
+}
+
+fn with_sales(days: &[(Day, Turnover)]) -> BTreeMap<Day, Turnover> {
+    days.iter().copied().filter(|(_, turnover)| *turnover != Turnover::default()).collect()
+}
+
+fn unconverted(sales: &FleetSales, first: Day) -> (i64, i64) {
+    let days = sales.days.iter().filter(|(day, _)| *day >= first);
+    let of_days = days.map(|(_, turnover)| turnover.unconverted_orders).sum();
+    (sales.without_rate.iter().map(|(_, orders)| orders).sum(), of_days)
+}
+
+async fn compare(store: &TestStore, session: &PresentedToken, rng: &mut Rng, zone: &Zone) {
+    let mut days = [(); 3].map(|()| Day(rng.range(-30..395)));
+    days.sort_unstable();
+    let [totals_from, first, last] = days;
+    let (mut all_days, mut all_products) = (BTreeMap::new(), BTreeMap::new());
+    for group in GROUPS {
+        let found = store.store.fleet_sales(ask(Some(group_id(group)), days)).await.unwrap();
+        let sales = found.expect("a group");
+        let totals = reports(store, session, group, (totals_from, last), zone).await;
+        assert_eq!(with_sales(&sales.days), with_sales(&totals.trend), "{group} {days:?}");
+        let of_period = reports(store, session, group, (first, last), zone).await;
+        assert_eq!(by_code(sales.devices.clone()), by_code(of_period.by_device), "{days:?}");
+        let ranked = of_period.best.into_iter().map(|best| ProductRank {
+            goods_name: Some(best.goods_name).filter(|name| !name.is_empty()),
+            goods_id: best.goods_id,
+            items: best.items,
+            amount: best.amount,
+        });
+        assert_eq!(sales.products, ranked.collect::<Vec<_>>(), "{group} {days:?}");
+        let (named, of_days) = unconverted(&sales, first);
+        assert_eq!(named, of_days, "{group} {days:?}: {:?}", sales.without_rate);
+        for (day, turnover) in sales.days {
+            all_days.entry(day).or_insert_with(Turnover::default).join(&turnover);
+        }
+        for product in sales.products {
+            let known =
+                all_products.entry(product.goods_id.clone()).or_insert((0, product.clone()));
+            known.0 += product.items;
+        }
+    }
+    let all = store.store.fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
+    assert_eq!(all.days.iter().copied().collect::<BTreeMap<_, _>>(), all_days, "{days:?}");
+    let items = all.products.iter().map(|product| product.items);
+    let of_groups: i64 = all_products.values().map(|(items, _)| items).sum();
+    assert_eq!(items.clone().sum::<i64>(), of_groups, "{days:?}");
+    assert!(items.clone().is_sorted_by_key(Reverse), "{:?}", all.products);
+}
+
+async fn fleet_sales_are_the_reports(zone: &str) {
+    let (seed, zone) = (seed(), Zone::named(zone).unwrap());
+    println!("seed {seed}");
+    let mut rng = Rng::seeded(seed);
+    let data = TestData::new();
+    open(&data, Some(&zone)).await.unwrap();
+    let store = TestStore::with_fleet_on(data).await;
+    let session = store.log_in("ops").await.unwrap();
+    for _ in 0..20 {
+        if rng.one_in(4) {
+            store.store.set_rates(vec![random_rate(&mut rng)]).await.unwrap();
+        }
+        let batch: Vec<Incoming> = (0..1 + rng.below(9)).map(|_| random_order(&mut rng)).collect();
+        receive(&store.store, batch).await;
+        if rng.one_in(4) {
+            roll_up(&store.store).await;
+        }
+        for _ in 0..2 {
+            compare(&store, &session, &mut rng, &zone).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn fleet_sales_of_utc_are_the_reports() {
+    fleet_sales_are_the_reports("UTC").await;
+}
+
+#[tokio::test]
+async fn fleet_sales_of_a_zone_are_the_reports() {
+    fleet_sales_are_the_reports("America/New_York").await;
+}
+
+/// The summary counts the same devices as online, and the others are named.
+#[tokio::test]
+async fn devices_that_are_not_online_are_named() {
+    let fixture = TestStore::with_fleet().await;
+    let beat = |device: &str, at| kiosque_store::Heartbeat {
+        device_code: kiosque_model::DeviceCode::parse(device).unwrap(),
+        at,
+    };
+    let beats = vec![beat("d1", NOW), beat("e1", NOW.plus_ms(-1))];
+    assert_eq!(fixture.store.record_heartbeats(beats).await.unwrap(), []);
+    let days = [Day(0), Day(0), Day(1)];
+    let sales = fixture.store.fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
+    let silent: Vec<&str> = sales.silent.iter().map(|device| device.code.as_str()).collect();
+    // `d2` never was active.
+    assert_eq!((silent.as_slice(), sales.device_count), (&["e1", "d2"][..], 3));
+    let session = fixture.log_in("ops").await.unwrap();
+    let query = DashboardQuery { group: None, devices: Vec::new(), start: NOW, end: NOW };
+    let claim = Claim { token: session, now: NOW };
+    let summary = fixture.store.summary(claim, ONLINE, query).await.unwrap();
+    let of_a = fixture.store.fleet_sales(ask(Some(group_id("a")), days)).await.unwrap();
+    let of_a = of_a.expect("a group");
+    let online = of_a.device_count - i64::try_from(of_a.silent.len()).unwrap();
+    assert_eq!((online, of_a.device_count), (summary.online_devices, summary.devices));
+    assert!(fixture.store.fleet_sales(ask(Some(group_id("x")), days)).await.unwrap().is_none());
+}

@@ -1,0 +1,214 @@
+//! Searches of the operator for devices and orders: each match is found once, in parts of any
+//! size.
+
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::order::{Order, ShipmentStatus};
+use kiosque_model::sales::Sale;
+use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
+use kiosque_store::{
+    DeviceOrders, DeviceSearch, DeviceState, Heartbeat, Incoming, Listing, OnlineSince,
+    OrderPosition, SaleTimes, Span,
+};
+use kiosque_testkit::entries::{
+    bare_device, bare_order, device, group_id, order, rendered, sold, trade_no,
+};
+use kiosque_testkit::{NOW, TestStore};
+
+const ONLINE: OnlineSince = OnlineSince(UnixMs(NOW.0 - 600_000));
+
+fn code(text: &str) -> DeviceCode {
+    DeviceCode::parse(text).unwrap()
+}
+
+fn search(text: &str, state: Option<DeviceState>, group: Option<&str>) -> DeviceSearch {
+    DeviceSearch {
+        group: group.map(group_id),
+        text: text.to_owned(),
+        state,
+        online: ONLINE,
+        first_day: Day(0),
+        last_day: Day(1),
+        read_max: 10,
+    }
+}
+
+/// Returns the codes of the devices that a search finds, in parts of a size.
+async fn found(fixture: &TestStore, search: &DeviceSearch, limit: usize) -> Vec<String> {
+    let (mut codes, mut after) = (Vec::new(), None);
+    loop {
+        let listing = Listing { after, limit };
+        let part = fixture.store.search_devices(search.clone(), listing, NOW).await.unwrap();
+        assert!(part.devices.len() <= limit && !part.is_cut);
+        codes.extend(part.devices.into_iter().map(|device| device.item.device_code));
+        match part.next {
+            Some(next) => after = Some(next),
+            None => return codes,
+        }
+    }
+}
+
+#[tokio::test]
+async fn devices_are_found_by_text_state_and_group() {
+    let fixture = TestStore::with_fleet().await;
+    let named = |code: &str, name: &str, group: &str| DeviceEntry {
+        name: Some(name.to_owned()),
+        ..device(code, group)
+    };
+    let disabled = DeviceEntry { enabled: Some(false), ..device("x1", "a") };
+    let devices = vec![named("q1", "Quai Été", "a"), named("q2", "Ropewalk", "b"), disabled];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let beats = ["q1", "e1"].map(|device| Heartbeat { device_code: code(device), at: NOW });
+    fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
+    for (text, state, group, expected) in [
+        ("", None, None, &["d1", "d2", "e1", "q1", "q2", "x1"][..]),
+        ("été", None, None, &["q1"]),
+        ("Q", None, None, &["q1", "q2"]),
+        ("rope", None, Some("a"), &[]),
+        ("", Some(DeviceState::Online), None, &["e1", "q1"]),
+        ("", Some(DeviceState::Silent), Some("a"), &["d1", "d2"]),
+        ("", Some(DeviceState::Disabled), None, &["x1"]),
+        ("", None, Some("b"), &["e1", "q2"]),
+        ("", None, Some("none"), &[]),
+    ] {
+        for limit in [1, 2, 50] {
+            let wanted = search(text, state, group);
+            assert_eq!(found(&fixture, &wanted, limit).await, expected, "{wanted:?} by {limit}");
+        }
+    }
+}
+
+/// Devices beyond those that one part may read are found by the next parts.
+#[tokio::test]
+async fn a_search_for_a_rare_device_goes_on_in_the_next_part() {
+    let fixture = TestStore::with_fleet().await;
+    let wanted = DeviceSearch { read_max: 2, ..search("E1", None, None) };
+    let part =
+        |after| fixture.store.search_devices(wanted.clone(), Listing { after, limit: 50 }, NOW);
+    let first = part(None).await.unwrap();
+    assert!(first.is_cut && first.devices.is_empty());
+    assert_eq!(first.next.as_deref(), Some("d2"));
+    let second = part(first.next).await.unwrap();
+    assert_eq!(second.devices[0].item.device_code, "e1");
+    assert!(!second.is_cut && second.next.is_none());
+}
+
+fn with_numbers(id: &str, device: &str, out: &str, card: &str) -> Incoming {
+    let order = Order { card_number: Some(card.to_owned()), ..bare_order(id, device, 10) };
+    let trade_no_in = trade_no(&format!("in-{id}"));
+    Incoming { trade_no: trade_no(out), trade_no_in, ..rendered(order) }
+}
+
+async fn ids(fixture: &TestStore, of: &DeviceOrders, limit: usize) -> Vec<String> {
+    let (mut ids, mut after): (Vec<String>, Option<OrderPosition>) = (Vec::new(), None);
+    loop {
+        let of = DeviceOrders { after, limit, ..of.clone() };
+        let part = fixture.store.latest_orders(of).await.unwrap().expect("a device");
+        assert!(part.orders.len() <= limit);
+        ids.extend(part.orders.into_iter().map(|order| order.record.head.order_id));
+        match part.next {
+            Some(next) => after = Some(next),
+            None => return ids,
+        }
+    }
+}
+
+#[tokio::test]
+async fn orders_of_a_device_are_listed_with_all_owners() {
+    let fixture = TestStore::with_fleet().await;
+    let of_a: Vec<Incoming> = (0..5).map(|at| order(&format!("a{at}"), "d1", at * 100)).collect();
+    fixture.receive_new(of_a).await;
+    fixture.store.archive(UnixMs(250), NOW).await.unwrap();
+    let moved =
+        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(500)), ..bare_device("d1") };
+    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.receive_new(vec![order("b0", "d1", 600), order("b1", "d1", 550)]).await;
+    fixture.receive_new(vec![with_numbers("d2", "d2", "out", "**** 1234")]).await;
+    let all = DeviceOrders {
+        device: code("d1"),
+        group: None,
+        span: None,
+        card_end: None,
+        after: None,
+        limit: 0,
+        read_max: 100,
+    };
+    let (start, end) = (UnixMs(100), UnixMs(600));
+    let in_span = DeviceOrders { span: Some(Span { start, end }), ..all.clone() };
+    let of_b = DeviceOrders { group: Some(group_id("b")), ..all.clone() };
+    let by_card = |end: &str| DeviceOrders {
+        device: code("d2"),
+        card_end: Some(end.to_owned()),
+        ..all.clone()
+    };
+    for limit in [1, 2, 3, 50] {
+        let listed = ids(&fixture, &all, limit).await;
+        assert_eq!(listed, ["b1", "b0", "a4", "a3", "a2", "a1", "a0"], "by {limit}");
+        assert_eq!(ids(&fixture, &in_span, limit).await, ["b1", "a4", "a3", "a2", "a1"]);
+        assert_eq!(ids(&fixture, &of_b, limit).await, ["b1", "b0"]);
+        assert_eq!(ids(&fixture, &by_card("1234"), limit).await, ["d2"]);
+        assert_eq!(ids(&fixture, &by_card("1235"), limit).await, [""; 0]);
+        // Parts that end after each record that was read have the same orders together.
+        let cut = DeviceOrders { read_max: 1, ..all.clone() };
+        assert_eq!(ids(&fixture, &cut, limit).await, listed, "by {limit}");
+    }
+    let first = DeviceOrders { limit: 50, ..all.clone() };
+    let part = fixture.store.latest_orders(first).await.unwrap().expect("a device");
+    let archived: Vec<bool> = part.orders.iter().map(|order| order.archived).collect();
+    assert_eq!(archived, [false, false, false, false, true, true, true]);
+    let unknown = DeviceOrders { device: code("none"), ..all };
+    assert!(fixture.store.latest_orders(unknown).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn orders_are_found_by_each_of_their_numbers() {
+    let fixture = TestStore::with_fleet().await;
+    fixture
+        .receive_new(vec![
+            with_numbers("one", "d1", "out", "1"),
+            with_numbers("two", "e1", "out", "1"),
+            order("three", "d1", 20),
+        ])
+        .await;
+    let shown = async |number: &str, group: Option<&str>| {
+        let group = group.map(group_id);
+        let orders = fixture.store.orders_by_number(number.to_owned(), group, 50).await.unwrap();
+        let shown = |order: &kiosque_contract::inventory::OrderItem| {
+            format!("{}/{}", order.group_id, order.record.head.order_id)
+        };
+        let mut shown: Vec<String> = orders.iter().map(shown).collect();
+        shown.sort();
+        shown
+    };
+    assert_eq!(shown("one", None).await, ["a/one"]);
+    assert_eq!(shown("in-two", None).await, ["b/two"]);
+    assert_eq!(shown("out", None).await, ["a/one", "b/two"]);
+    assert_eq!(shown("out", Some("b")).await, ["b/two"]);
+    assert_eq!(shown("one", Some("b")).await, [""; 0]);
+    assert_eq!(shown("none", None).await, [""; 0]);
+    assert_eq!(shown("a\0b", None).await, [""; 0]);
+    // An order without an internal number has one that is derived from its id.
+    let derived = kiosque_store::derived_trade_no_in("three");
+    assert_eq!(shown(&derived, None).await, ["a/three"]);
+}
+
+fn paid(id: &str, at: i64) -> Incoming {
+    let currency = Currency::parse("EUR").unwrap();
+    let (amount, refund, shipment) = (Minor(5), Minor(0), ShipmentStatus::Success);
+    let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods: Vec::new() };
+    sold(order(id, "d1", at), sale)
+}
+
+#[tokio::test]
+async fn the_times_of_sales_are_those_of_the_latest_orders() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new((0..2_000).map(|at| paid(&format!("o{at}"), at)).collect()).await;
+    fixture.receive_new(vec![order("unpaid", "d1", 5_000)]).await;
+    let times = async |from| fixture.store.sale_times(code("d1"), UnixMs(from)).await.unwrap();
+    // The order before the latest 2,000 is in the span, too, or may be.
+    let all = times(0).await;
+    assert_eq!((all.times.len(), all.of_latest), (1_999, Some(2_000)));
+    let later = times(1_990).await;
+    assert_eq!((later.times.len(), later.of_latest), (10, None));
+    let none = fixture.store.sale_times(code("none"), UnixMs(0)).await.unwrap();
+    assert_eq!(none, SaleTimes::default());
+}
