@@ -13,12 +13,12 @@ use kiosque_testkit::{Reply, TestServer};
 use serde_json::Value;
 
 /// Sends a call that succeeds.
-async fn ask(server: &TestServer, token: &str, path: &str, body: &Value) -> Reply {
+pub(crate) async fn ask(server: &TestServer, token: &str, path: &str, body: &Value) -> Reply {
     crate::catalog::ask(server, token, path, "", &body.to_string()).await
 }
 
 /// Returns the value of a KPI of a summary.
-fn kpi<'a>(summary: &'a Reply, code: &str) -> &'a str {
+pub(crate) fn kpi<'a>(summary: &'a Reply, code: &str) -> &'a str {
     let list = summary.data()["kpiList"].as_array().unwrap();
     list.iter().find(|kpi| kpi["code"] == code).unwrap()["value"].as_str().unwrap()
 }

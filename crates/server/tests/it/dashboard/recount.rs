@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 
 use super::books::{Ask, Books, Line, Order, device_code};
 use super::{ask, kpi};
+use crate::console::Browser;
+use crate::console::figures::check_overview;
+
 const GROUPS: usize = 2;
 const DEVICES: usize = 4;
 const DAY_MS: i64 = 86_400_000;
@@ -191,6 +194,18 @@ impl Trade {
         Ask { group, devices, start: one.min(other), end: one.max(other) }
     }
 
+    /// Compares the overview of whole days with the answers to integrators.
+    async fn check_console(&self, rng: &mut Rng, browser: &mut Browser) {
+        let zone = self.server.store.zone();
+        let mut day = || zone.day_of(UnixMs(rng.range(self.begins - DAY_MS..self.until + DAY_MS)));
+        let (one, other) = (day(), day());
+        let days = (one.min(other), one.max(other));
+        for group in 0..GROUPS {
+            let caller = (&self.server, self.token.as_str());
+            check_overview(caller, browser, &format!("g{group}"), days).await;
+        }
+    }
+
     async fn check(&self, rng: &mut Rng) {
         for _ in 0..6 {
             let ask = self.some_ask(rng);
@@ -307,9 +322,12 @@ async fn sums_equal_a_recount_of_random_histories() {
         // A history that fails is repeated as the first one by its own seed.
         println!("KIOSQUE_SEED={seed} {zone:?}");
         let mut trade = Trade::open(zone).await;
+        let key = trade.server.create_key("read").await;
+        let mut browser = Browser::signed_in(&trade.server, &key).await;
         for _ in 0..ROUNDS {
             trade.round(&mut rng).await;
             trade.check(&mut rng).await;
+            trade.check_console(&mut rng, &mut browser).await;
         }
         trade.check_pages().await;
     }

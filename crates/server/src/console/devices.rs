@@ -1,0 +1,152 @@
+//! The list of devices, and one device.
+
+use kiosque_console::device::{self, Aisle, Device};
+use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
+use kiosque_contract::inventory::AisleItem;
+use kiosque_model::{Day, DeviceCode, UnixMs, Zone};
+use kiosque_store::{
+    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, Oversight, SaleTimes,
+};
+
+use super::groups::{choice, chosen, csv, wants_csv};
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+
+/// The devices of a page.
+const PAGE: usize = 50;
+/// The devices that a search reads for a page.
+const DEVICES_READ_MAX: usize = 10_000;
+/// The orders that the page of a device lists.
+const ORDERS: usize = 10;
+
+/// Shows the list of devices that the query selects.
+pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let (app, now) = (signed_in.request.app, signed_in.request.now);
+    let query = signed_in.request.query();
+    let state = query.text("state");
+    let state = state.map(|code| State::of_code(&code).ok_or(Refused::Parameter("state")));
+    let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
+    let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
+    let today = app.store.zone().day_of(now);
+    let wanted = DeviceSearch {
+        group: chosen(&groups)?,
+        text: search.clone(),
+        state: state.map(stored),
+        online: app.online_since(now),
+        first_day: first_of_week(today),
+        last_day: today,
+        read_max: DEVICES_READ_MAX,
+    };
+    let listing = Listing { after: after.clone(), limit: PAGE };
+    let found = app.store.search_devices(wanted, listing, now).await?;
+    let FoundDevices { devices, next, is_cut: is_partial } = found;
+    let devices = devices.into_iter().map(row).collect();
+    let view = Devices { groups, search, state, after, next, devices, is_partial };
+    match wants_csv(&query) {
+        true => Ok(csv("attachment; filename=\"devices.csv\"", devices::csv(&view))),
+        false => Ok(Reply::page(devices::page(&signed_in.frame(), &view))),
+    }
+}
+
+/// Shows a device.
+pub(super) async fn one(
+    signed_in: &SignedIn<'_>,
+    _: Oversight<'_>,
+    code: &str,
+) -> Result<Reply, Refused> {
+    let (app, now) = (signed_in.request.app, signed_in.request.now);
+    let code = DeviceCode::parse(code).map_err(|_| Refused::NotFound)?;
+    let found = app.store.device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
+    let zone = app.store.zone();
+    let today = zone.day_of(now);
+    let from = zone.start_of(first_of_week(today));
+    let times = app.store.sale_times(code.clone(), from).await?;
+    let orders = app.store.latest_orders(DeviceOrders {
+        device: code,
+        group: None,
+        span: None,
+        card_end: None,
+        after: None,
+        limit: ORDERS,
+        read_max: ORDERS,
+    });
+    let orders = orders.await?.map(|found| found.orders).unwrap_or_default();
+    let state = state(DeviceState::of(&found.device, app.online_since(now)));
+    let view = Device {
+        state,
+        groups: choice(&app.store, &super::fields::Fields::default()).await?,
+        aisles: aisles(signed_in, found.aisles).await?,
+        hours: hours(&times, zone, today),
+        hours_of_latest: times.of_latest,
+        owners: found.owners,
+        device: found.device,
+        orders,
+    };
+    Ok(Reply::page(device::page(&signed_in.frame(), &view)))
+}
+
+async fn aisles(signed_in: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Refused> {
+    let ids = aisles.iter().map(|aisle| aisle.goods_id.clone()).collect();
+    let products = signed_in.request.app.store.products_by_id(ids).await?;
+    let aisles = aisles.into_iter().map(|aisle| {
+        let product = products.get(&aisle.goods_id);
+        let currency = product.map(|product| product.currency.clone()).unwrap_or_default();
+        Aisle { goods_name: product.map(|product| product.goods_name.clone()), currency, aisle }
+    });
+    Ok(aisles.collect())
+}
+
+/// Returns the first of the days whose orders are shown.
+fn first_of_week(today: Day) -> Day {
+    Day(today.0 + 1 - i64::try_from(WEEK_DAYS).unwrap_or_default())
+}
+
+/// Counts sales by day and hour of the zone.
+fn hours(sales: &SaleTimes, zone: &Zone, today: Day) -> Vec<(Day, [i64; 24])> {
+    let first = first_of_week(today);
+    let mut hours: Vec<(Day, [i64; 24])> =
+        (first.0..=today.0).map(|day| (Day(day), [0; 24])).collect();
+    for at in &sales.times {
+        let (day, hour) = (zone.day_of(*at), zone.civil(*at).hour());
+        let counts = usize::try_from(day.0 - first.0).ok().and_then(|at| hours.get_mut(at));
+        let count =
+            usize::try_from(hour).ok().zip(counts).and_then(|(at, (_, counts))| counts.get_mut(at));
+        if let Some(count) = count {
+            *count += 1;
+        }
+    }
+    hours
+}
+
+fn row(found: FoundDevice) -> DeviceRow {
+    let FoundDevice { item, state: of, orders } = found;
+    let mut week = [0; WEEK_DAYS];
+    for (day, number) in week.iter_mut().zip(orders) {
+        *day = number;
+    }
+    DeviceRow {
+        code: item.device_code,
+        name: item.device_name,
+        group_id: item.group_id,
+        state: state(of),
+        last_active: item.last_active_timestamp.map(UnixMs),
+        week,
+        stock: item.total_curr_stock,
+    }
+}
+
+fn state(state: DeviceState) -> State {
+    match state {
+        DeviceState::Online => State::Online,
+        DeviceState::Silent => State::Silent,
+        DeviceState::Disabled => State::Disabled,
+    }
+}
+
+fn stored(state: State) -> DeviceState {
+    match state {
+        State::Online => DeviceState::Online,
+        State::Silent => DeviceState::Silent,
+        State::Disabled => DeviceState::Disabled,
+    }
+}

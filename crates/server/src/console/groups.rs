@@ -1,0 +1,37 @@
+//! The choice of a group, and downloads.
+
+use http::{HeaderValue, StatusCode, header};
+use kiosque_console::groups::{GroupName, Groups, LISTED_MAX};
+use kiosque_model::GroupId;
+use kiosque_store::Store;
+
+use super::fields::Fields;
+use super::reply::{Refused, Reply};
+
+/// Returns the group that a query chooses, and the groups to choose from.
+pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Refused> {
+    let names = store.group_names(LISTED_MAX + 1).await?;
+    let names = match names.len() {
+        ..=LISTED_MAX => names.into_iter().map(|(id, name)| GroupName { id, name }).collect(),
+        _ => Vec::new(),
+    };
+    Ok(Groups { names, chosen: query.text("group") })
+}
+
+/// Returns the id of the chosen group.
+pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Refused> {
+    let id = groups.chosen.as_deref().map(GroupId::parse);
+    // No group has a text as its id that is none.
+    id.transpose().map_err(|_| Refused::NotFound)
+}
+
+/// Returns whether a query asks for a file of CSV instead of a page.
+pub(super) fn wants_csv(query: &Fields) -> bool {
+    query.text("format").is_some_and(|format| format == "csv")
+}
+
+/// Returns a file of CSV to download. `disposition` names it.
+pub(super) fn csv(disposition: &'static str, text: String) -> Reply {
+    let reply = Reply::new(StatusCode::OK, "text/csv; charset=utf-8", text);
+    reply.with(header::CONTENT_DISPOSITION, HeaderValue::from_static(disposition))
+}

@@ -1,0 +1,114 @@
+//! The list of orders, and one order.
+
+use kiosque_console::order::{self, Order};
+use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
+use kiosque_console::period::{BadParameter, Period, PeriodQuery};
+use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
+use kiosque_store::{DeviceOrders, FoundOrders, OrderPosition, Oversight, Span};
+
+use super::groups::{choice, chosen, csv, wants_csv};
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+
+/// The orders of a page.
+const PAGE: usize = 50;
+/// The records that a search reads for a page.
+const RECORDS_READ_MAX: usize = 5_000;
+
+/// Shows the list of orders that the query selects.
+pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let store = &signed_in.request.app.store;
+    let query = signed_in.request.query();
+    let text = |name: &str| query.text(name).unwrap_or_default();
+    let fields = Fields {
+        number: text("q"),
+        device: text("device"),
+        card: text("card"),
+        from: text("from"),
+        to: text("to"),
+    };
+    let (groups, after) = (choice(store, &query).await?, query.text("after"));
+    let group = chosen(&groups)?;
+    let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
+        ("", "") => (Found::Nothing, None),
+        ("", _) => of_device(signed_in, &fields, group, after.as_deref()).await?,
+        (number, _) => {
+            let mut orders = store.orders_by_number(number.to_owned(), group, PAGE).await?;
+            let is_of = |device: &str| fields.device.is_empty() || fields.device == device;
+            orders.retain(|order| is_of(&order.record.head.device_code));
+            (Found::Orders(orders, Searched::Whole), None)
+        }
+    };
+    let view = Orders { groups, fields, found, after, next };
+    match wants_csv(&query) {
+        true => Ok(csv("attachment; filename=\"orders.csv\"", orders::csv(&view))),
+        false => Ok(Reply::page(orders::page(&signed_in.frame(), &view))),
+    }
+}
+
+/// Returns a part of the orders of a device, and the key of the next one.
+async fn of_device(
+    signed_in: &SignedIn<'_>,
+    fields: &Fields,
+    group: Option<GroupId>,
+    after: Option<&str>,
+) -> Result<(Found, Option<String>), Refused> {
+    let store = &signed_in.request.app.store;
+    let Ok(device) = DeviceCode::parse(fields.device.as_str()) else {
+        return Ok((Found::NoDevice, None));
+    };
+    let after = after.map(|key| position(key).ok_or(Refused::Parameter("after"))).transpose()?;
+    let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
+    let span = span(signed_in, fields)?;
+    let of = DeviceOrders {
+        device,
+        group,
+        span,
+        card_end,
+        after,
+        limit: PAGE,
+        read_max: RECORDS_READ_MAX,
+    };
+    let Some(FoundOrders { orders, next, is_cut }) = store.latest_orders(of).await? else {
+        return Ok((Found::NoDevice, None));
+    };
+    let searched = if is_cut { Searched::Partly } else { Searched::Whole };
+    let next = next.map(|OrderPosition { group, seq }| format!("{}.{seq}", group.0));
+    Ok((Found::Orders(orders, searched), next))
+}
+
+/// Returns the span of the days of a form; `None` if it names none.
+fn span(signed_in: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Refused> {
+    let (from, to) = (fields.from.as_str(), fields.to.as_str());
+    if from.is_empty() && to.is_empty() {
+        return Ok(None);
+    }
+    let zone = signed_in.request.app.store.zone();
+    let query = PeriodQuery { days: None, from: Some(from), to: Some(to) };
+    let period = Period::of(query, zone.day_of(signed_in.request.now));
+    let period = period.map_err(|BadParameter(name)| Refused::Parameter(name))?;
+    let (start, end) = (zone.start_of(period.first()), zone.start_of(period.last().next()));
+    Ok(Some(Span { start, end }))
+}
+
+/// Parses the key of a list: the number of a group, and a sequence number in it.
+fn position(key: &str) -> Option<OrderPosition> {
+    let (group, seq) = key.split_once('.')?;
+    Some(OrderPosition { group: GroupNo(group.parse().ok()?), seq: seq.parse().ok()? })
+}
+
+/// Shows the order of a group with an id.
+pub(super) async fn one(signed_in: &SignedIn<'_>, group: &str, id: &str) -> Result<Reply, Refused> {
+    let store = &signed_in.request.app.store;
+    let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
+    OrderId::parse(id).map_err(|_| Refused::NotFound)?;
+    let found = store.orders_by_number(id.to_owned(), Some(group), PAGE).await?;
+    let found = found.into_iter().find(|order| order.record.head.order_id == id);
+    let order = found.ok_or(Refused::NotFound)?;
+    let groups = choice(store, &super::fields::Fields::default()).await?;
+    let named = groups.names.into_iter().find(|group| group.id == order.group_id);
+    let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
+    let record = serde_json::to_string_pretty(&order.record);
+    let record = record.map_err(|error| crate::answer::Failure::internal(&error))?;
+    Ok(Reply::page(order::page(&signed_in.frame(), &Order { order, group_name, record })))
+}

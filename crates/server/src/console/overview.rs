@@ -1,0 +1,69 @@
+//! The overview.
+
+use kiosque_console::overview::{self, DeviceSales, Overview, ProductSales, SilentDevice};
+use kiosque_console::period::{BadParameter, Period, PeriodQuery};
+use kiosque_model::Day;
+use kiosque_store::{FleetSales, FleetSalesQuery, Oversight, ProductRank};
+
+use super::fields::Fields;
+use super::groups::{choice, chosen, csv, wants_csv};
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+
+/// The products that the page lists, and a few more.
+const PRODUCTS_MAX: usize = 20;
+
+/// Shows the overview of the period and the group that the query chooses.
+pub(super) async fn show(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let (app, now) = (signed_in.request.app, signed_in.request.now);
+    let query = signed_in.request.query();
+    let period = period(&query, app.store.zone().day_of(now))?;
+    let groups = choice(&app.store, &query).await?;
+    let sales = app.store.fleet_sales(FleetSalesQuery {
+        group: chosen(&groups)?,
+        totals_from: period.first_before(),
+        first_day: period.first(),
+        last_day: period.last(),
+        products_max: PRODUCTS_MAX,
+        online: app.online_since(now),
+        now,
+    });
+    let FleetSales { days, devices, products, without_rate, device_count, silent } =
+        sales.await?.ok_or(Refused::NotFound)?;
+    let view = Overview {
+        period,
+        groups,
+        days,
+        products: products.into_iter().map(product).collect(),
+        devices: devices.into_iter().map(device).collect(),
+        device_count,
+        silent: silent.into_iter().map(silent_device).collect(),
+        without_rate,
+    };
+    match wants_csv(&query) {
+        true => Ok(csv("attachment; filename=\"sales.csv\"", overview::csv(&view))),
+        false => Ok(Reply::page(overview::page(&signed_in.frame(), &view))),
+    }
+}
+
+/// Returns the period that a query chooses.
+pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Refused> {
+    let [days, from, to] = ["days", "from", "to"].map(|name| query.text(name));
+    let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
+    Period::of(query, today).map_err(|BadParameter(name)| Refused::Parameter(name))
+}
+
+fn product(product: ProductRank) -> ProductSales {
+    let ProductRank { goods_id, goods_name, items, amount: _ } = product;
+    ProductSales { name: goods_name.filter(|name| !name.is_empty()).unwrap_or(goods_id), items }
+}
+
+fn device(device: kiosque_store::DeviceSales) -> DeviceSales {
+    let kiosque_store::DeviceSales { code, name, turnover } = device;
+    DeviceSales { code, name, turnover }
+}
+
+fn silent_device(device: kiosque_store::SilentDevice) -> SilentDevice {
+    let kiosque_store::SilentDevice { code, name, last_active } = device;
+    SilentDevice { code, name, last_active }
+}
