@@ -10,10 +10,14 @@
 mod assets;
 mod audit;
 mod cookies;
+mod devices;
 mod fields;
+mod groups;
 mod integrators;
 mod keys;
+mod orders;
 mod origin;
+mod overview;
 mod preferences;
 mod reply;
 mod request;
@@ -35,6 +39,7 @@ use kiosque_model::{ConsoleSecret, Right};
 use crate::app::App;
 use crate::call::{read_body, source_of};
 use crate::panics::catch_panic;
+use crate::request::decoded;
 use fields::Fields;
 use reply::{Refused, Reply};
 use request::{ConsoleRequest, SignedIn};
@@ -127,12 +132,31 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
     let holder = |right| caller.oversight(right);
     match caller.path() {
         ROOT => Ok(Reply::see_other("/console/")),
+        "/console/" => overview::show(caller, holder(Right::Read)?).await,
         "/console/audit" => audit::page(caller, holder(Right::Audit)?).await,
+        "/console/devices" => devices::list(caller, holder(Right::Read)?).await,
         "/console/integrators" => integrators::page(caller, holder(Right::Read)?).await,
         ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
         "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
+        "/console/orders" => orders::list(caller, holder(Right::Read)?).await,
         "/console/service" => service::page(caller, holder(Right::Read)?).await,
         "/console/logout" | "/console/preferences" => Err(Refused::Method("POST")),
+        path => entry(caller, path).await,
+    }
+}
+
+/// Shows a page whose path names an entry: a device, or an order of a group.
+async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Refused> {
+    let name = |segment| String::from_utf8(decoded(segment)).map_err(|_| Refused::NotFound);
+    let rest = path.strip_prefix("/console/").ok_or(Refused::NotFound)?;
+    match rest.split('/').collect::<Vec<_>>().as_slice() {
+        ["devices", code] => {
+            devices::one(caller, caller.oversight(Right::Read)?, &name(code)?).await
+        }
+        ["orders", group, order] => {
+            let oversight = caller.oversight(Right::Read)?;
+            orders::one(caller, oversight, &name(group)?, &name(order)?).await
+        }
         _ => Err(Refused::NotFound),
     }
 }

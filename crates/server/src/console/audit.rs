@@ -5,6 +5,7 @@ use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
+use super::groups::wants_csv;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 use crate::operator::audit_entry;
@@ -32,7 +33,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         next: found.next.map(|entry| entry.to_string()),
     };
     let frame = caller.frame();
-    if fields.text("format").as_deref() == Some("csv") {
+    if wants_csv(&fields) {
         return Ok(Reply::csv("audit.csv", view::csv(&frame, &view)));
     }
     Ok(Reply::page(view::page(&frame, &view)))

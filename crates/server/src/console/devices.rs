@@ -5,10 +5,11 @@ use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
 use kiosque_contract::inventory::AisleItem;
 use kiosque_model::{Day, DeviceCode, UnixMs, Zone};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, Oversight, SaleTimes,
+    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, Oversight,
+    SaleTimes,
 };
 
-use super::groups::{choice, chosen, csv, wants_csv};
+use super::groups::{choice, chosen, wants_csv};
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 
@@ -20,9 +21,9 @@ const DEVICES_READ_MAX: usize = 10_000;
 const ORDERS: usize = 10;
 
 /// Shows the list of devices that the query selects.
-pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let (app, now) = (signed_in.request.app, signed_in.request.now);
-    let query = signed_in.request.query();
+pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let (app, now) = (caller.request.app, caller.request.now);
+    let query = caller.request.query();
     let state = query.text("state");
     let state = state.map(|code| State::of_code(&code).ok_or(Refused::Parameter("state")));
     let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
@@ -43,18 +44,18 @@ pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let devices = devices.into_iter().map(row).collect();
     let view = Devices { groups, search, state, after, next, devices, is_partial };
     match wants_csv(&query) {
-        true => Ok(csv("attachment; filename=\"devices.csv\"", devices::csv(&view))),
-        false => Ok(Reply::page(devices::page(&signed_in.frame(), &view))),
+        true => Ok(Reply::csv("devices.csv", devices::csv(&view))),
+        false => Ok(Reply::page(devices::page(&caller.frame(), &view))),
     }
 }
 
 /// Shows a device.
 pub(super) async fn one(
-    signed_in: &SignedIn<'_>,
+    caller: &SignedIn<'_>,
     _: Oversight<'_>,
     code: &str,
 ) -> Result<Reply, Refused> {
-    let (app, now) = (signed_in.request.app, signed_in.request.now);
+    let (app, now) = (caller.request.app, caller.request.now);
     let code = DeviceCode::parse(code).map_err(|_| Refused::NotFound)?;
     let found = app.store.device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
     let zone = app.store.zone();
@@ -75,19 +76,19 @@ pub(super) async fn one(
     let view = Device {
         state,
         groups: choice(&app.store, &super::fields::Fields::default()).await?,
-        aisles: aisles(signed_in, found.aisles).await?,
+        aisles: aisles(caller, found.aisles).await?,
         hours: hours(&times, zone, today),
         hours_of_latest: times.of_latest,
         owners: found.owners,
         device: found.device,
         orders,
     };
-    Ok(Reply::page(device::page(&signed_in.frame(), &view)))
+    Ok(Reply::page(device::page(&caller.frame(), &view)))
 }
 
-async fn aisles(signed_in: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Refused> {
+async fn aisles(caller: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Refused> {
     let ids = aisles.iter().map(|aisle| aisle.goods_id.clone()).collect();
-    let products = signed_in.request.app.store.products_by_id(ids).await?;
+    let products = caller.request.app.store.products_by_id(ids).await?;
     let aisles = aisles.into_iter().map(|aisle| {
         let product = products.get(&aisle.goods_id);
         let currency = product.map(|product| product.currency.clone()).unwrap_or_default();

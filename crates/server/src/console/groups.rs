@@ -1,12 +1,11 @@
-//! The choice of a group, and downloads.
+//! The choice of a group or of a file of CSV, which several pages have.
 
-use http::{HeaderValue, StatusCode, header};
 use kiosque_console::groups::{GroupName, Groups, LISTED_MAX};
 use kiosque_model::GroupId;
 use kiosque_store::Store;
 
 use super::fields::Fields;
-use super::reply::{Refused, Reply};
+use super::reply::Refused;
 
 /// Returns the group that a query chooses, and the groups to choose from.
 pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Refused> {
@@ -28,10 +27,4 @@ pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Refused> {
 /// Returns whether a query asks for a file of CSV instead of a page.
 pub(super) fn wants_csv(query: &Fields) -> bool {
     query.text("format").is_some_and(|format| format == "csv")
-}
-
-/// Returns a file of CSV to download. `disposition` names it.
-pub(super) fn csv(disposition: &'static str, text: String) -> Reply {
-    let reply = Reply::new(StatusCode::OK, "text/csv; charset=utf-8", text);
-    reply.with(header::CONTENT_DISPOSITION, HeaderValue::from_static(disposition))
 }

@@ -6,7 +6,7 @@ use kiosque_console::period::{BadParameter, Period, PeriodQuery};
 use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
 use kiosque_store::{DeviceOrders, FoundOrders, OrderPosition, Oversight, Span};
 
-use super::groups::{choice, chosen, csv, wants_csv};
+use super::groups::{choice, chosen, wants_csv};
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 
@@ -16,9 +16,9 @@ const PAGE: usize = 50;
 const RECORDS_READ_MAX: usize = 5_000;
 
 /// Shows the list of orders that the query selects.
-pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let store = &signed_in.request.app.store;
-    let query = signed_in.request.query();
+pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let store = &caller.request.app.store;
+    let query = caller.request.query();
     let text = |name: &str| query.text(name).unwrap_or_default();
     let fields = Fields {
         number: text("q"),
@@ -31,7 +31,7 @@ pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let group = chosen(&groups)?;
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
         ("", "") => (Found::Nothing, None),
-        ("", _) => of_device(signed_in, &fields, group, after.as_deref()).await?,
+        ("", _) => of_device(caller, &fields, group, after.as_deref()).await?,
         (number, _) => {
             let mut orders = store.orders_by_number(number.to_owned(), group, PAGE).await?;
             let is_of = |device: &str| fields.device.is_empty() || fields.device == device;
@@ -41,25 +41,25 @@ pub(super) async fn list(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     };
     let view = Orders { groups, fields, found, after, next };
     match wants_csv(&query) {
-        true => Ok(csv("attachment; filename=\"orders.csv\"", orders::csv(&view))),
-        false => Ok(Reply::page(orders::page(&signed_in.frame(), &view))),
+        true => Ok(Reply::csv("orders.csv", orders::csv(&view))),
+        false => Ok(Reply::page(orders::page(&caller.frame(), &view))),
     }
 }
 
 /// Returns a part of the orders of a device, and the key of the next one.
 async fn of_device(
-    signed_in: &SignedIn<'_>,
+    caller: &SignedIn<'_>,
     fields: &Fields,
     group: Option<GroupId>,
     after: Option<&str>,
 ) -> Result<(Found, Option<String>), Refused> {
-    let store = &signed_in.request.app.store;
+    let store = &caller.request.app.store;
     let Ok(device) = DeviceCode::parse(fields.device.as_str()) else {
         return Ok((Found::NoDevice, None));
     };
     let after = after.map(|key| position(key).ok_or(Refused::Parameter("after"))).transpose()?;
     let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
-    let span = span(signed_in, fields)?;
+    let span = span(caller, fields)?;
     let of = DeviceOrders {
         device,
         group,
@@ -78,14 +78,14 @@ async fn of_device(
 }
 
 /// Returns the span of the days of a form; `None` if it names none.
-fn span(signed_in: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Refused> {
+fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Refused> {
     let (from, to) = (fields.from.as_str(), fields.to.as_str());
     if from.is_empty() && to.is_empty() {
         return Ok(None);
     }
-    let zone = signed_in.request.app.store.zone();
+    let zone = caller.request.app.store.zone();
     let query = PeriodQuery { days: None, from: Some(from), to: Some(to) };
-    let period = Period::of(query, zone.day_of(signed_in.request.now));
+    let period = Period::of(query, zone.day_of(caller.request.now));
     let period = period.map_err(|BadParameter(name)| Refused::Parameter(name))?;
     let (start, end) = (zone.start_of(period.first()), zone.start_of(period.last().next()));
     Ok(Some(Span { start, end }))
@@ -98,8 +98,13 @@ fn position(key: &str) -> Option<OrderPosition> {
 }
 
 /// Shows the order of a group with an id.
-pub(super) async fn one(signed_in: &SignedIn<'_>, group: &str, id: &str) -> Result<Reply, Refused> {
-    let store = &signed_in.request.app.store;
+pub(super) async fn one(
+    caller: &SignedIn<'_>,
+    _: Oversight<'_>,
+    group: &str,
+    id: &str,
+) -> Result<Reply, Refused> {
+    let store = &caller.request.app.store;
     let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
     OrderId::parse(id).map_err(|_| Refused::NotFound)?;
     let found = store.orders_by_number(id.to_owned(), Some(group), PAGE).await?;
@@ -110,5 +115,5 @@ pub(super) async fn one(signed_in: &SignedIn<'_>, group: &str, id: &str) -> Resu
     let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
     let record = serde_json::to_string_pretty(&order.record);
     let record = record.map_err(|error| crate::answer::Failure::internal(&error))?;
-    Ok(Reply::page(order::page(&signed_in.frame(), &Order { order, group_name, record })))
+    Ok(Reply::page(order::page(&caller.frame(), &Order { order, group_name, record })))
 }

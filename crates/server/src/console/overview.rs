@@ -6,7 +6,7 @@ use kiosque_model::Day;
 use kiosque_store::{FleetSales, FleetSalesQuery, Oversight, ProductRank};
 
 use super::fields::Fields;
-use super::groups::{choice, chosen, csv, wants_csv};
+use super::groups::{choice, chosen, wants_csv};
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 
@@ -14,9 +14,9 @@ use super::request::SignedIn;
 const PRODUCTS_MAX: usize = 20;
 
 /// Shows the overview of the period and the group that the query chooses.
-pub(super) async fn show(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let (app, now) = (signed_in.request.app, signed_in.request.now);
-    let query = signed_in.request.query();
+pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let (app, now) = (caller.request.app, caller.request.now);
+    let query = caller.request.query();
     let period = period(&query, app.store.zone().day_of(now))?;
     let groups = choice(&app.store, &query).await?;
     let sales = app.store.fleet_sales(FleetSalesQuery {
@@ -41,8 +41,8 @@ pub(super) async fn show(signed_in: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         without_rate,
     };
     match wants_csv(&query) {
-        true => Ok(csv("attachment; filename=\"sales.csv\"", overview::csv(&view))),
-        false => Ok(Reply::page(overview::page(&signed_in.frame(), &view))),
+        true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
+        false => Ok(Reply::page(overview::page(&caller.frame(), &view))),
     }
 }
 

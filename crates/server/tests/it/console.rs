@@ -1,6 +1,7 @@
 //! The console over HTTPS, as browsers use it.
 
 mod attacks;
+pub(crate) mod figures;
 mod pages;
 mod sign_in;
 
