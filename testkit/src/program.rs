@@ -230,8 +230,8 @@ impl Served {
     pub fn wait_for_address(&mut self) {
         wait_until("the server says where it listens", || {
             let said = format!("{}\n{}", self.stdout.text(), self.stderr.text());
-            if let Some((_, rest)) = said.split_once("https://")
-                && let Some((address, _)) = rest.split_once("/v8\n")
+            if let Some((before, _)) = said.split_once("/v8\n")
+                && let Some((_, address)) = before.rsplit_once("https://")
             {
                 self.base = format!("https://{address}/v8");
             }

@@ -210,6 +210,13 @@ impl Store {
         self.db.check_clock(now)
     }
 
+    /// Returns how many milliseconds this node's clock was ahead of the database's when
+    /// [`Store::check_clock`] compared them last, if that is too much.
+    #[must_use]
+    pub fn clock_off_ms(&self) -> Option<i64> {
+        self.db.clock_off_ms()
+    }
+
     /// Prepares every statement of this crate on the engine, and checks its columns, for tests.
     /// Returns how many there are.
     ///

@@ -25,7 +25,10 @@ impl ReturnPath {
         let is_page = path.starts_with("/console/")
             && !dotless.split('/').any(|part| part == "." || part == "..")
             && !NO_PAGES.iter().any(|other| path.starts_with(other));
-        let is_valid = text.len() <= BYTES_MAX && text.bytes().all(is_plain) && is_page;
+        let is_valid = text.len() <= BYTES_MAX
+            && text.bytes().all(is_plain)
+            && is_page
+            && text.parse::<Uri>().is_ok();
         is_valid.then(|| ReturnPath(text.to_owned()))
     }
 
@@ -82,6 +85,7 @@ mod tests {
             "/console/ x",
             "/console/é",
             "/console/#x",
+            "/console/>",
             "/console/login?return=/console/",
             "/console/logout",
             "console/",

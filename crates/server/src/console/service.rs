@@ -12,14 +12,13 @@ use crate::audience::Audience;
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
-    let clock = app.store.check_clock(now);
     let view = Service {
         status: app.store.status(now).await?,
         database: app.store.database(),
         not_answering: cause(app.store.answers(now).await),
         not_storing: cause(app.store.takes_orders().await),
         certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
-        clock_off_ms: clock.filter(|clock| clock.is_off).map(|clock| clock.ahead_ms),
+        clock_off_ms: app.store.clock_off_ms(),
         limits: limits(app),
     };
     Ok(Reply::page(view::page(&caller.frame(), &view)))

@@ -173,6 +173,11 @@ impl Lease {
         Some(ClockCheck { ahead_ms: ahead, is_off })
     }
 
+    /// Returns how many milliseconds the clock was ahead at the last comparison, if that is too much.
+    pub(crate) fn clock_off_ms(&self) -> Option<i64> {
+        self.state().clock_is_off_by_ms
+    }
+
     async fn try_renew(&self, kept: &mut Option<Node>) -> Result<(), Error> {
         let (started, ends) = (BootTime::now(), Instant::now() + self.terms.length);
         let mut node = match kept.take() {
