@@ -180,15 +180,6 @@ impl Db {
         }
     }
 
-    /// Returns how many milliseconds this node's clock was ahead of the database's at the last
-    /// comparison, if that is too much.
-    pub(crate) fn clock_off_ms(&self) -> Option<i64> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(postgres) => postgres.lease.clock_off_ms(),
-        }
-    }
-
     /// Returns whether the statements of a batch are sent before its check is answered.
     pub(crate) fn sends_ahead(&self) -> bool {
         matches!(self, Db::Postgres(_))

@@ -4,6 +4,15 @@ use super::Db;
 use crate::Error;
 
 impl Db {
+    /// Returns how many milliseconds this node's clock was ahead of the database's at the last
+    /// comparison, if that is too much.
+    pub(crate) fn clock_off_ms(&self) -> Option<i64> {
+        match self {
+            Db::Sqlite(_) => None,
+            Db::Postgres(postgres) => postgres.lease.clock_off_ms(),
+        }
+    }
+
     /// Returns the hosts and the name of the database; `None` for SQLite.
     pub(crate) fn database(&self) -> Option<String> {
         match self {

@@ -173,7 +173,8 @@ impl Lease {
         Some(ClockCheck { ahead_ms: ahead, is_off })
     }
 
-    /// Returns how many milliseconds the clock was ahead at the last comparison, if that is too much.
+    /// Returns how many milliseconds the clock was ahead at the last comparison, if that is too
+    /// much.
     pub(crate) fn clock_off_ms(&self) -> Option<i64> {
         self.state().clock_is_off_by_ms
     }
