@@ -251,19 +251,6 @@ impl Read<'_> {
         Ok(all)
     }
 
-    /// Visits each row of a step.
-    pub(crate) async fn each_of_step<K>(
-        &self,
-        step: &Step<'_, K>,
-        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let Bound { sql, params, rows } = &step.statement;
-        match rows {
-            Some(rows) => self.each_of(sql, rows, params, visit).await,
-            None => self.each(sql, params, visit).await,
-        }
-    }
-
     /// Visits the rows of a bulk statement for all bulk rows.
     pub(crate) async fn each_of<'v>(
         &self,

@@ -2,6 +2,7 @@
 
 use kiosque_model::AccountNo;
 
+use super::Read;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 
@@ -112,4 +113,19 @@ pub(crate) enum Cost {
     /// Statements that count, or scan. It takes a permit of its account. SQLite runs it on the
     /// blocking pool, and PostgreSQL on a connection of its own.
     Blocking,
+}
+
+impl Read<'_> {
+    /// Visits each row of a step.
+    pub(crate) async fn each_of_step<K>(
+        &self,
+        step: &Step<'_, K>,
+        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Bound { sql, params, rows } = &step.statement;
+        match rows {
+            Some(rows) => self.each_of(sql, rows, params, visit).await,
+            None => self.each(sql, params, visit).await,
+        }
+    }
 }
