@@ -155,7 +155,12 @@ impl Sheet<'_> {
             (None, true) => {
                 let nodes = &self.overview.status.node_timestamps;
                 let last = time(self.zone, nodes.first().copied());
-                format!("{} nodes with a lease in the last 30 s, the latest at {last}", nodes.len())
+                // A command joins as a server does, and leaves no sign of its end.
+                format!(
+                    "{} nodes with a lease in the last 30 s, commands among them, the latest at \
+                     {last}",
+                    nodes.len()
+                )
             }
             (None, false) => "unknown: kiosque.lock cannot be read".to_owned(),
         }
