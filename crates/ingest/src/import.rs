@@ -12,6 +12,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -306,7 +307,11 @@ impl<'a> Import<'a> {
     async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {
         self.done.unknown_keys.append(&mut chunk.unknown_keys.into_ignored());
         let mut rejected = chunk.rejected;
-        let stored = write::store(self, chunk.orders, &mut rejected).await;
+        // Boxed, so that its code is generated with this crate, which is optimized for speed, and
+        // not with the program, which is optimized for size.
+        let storing: Pin<Box<dyn Future<Output = _> + '_>> =
+            Box::pin(write::store(self, chunk.orders, &mut rejected));
+        let stored = storing.await;
         rejected.sort_by_key(|one| one.line);
         for one in &rejected {
             self.done.rejected += 1;

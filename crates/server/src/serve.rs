@@ -1,11 +1,12 @@
 //! Answers the requests of a listener.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use kiosque_listener::{ConnectionOptions, Content, Listener, Stop};
+use kiosque_listener::{ConnectionOptions, Content, Listener, OpenConnections, Stop};
 
 use crate::app::App;
 use crate::audience::Audience;
@@ -23,10 +24,7 @@ impl App {
         };
         let app = Arc::clone(&self);
         let open = match audience {
-            Audience::Gateway => {
-                let answer = move |request, peer| router::answer(Arc::clone(&app), request, peer);
-                listener.serve(options, answer, &stop).await
-            }
+            Audience::Gateway => app.serve_integrators(listener, options, stop).await,
             Audience::Operator => {
                 let answer = move |request, peer| answer_operator(Arc::clone(&app), request, peer);
                 listener.serve(options, answer, &stop).await
@@ -34,6 +32,20 @@ impl App {
         };
         self.stop();
         open.drain().await;
+    }
+
+    /// Answers the requests of integrators.
+    ///
+    /// The future is boxed here, so that its code is generated with this crate, which is optimized
+    /// for speed, and not with the program, which is optimized for size.
+    fn serve_integrators(
+        self: Arc<Self>,
+        listener: Listener,
+        options: ConnectionOptions,
+        stop: Stop,
+    ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
+        let answer = move |request, peer| router::answer(Arc::clone(&self), request, peer);
+        Box::pin(async move { listener.serve(options, answer, &stop).await })
     }
 }
 
