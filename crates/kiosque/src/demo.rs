@@ -44,7 +44,7 @@ const MARKER: &str = "demo";
 /// Value of the entry while the data is incomplete.
 const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 
 /// The activity of the demo's kiosks while it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

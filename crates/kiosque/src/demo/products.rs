@@ -126,7 +126,7 @@ pub(super) const UNITED_STATES: Range = Range {
         product("P1013", Soft, 325, "椰子水 330 毫升"),
         product("P1014", Soft, 265, "酸梅汤 350 毫升"),
         product("P1015", Snack, 195, "Sea Salt Chips 40 g"),
-        product("P1016", Snack, 225, "RefusedLogins Mix 50 g"),
+        product("P1016", Snack, 225, "Trail Mix 50 g"),
         product("P1017", Snack, 250, "海苔脆片 30 克"),
         product("P1018", Snack, 275, "香辣花生 60 克"),
         product("P1019", Sweet, 185, "Milk Chocolate Bar 45 g"),
