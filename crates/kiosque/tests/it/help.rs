@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 44] = [
+const COMMANDS: [&[&str]; 45] = [
     &[],
     &["demo"],
     &["serve"],
@@ -42,6 +42,7 @@ const COMMANDS: [&[&str]; 44] = [
     &["operator-key", "create"],
     &["operator-key", "list"],
     &["operator-key", "revoke"],
+    &["console-link"],
     &["openapi"],
     &["move"],
     &["schema"],
