@@ -2,7 +2,9 @@
 
 use maud::html;
 
+use crate::format;
 use crate::frame::{Frame, Page, Section};
+use crate::period::{DAYS_MAX, PeriodQuery};
 use crate::text::{Text, texts};
 
 texts! {
@@ -16,9 +18,11 @@ texts! {
     FAILED_TEXT: "Reading the data failed. The server's log names the cause under request {0}.",
         "读取数据失败。服务器日志中以请求 {0} 记录了原因。";
     BAD_REQUEST: "This address cannot be read", "无法读取此地址";
-    BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Days are written \
-        yyyy-MM-dd; the first is not after the last, and there are at most 3,660.",
-        "参数 {0} 的值无法使用。日期格式为 yyyy-MM-dd，起始日不得晚于结束日，最多 3,660 天。";
+    BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Open the page \
+        without it, and use the form there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再使用其中的表单。";
+    BAD_PERIOD_TEXT: "The parameter {0} has a value that this page cannot use. Days are written \
+        yyyy-MM-dd; the first is not after the last, and there are at most {1}.",
+        "参数 {0} 的值无法使用。日期格式为 yyyy-MM-dd，起始日不得晚于结束日，最多 {1} 天。";
     TO_OVERVIEW: "To the overview", "返回概览";
 }
 
@@ -42,6 +46,10 @@ impl Message<'_> {
             Message::NotFound => (NOT_FOUND, NOT_FOUND_TEXT.of(language).to_owned()),
             Message::Forbidden(right) => {
                 (FORBIDDEN, FORBIDDEN_TEXT.fill(language, &[frame.key_name, right]))
+            }
+            Message::BadParameter(name) if PeriodQuery::PARAMETERS.contains(name) => {
+                let days_max = format::count(DAYS_MAX);
+                (BAD_REQUEST, BAD_PERIOD_TEXT.fill(language, &[name, &days_max]))
             }
             Message::BadParameter(name) => (BAD_REQUEST, BAD_REQUEST_TEXT.fill(language, &[name])),
             Message::Failed(request) => (FAILED, FAILED_TEXT.fill(language, &[request])),
@@ -68,4 +76,34 @@ pub fn page(frame: &Frame<'_>, message: &Message<'_>) -> String {
         content,
         refresh_s: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_model::{Rights, UnixMs, Zone};
+
+    use super::*;
+    use crate::frame::Theme;
+    use crate::language::Language;
+
+    #[test]
+    fn a_bad_parameter_is_explained_by_its_kind() {
+        let (rights, zone) = (Rights::all(), Zone::utc());
+        let frame = Frame {
+            language: Language::English,
+            theme: Theme::System,
+            rights: &rights,
+            key_name: "office",
+            zone: &zone,
+            now: UnixMs(1_700_000_000_000),
+            address: "/console/devices?state=x",
+        };
+        let text = |name| Message::BadParameter(name).texts(&frame).1;
+        let of_a_day = "The parameter from has a value that this page cannot use. Days are written \
+                        yyyy-MM-dd; the first is not after the last, and there are at most 3,660.";
+        assert_eq!(text("from"), of_a_day);
+        let of_another = "The parameter state has a value that this page cannot use. Open the page \
+                          without it, and use the form there.";
+        assert_eq!(text("state"), of_another);
+    }
 }

@@ -26,7 +26,7 @@ const CHOICES: [(i64, Text); 4] = [(7, WEEK), (28, FOUR_WEEKS), (91, QUARTER), (
 /// The default length, in days.
 const DAYS_DEFAULT: i64 = 28;
 /// The longest period, in days. The period before has as many.
-const DAYS_MAX: i64 = 3_660;
+pub(crate) const DAYS_MAX: i64 = 3_660;
 /// The longest period that is shown by day, in days.
 const BY_DAY_MAX: i64 = 92;
 /// The longest period that is shown by week, in days; longer ones are shown by month.
@@ -70,6 +70,11 @@ pub(crate) struct Span {
     pub(crate) last: Day,
     /// Whether it has ended, and has the whole length.
     pub(crate) is_complete: bool,
+}
+
+impl PeriodQuery<'_> {
+    /// The names of the parameters, in the order of the fields.
+    pub const PARAMETERS: [&'static str; 3] = ["days", "from", "to"];
 }
 
 impl Period {

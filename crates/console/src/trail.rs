@@ -90,24 +90,11 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
                     (account)
                 }
             } }
-            td { (actor(entry)) }
+            td { (entry.actor_with_user().unwrap_or_default()) }
             td { (entry.source.as_deref().unwrap_or_default()) }
             td { (detail(frame, entry)) }
             td { code { (entry.request_id.as_deref().unwrap_or_default()) } }
         }
-    }
-}
-
-/// Returns the actor; for a command with the user of the machine.
-fn actor(entry: &AuditEntry) -> String {
-    let details = entry.details.as_ref();
-    let user = details.and_then(|details| {
-        details.user.clone().or_else(|| details.uid.map(|uid| uid.to_string()))
-    });
-    match (&entry.actor, user) {
-        (Some(actor), Some(user)) => format!("{actor} ({user})"),
-        (Some(actor), None) => actor.clone(),
-        (None, _) => String::new(),
     }
 }
 
@@ -140,7 +127,7 @@ pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
         frame.zone.text(UnixMs(entry.timestamp)),
         entry.event.to_string(),
         text(&entry.account),
-        actor(entry),
+        entry.actor_with_user().unwrap_or_default(),
         text(&entry.source),
         text(&entry.request_id),
         detail(frame, entry),

@@ -69,6 +69,18 @@ pub struct AuditEntry {
     pub replaced: Option<ReplacedSession>,
 }
 
+impl AuditEntry {
+    /// Returns the actor as people read it: for a command with the user of the machine.
+    #[must_use]
+    pub fn actor_with_user(&self) -> Option<String> {
+        let user = self.details.as_ref().and_then(|details| {
+            details.user.clone().or_else(|| details.uid.map(|uid| uid.to_string()))
+        });
+        let actor = self.actor.as_deref()?;
+        Some(user.map_or_else(|| actor.to_owned(), |user| format!("{actor} ({user})")))
+    }
+}
+
 /// The login that opened a session. A field is null if an earlier version did not record it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

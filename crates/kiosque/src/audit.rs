@@ -54,19 +54,6 @@ fn event(name: &str) -> anyhow::Result<AuditEvent> {
     Ok(event)
 }
 
-/// Returns the actor; for a command with the user of the machine.
-fn actor(entry: &AuditEntry) -> String {
-    let details = entry.details.as_ref();
-    let user = details.and_then(|details| {
-        details.user.clone().or_else(|| details.uid.map(|uid| uid.to_string()))
-    });
-    match (&entry.actor, user) {
-        (Some(actor), Some(user)) => format!("{actor} ({user})"),
-        (Some(actor), None) => actor.clone(),
-        (None, _) => ABSENT.to_owned(),
-    }
-}
-
 fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
     let mut table = Table::new(["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"]);
     for entry in entries {
@@ -75,7 +62,7 @@ fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
             time(zone, Some(entry.timestamp)),
             entry.event.to_string(),
             text(&entry.account),
-            actor(entry),
+            entry.actor_with_user().unwrap_or_else(|| ABSENT.to_owned()),
             text(&entry.source),
             entry.count.to_string(),
             text(&entry.detail),

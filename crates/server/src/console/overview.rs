@@ -48,7 +48,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Returns the period that a query chooses.
 pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Refused> {
-    let [days, from, to] = ["days", "from", "to"].map(|name| query.text(name));
+    let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.text(name));
     let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
     Period::of(query, today).map_err(|BadParameter(name)| Refused::Parameter(name))
 }
