@@ -3,9 +3,9 @@
 #![no_main]
 
 use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, Request};
+use kiosque_locale::Locale;
 use kiosque_model::Refusal;
 use kiosque_server::fuzzing::{Fields, IgnoredKeys, Json, Violations, parse_object, read};
-use kiosque_server::locale::{self, Locale};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ fn request<T: Request>(fields: &Fields, check: impl FnOnce(T)) {
             for (violation, locale) in
                 violations.iter().flat_map(|one| Locale::ALL.map(|locale| (one, locale)))
             {
-                let message = locale::violation(violation, locale);
+                let message = kiosque_locale::violation(violation, locale);
                 assert!(message.starts_with(violation.field), "{message}");
             }
         }

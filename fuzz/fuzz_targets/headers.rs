@@ -4,10 +4,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use kiosque_locale::Locale;
 use kiosque_model::{
     AccountNo, Claim, GroupNo, PresentedToken, Session, SessionRow, Token, UnixMs,
 };
-use kiosque_server::locale::Locale;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

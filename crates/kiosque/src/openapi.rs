@@ -2,7 +2,8 @@
 
 use anyhow::bail;
 use kiosque_contract::GATEWAY_PREFIX;
-use kiosque_server::{Audience, openapi};
+use kiosque_openapi::{integrator, operator};
+use kiosque_server::Audience;
 
 use crate::CommandOutcome;
 
@@ -13,10 +14,8 @@ pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<
         check(server, audience)?;
     }
     let document = match audience {
-        Audience::Gateway => openapi::document(server.unwrap_or(openapi::DEFAULT_SERVER)),
-        Audience::Operator => {
-            openapi::operator::document(server.unwrap_or(openapi::operator::DEFAULT_SERVER))
-        }
+        Audience::Gateway => integrator::document(server.unwrap_or(integrator::DEFAULT_SERVER)),
+        Audience::Operator => operator::document(server.unwrap_or(operator::DEFAULT_SERVER)),
     };
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(CommandOutcome::Complete)

@@ -13,8 +13,8 @@ use kiosque_model::{AccountNo, PageRequest, Refusal};
 use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
-use crate::locale::{self, Locale, Message};
 use kiosque_clock::NoEntropy;
+use kiosque_locale::{Locale, Message};
 
 /// The approximate size of a page of ten orders.
 const USUAL_PAGE_BYTES: usize = 12 << 10;
@@ -360,7 +360,7 @@ fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
     match refusal {
         Refusal::Invalid(violations) => {
             let texts: Vec<String> =
-                violations.iter().map(|one| locale::violation(one, locale)).collect();
+                violations.iter().map(|one| kiosque_locale::violation(one, locale)).collect();
             failure(message, locale, &texts)
         }
         Refusal::Unreadable(diagnostic) => failure(message, locale, diagnostic),

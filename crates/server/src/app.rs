@@ -13,13 +13,13 @@ use kiosque_store::{OnlineSince, Store};
 
 use crate::answer::FaultKind;
 use crate::large_answers::LargeAnswers;
-use crate::locale::Locale;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use crate::remarks::HintLog;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
+use kiosque_locale::Locale;
 use tokio::sync::Semaphore;
 
 /// Reads by the operator's calls that run at a time.

@@ -18,9 +18,9 @@ use kiosque_model::{Claim, Limits, Origin, PageRequest, PresentedToken, Refusal,
 use crate::answer::{Data, DataJson, Failure};
 use crate::app::App;
 use crate::json::{self, Fields};
-use crate::locale::Locale;
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
+use kiosque_locale::Locale;
 
 /// The header to which each proxy appends the address of its peer.
 const FORWARDED_HEADER: &str = "x-forwarded-for";

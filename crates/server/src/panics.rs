@@ -28,7 +28,7 @@ pub(crate) fn catch_panic<T>(
 mod tests {
     use super::*;
     use crate::answer::{self, DataJson};
-    use crate::locale::Locale;
+    use kiosque_locale::Locale;
 
     /// ENV-11.
     #[tokio::test]

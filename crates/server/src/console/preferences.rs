@@ -7,7 +7,7 @@ use super::cookies::{self, Lifetime};
 use super::fields::Fields;
 use super::reply::Reply;
 use super::return_path::{ReturnPath, SIGN_IN};
-use crate::locale::Locale;
+use kiosque_locale::Locale;
 
 /// Stores the preference of a form, and returns to the page of the form.
 pub(super) fn set(form: &Fields) -> Reply {

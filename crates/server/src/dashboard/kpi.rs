@@ -4,7 +4,7 @@ use kiosque_contract::Kpi;
 use kiosque_model::sales::permille;
 use kiosque_store::Summary;
 
-use crate::locale::Locale;
+use kiosque_locale::Locale;
 
 /// The value of a share of nothing (DASH-16).
 const OF_NOTHING: &str = "–";

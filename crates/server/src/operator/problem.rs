@@ -8,7 +8,7 @@ use kiosque_model::Refusal;
 
 use crate::answer::{Disclosure, Failure, FaultKind, SystemFault, log_fault};
 use crate::call::BodyFault;
-use crate::locale::{self, Locale, Message};
+use kiosque_locale::{Locale, Message};
 
 /// A failed call.
 pub(crate) struct Problem {
@@ -120,7 +120,8 @@ impl Problem {
             Refusal::NotFound => Problem::not_found(),
             Refusal::Unreadable(diagnostic) => Problem::new(StatusCode::BAD_REQUEST, diagnostic),
             Refusal::Invalid(violations) => {
-                let faults = violations.iter().map(|one| locale::violation(one, Locale::En));
+                let faults =
+                    violations.iter().map(|one| kiosque_locale::violation(one, Locale::En));
                 Problem::unprocessable(message, faults.collect())
             }
             _ => Problem::new(StatusCode::BAD_REQUEST, message),

@@ -1,7 +1,7 @@
 //! VER-2: the answers are those that the OpenAPI document describes.
 
 use kiosque_contract::{ENDPOINTS, TokenRule};
-use kiosque_server::openapi;
+use kiosque_openapi::integrator;
 use kiosque_testkit::{LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest};
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ fn fits_pattern(text: &str, pattern: &str) -> bool {
 /// VER-2: successes, refusals and failures of every call.
 #[tokio::test]
 async fn answers_are_those_of_the_document() {
-    let document = Document(openapi::document(openapi::DEFAULT_SERVER));
+    let document = Document(integrator::document(integrator::DEFAULT_SERVER));
     let (server, token) = catalog::open_to_ops().await;
     let orders = [r#"{"deviceCode":"H-1"}"#, r#"{"deviceCode":"H-3"}"#];
     let details = [r#"{"tradeNoIn":"I-3"}"#, r#"{"tradeNoOut":"T-4"}"#];
@@ -152,7 +152,7 @@ async fn answers_are_those_of_the_document() {
 /// The values of open enumerations are known ones.
 #[tokio::test]
 async fn known_values_are_in_the_enumerations() {
-    let document = openapi::document(openapi::DEFAULT_SERVER);
+    let document = integrator::document(integrator::DEFAULT_SERVER);
     let (server, token) = catalog::open_to_ops().await;
     let summary = catalog::ask(&server, &token, kiosque_testkit::SUMMARY_PATH, "", "{}").await;
     let figures = summary.data()["kpiList"].as_array().unwrap();
@@ -168,7 +168,7 @@ async fn known_values_are_in_the_enumerations() {
 /// Answers that the document does not describe are faults.
 #[test]
 fn faults_are_found() {
-    let document = Document(openapi::document(openapi::DEFAULT_SERVER));
+    let document = Document(integrator::document(integrator::DEFAULT_SERVER));
     let schema = document.answer(kiosque_testkit::DEVICES_PATH, "200");
     let data = json!({"total": 0, "current": 1, "size": 10, "records": []});
     let answer =

@@ -187,7 +187,7 @@ async fn the_message_is_in_the_requested_language() {
     ];
     let english = TestServer::start("").await;
     let chinese = TestServer::start_with("", |settings| {
-        settings.default_locale = kiosque_server::locale::Locale::ZhCn;
+        settings.default_locale = kiosque_locale::Locale::ZhCn;
     })
     .await;
     for (server, default) in [(&english, "en"), (&chinese, "zh")] {

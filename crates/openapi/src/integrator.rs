@@ -1,16 +1,16 @@
 //! The OpenAPI 3.1 document of the integrators' calls, generated from the table of endpoints.
 
-mod examples;
-pub mod operator;
-
 use kiosque_contract::{
     Code, ENDPOINTS, EndpointInfo, HINT_HEADER, IGNORED_HEADER, LOCALE_HEADER, REQUEST_ID_HEADER,
     TOKEN_HEADER, TokenRule,
 };
-use schemars::generate::{SchemaGenerator, SchemaSettings};
+use kiosque_locale::{Locale, Message};
+use schemars::generate::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use crate::locale::{Locale, Message};
+use crate::{
+    RETRY_AFTER, examples, generator, header_references, headers, license, operation_id, refusals,
+};
 
 /// The address in a document for which none is given.
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8443/v8";
@@ -59,20 +59,6 @@ pub fn document(server: &str) -> Value {
     })
 }
 
-/// Returns a generator of schemas of types as they are sent: an optional field is required unless
-/// it is left out when it has no value.
-fn generator() -> SchemaGenerator {
-    generator_with(SchemaSettings::draft2020_12().for_serialize())
-}
-
-fn generator_with(settings: SchemaSettings) -> SchemaGenerator {
-    settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
-}
-
-fn license() -> Value {
-    json!({ "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" })
-}
-
 fn operation(endpoint: &EndpointInfo, answer: &str, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = vec![json!({ "$ref": "#/components/parameters/X-Locale" })];
     if endpoint.paged {
@@ -118,12 +104,6 @@ fn operation(endpoint: &EndpointInfo, answer: &str, generator: &mut SchemaGenera
     operation
 }
 
-/// The name of a type with a small letter at its start.
-fn operation_id(name: &str) -> String {
-    let (first, rest) = name.split_at(name.len().min(1));
-    first.to_ascii_lowercase() + rest
-}
-
 /// Returns the schema of the successes of a call.
 fn success(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value {
     json!({
@@ -151,9 +131,7 @@ fn example(endpoint: &EndpointInfo) -> Value {
 /// Returns the schema of every refusal, with the codes and messages.
 fn refusal() -> Value {
     let mut lines = vec![String::from("`code` and `msg` (in English) of every refusal:")];
-    for message in Message::ALL.into_iter().filter(|message| *message != Message::Success) {
-        lines.push(format!("- {}: {}", message.code().number(), message.text(Locale::En)));
-    }
+    lines.extend(refusals().map(|(code, message)| format!("- {code}: {message}")));
     json!({
         "type": "object",
         "description": lines.join("\n"),
@@ -219,36 +197,6 @@ fn parameters() -> Value {
 /// [`LOCALE_HEADER`], as it is usually written.
 const LOCALE_NAME: &str = "X-Locale";
 const _: () = assert!(LOCALE_NAME.eq_ignore_ascii_case(LOCALE_HEADER));
-
-const RETRY_AFTER: &str = "retry-after";
-
-/// Returns the descriptions of these headers.
-fn headers(names: &[&str]) -> Value {
-    let text = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
-    let mut all = json!({
-        REQUEST_ID_HEADER: {
-            "description": "Names the request in the operator's log; quote it to the operator.",
-            "required": true,
-            "schema": { "type": "string" },
-        },
-        RETRY_AFTER: {
-            "description": "Seconds after which another attempt may succeed. After too many failed \
-                logins it comes with HTTP 200.",
-            "schema": { "type": "integer" },
-        },
-        IGNORED_HEADER: text("Fields and query keys of the request that the call does not know, \
-            separated by commas."),
-        HINT_HEADER: text("Where the token belongs, when the request has none that can be read."),
-    });
-    names.iter().map(|name| ((*name).to_owned(), all[*name].take())).collect::<Map<_, _>>().into()
-}
-
-fn header_references(names: &[&str]) -> Value {
-    let reference = |name: &&str| {
-        ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
-    };
-    names.iter().map(reference).collect::<Map<_, _>>().into()
-}
 
 fn responses() -> Value {
     let refusal = json!({ "application/json": {

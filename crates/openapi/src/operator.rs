@@ -7,13 +7,17 @@ use kiosque_contract::{
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use crate::{
+    RETRY_AFTER, generator, generator_with, header_references, headers, license, operation_id,
+};
+
 /// The address in a document for which none is given.
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8444";
 
 /// Returns the document of a service at a base URL.
 #[must_use]
 pub fn document(server: &str) -> Value {
-    let (mut generator, mut of_bodies) = (super::generator(), generator_of_bodies());
+    let (mut generator, mut of_bodies) = (generator(), generator_of_bodies());
     let problem = generator.subschema_for::<Problem>();
     let mut paths: Map<String, Value> = Map::new();
     for call in OPERATOR_CALLS {
@@ -36,13 +40,13 @@ pub fn document(server: &str) -> Value {
                 a problem (RFC 9457) with \
                 an ordinary HTTP status; a wrong method is answered with 405, and another path \
                 with 404. See docs/operating.md.",
-            "license": super::license(),
+            "license": license(),
         },
         "servers": [{ "url": server }],
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "headers": super::headers(&[REQUEST_ID_HEADER, super::RETRY_AFTER]),
+            "headers": headers(&[REQUEST_ID_HEADER, RETRY_AFTER]),
             "securitySchemes": { "key": {
                 "type": "http", "scheme": "bearer",
                 "description": "A key of `kiosque operator-key create`.",
@@ -53,7 +57,7 @@ pub fn document(server: &str) -> Value {
 
 /// Returns a generator of schemas of types as they are received.
 fn generator_of_bodies() -> SchemaGenerator {
-    super::generator_with(SchemaSettings::draft2020_12())
+    generator_with(SchemaSettings::draft2020_12())
 }
 
 fn operation(
@@ -69,12 +73,12 @@ fn operation(
         .iter()
         .map(|status| {
             let headers = match status {
-                503 => &[REQUEST_ID_HEADER, super::RETRY_AFTER][..],
+                503 => &[REQUEST_ID_HEADER, RETRY_AFTER][..],
                 _ => &[REQUEST_ID_HEADER],
             };
             let answer = json!({
                 "description": description(*status),
-                "headers": super::header_references(headers),
+                "headers": header_references(headers),
                 "content": match status {
                     200 => content(call.content_type, &response),
                     _ => content(PROBLEM_CONTENT_TYPE, problem),
@@ -84,7 +88,7 @@ fn operation(
         })
         .collect();
     let mut operation = json!({
-        "operationId": super::operation_id(call.name),
+        "operationId": operation_id(call.name),
         "summary": call.summary,
         "security": if call.right.is_some() { json!([{ "key": [] }]) } else { json!([]) },
         "parameters": parameters,

@@ -1,0 +1,67 @@
+//! The OpenAPI 3.1 documents of the service, generated from the tables of its calls.
+
+mod examples;
+pub mod integrator;
+pub mod operator;
+
+use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, REQUEST_ID_HEADER};
+use kiosque_locale::{Locale, Message};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+pub(crate) const RETRY_AFTER: &str = "retry-after";
+
+/// Returns the `code` and the English `msg` of every refusal.
+pub fn refusals() -> impl Iterator<Item = (i32, &'static str)> {
+    let messages = Message::ALL.into_iter();
+    let refusals = messages.filter(|message| message.code() != Code::Success);
+    refusals.map(|message| (message.code().number(), message.text(Locale::En)))
+}
+
+/// Returns a generator of schemas of types as they are sent: an optional field is required unless
+/// it is left out when it has no value.
+pub(crate) fn generator() -> SchemaGenerator {
+    generator_with(SchemaSettings::draft2020_12().for_serialize())
+}
+
+pub(crate) fn generator_with(settings: SchemaSettings) -> SchemaGenerator {
+    settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
+}
+
+pub(crate) fn license() -> Value {
+    json!({ "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" })
+}
+
+/// The name of a type with a small letter at its start.
+pub(crate) fn operation_id(name: &str) -> String {
+    let (first, rest) = name.split_at(name.len().min(1));
+    first.to_ascii_lowercase() + rest
+}
+
+/// Returns the descriptions of these headers.
+pub(crate) fn headers(names: &[&str]) -> Value {
+    let text = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
+    let mut all = json!({
+        REQUEST_ID_HEADER: {
+            "description": "Names the request in the operator's log; quote it to the operator.",
+            "required": true,
+            "schema": { "type": "string" },
+        },
+        RETRY_AFTER: {
+            "description": "Seconds after which another attempt may succeed. After too many failed \
+                logins it comes with HTTP 200.",
+            "schema": { "type": "integer" },
+        },
+        IGNORED_HEADER: text("Fields and query keys of the request that the call does not know, \
+            separated by commas."),
+        HINT_HEADER: text("Where the token belongs, when the request has none that can be read."),
+    });
+    names.iter().map(|name| ((*name).to_owned(), all[*name].take())).collect::<Map<_, _>>().into()
+}
+
+pub(crate) fn header_references(names: &[&str]) -> Value {
+    let reference = |name: &&str| {
+        ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    };
+    names.iter().map(reference).collect::<Map<_, _>>().into()
+}
