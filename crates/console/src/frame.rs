@@ -15,6 +15,7 @@ texts! {
     AUDIT: "Audit", "审计";
     KEYS: "Keys", "密钥管理";
     SERVICE: "Service", "服务";
+    API: "API", "接口";
     CONSOLE: "Console", "控制台";
     SKIP: "Skip to content", "跳到正文";
     KEY: "Key", "密钥";
@@ -56,6 +57,8 @@ pub enum Section {
     Keys,
     /// The program, its storage and its limits.
     Service,
+    /// The calls of integrators and of the operator.
+    Api,
 }
 
 /// The parts of a page that do not depend on its subject.
@@ -122,7 +125,7 @@ impl Theme {
 
 impl Section {
     /// All sections, in the order of the navigation.
-    pub const ALL: [Section; 7] = [
+    pub const ALL: [Section; 8] = [
         Section::Overview,
         Section::Devices,
         Section::Orders,
@@ -130,6 +133,7 @@ impl Section {
         Section::Audit,
         Section::Keys,
         Section::Service,
+        Section::Api,
     ];
 
     /// Returns the path of its first page.
@@ -143,6 +147,7 @@ impl Section {
             Section::Audit => "/console/audit",
             Section::Keys => "/console/keys",
             Section::Service => "/console/service",
+            Section::Api => "/console/api",
         }
     }
 
@@ -154,7 +159,8 @@ impl Section {
             | Section::Devices
             | Section::Orders
             | Section::Integrators
-            | Section::Service => Right::Read,
+            | Section::Service
+            | Section::Api => Right::Read,
             Section::Audit => Right::Audit,
             Section::Keys => Right::Keys,
         }
@@ -169,6 +175,7 @@ impl Section {
             Section::Audit => AUDIT,
             Section::Keys => KEYS,
             Section::Service => SERVICE,
+            Section::Api => API,
         }
     }
 

@@ -12,6 +12,7 @@
 //! Pages have neither inline styles nor inline scripts ([`assets::POLICY`]), work without the
 //! script, and mark with `data-live` and an `id` the elements that the script replaces.
 
+pub mod api;
 pub mod assets;
 pub mod audit;
 mod chart;

@@ -46,6 +46,11 @@ mod tests {
 
     fn all() -> impl Iterator<Item = Text> {
         let pages = [
+            crate::api::CALL_TEXTS,
+            crate::api::FIELD_TEXTS,
+            crate::api::SNIPPET_TEXTS,
+            crate::api::TEXTS,
+            crate::api::TRIAL_TEXTS,
             crate::audit::TEXTS,
             crate::chart::TEXTS,
             crate::components::TEXTS,

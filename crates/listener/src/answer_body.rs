@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::Stream;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -74,6 +74,28 @@ impl Content {
     #[must_use]
     pub fn whole(self) -> Option<Bytes> {
         self.later.is_none().then_some(self.first)
+    }
+
+    /// Reads at most so many bytes, and returns them and whether they are all. An answer that
+    /// breaks off is not whole.
+    pub async fn beginning(self, bytes_max: usize) -> (Bytes, bool) {
+        let mut read = BytesMut::from(&*self.first);
+        let mut is_whole = true;
+        if let Some(mut later) = self.later {
+            while read.len() <= bytes_max {
+                match later.next().await {
+                    Some(Ok(part)) => read.extend_from_slice(&part),
+                    Some(Err(BrokenOff)) => {
+                        is_whole = false;
+                        break;
+                    }
+                    None => break,
+                }
+            }
+        }
+        is_whole &= read.len() <= bytes_max;
+        read.truncate(bytes_max);
+        (read.freeze(), is_whole)
     }
 
     /// Returns the body that sends this content, and holds the connection open meanwhile.

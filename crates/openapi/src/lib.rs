@@ -3,6 +3,7 @@
 mod examples;
 pub mod integrator;
 pub mod operator;
+pub mod reference;
 
 use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, REQUEST_ID_HEADER};
 use kiosque_locale::{Locale, Message};

@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -75,6 +76,8 @@ pub struct App {
     pub(crate) unread_answers: Arc<UnreadAnswers>,
     /// The certificate of the first listener that serves.
     pub(crate) certificate: OnceLock<Arc<Certificate>>,
+    /// The address of the integrators' listener, once it serves.
+    pub(crate) gateway_address: OnceLock<SocketAddr>,
     pub(crate) hint_log: HintLog,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
@@ -110,6 +113,7 @@ impl App {
             large_answers: LargeAnswers::new(&settings.limits),
             unread_answers: UnreadAnswers::new(&settings.limits),
             certificate: OnceLock::new(),
+            gateway_address: OnceLock::new(),
             hint_log: HintLog::new(),
             overload_logged: Default::default(),
             key_use_stored_ms: AtomicI64::new(0),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Incoming};
 use kiosque_contract::{
     Endpoint, LOCALE_HEADER, Request as RequestType, RequestBody, TOKEN_HEADER, TokenRule,
@@ -23,7 +23,7 @@ use crate::request::{self, Violations};
 use kiosque_locale::Locale;
 
 /// The header to which each proxy appends the address of its peer.
-const FORWARDED_HEADER: &str = "x-forwarded-for";
+pub(crate) const FORWARDED_HEADER: &str = "x-forwarded-for";
 
 /// A request without its body.
 pub(crate) struct Call<'a> {
@@ -41,6 +41,9 @@ pub(crate) struct Caller<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) claim: Claim,
 }
+
+/// A body as its caller sends it, or that of a call which a person tries in the console.
+pub(crate) type SentBody = Either<Incoming, Full<Bytes>>;
 
 /// A body, as far as it could be read.
 type ReceivedBody = Result<Bytes, BodyFault>;
@@ -65,7 +68,7 @@ impl<'a> Received<'a> {
     /// while its caller is still sending loses the answer (REQ-13).
     pub(crate) async fn read(
         app: &'a Arc<App>,
-        request: Request<Incoming>,
+        request: Request<SentBody>,
         peer: IpAddr,
         request_id: &'a str,
         remarks: &'a mut Remarks,
@@ -262,7 +265,7 @@ pub(crate) enum BodyFault {
 
 /// Reads a whole body of at most `max_bytes`, within the body deadline.
 pub(crate) async fn read_body(
-    body: &mut Incoming,
+    body: &mut (impl Body<Data = Bytes> + Unpin),
     max_bytes: usize,
     limits: &Limits,
 ) -> Result<Bytes, BodyFault> {
@@ -270,7 +273,10 @@ pub(crate) async fn read_body(
     reading.await.unwrap_or(Err(BodyFault::Late(limits.body_deadline)))
 }
 
-async fn collect(body: &mut Incoming, max: usize) -> Result<Bytes, BodyFault> {
+async fn collect(
+    body: &mut (impl Body<Data = Bytes> + Unpin),
+    max: usize,
+) -> Result<Bytes, BodyFault> {
     let mut first = Bytes::new();
     let mut rest: Vec<u8> = Vec::new();
     let mut seen = 0_usize;

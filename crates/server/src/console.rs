@@ -7,6 +7,7 @@
 //!
 //! To add a page, add its path to [`page`] with its right.
 
+mod api;
 mod assets;
 mod audit;
 mod cookies;
@@ -32,6 +33,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
+use kiosque_console::Section;
 use kiosque_console::integrators::ACCOUNT_PATH;
 use kiosque_listener::Content;
 use kiosque_model::{ConsoleSecret, Right};
@@ -48,6 +50,7 @@ use return_path::ReturnPath;
 /// The most bytes of a posted form.
 const FORM_MAX_BYTES: usize = 16 << 10;
 const ROOT: &str = "/console";
+const API_PATH: &str = Section::Api.path();
 
 /// Returns whether a path is one of the console.
 pub(crate) fn serves(path: &str) -> bool {
@@ -75,8 +78,9 @@ pub(crate) async fn answer(
         false => Ok(Bytes::new()),
     };
     let source = source_of(&app, &head.headers, peer);
-    let (app, request_id) = (&*app, request_id.as_str());
-    let request = ConsoleRequest { app, now: app.clock.now(), source, request_id, head: &head };
+    let (app, request_id) = (&app, request_id.as_str());
+    let request =
+        ConsoleRequest { app, now: app.clock.now(), peer, source, request_id, head: &head };
     // The query is not logged: it may have the token of a link.
     let path = head.uri.path();
     let outcome = catch_panic(async { Ok(route(&request, form).await) }).await;
@@ -132,6 +136,7 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
     let holder = |right| caller.oversight(right);
     match caller.path() {
         ROOT => Ok(Reply::see_other("/console/")),
+        API_PATH => api::list(caller, holder(Right::Read)?),
         "/console/" => overview::show(caller, holder(Right::Read)?).await,
         "/console/audit" => audit::page(caller, holder(Right::Audit)?).await,
         "/console/devices" => devices::list(caller, holder(Right::Read)?).await,
@@ -157,6 +162,10 @@ async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Refused> {
             let oversight = caller.oversight(Right::Read)?;
             orders::one(caller, oversight, &name(group)?, &name(order)?).await
         }
+        ["api", file] => api::file(caller, caller.oversight(Right::Read)?, file),
+        ["api", document, call] => {
+            api::one(caller, caller.oversight(Right::Read)?, (document, call))
+        }
         _ => Err(Refused::NotFound),
     }
 }
@@ -166,6 +175,12 @@ async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Refused> 
     match caller.path() {
         "/console/keys" => keys::change(caller, caller.oversight(Right::Keys)?, form).await,
         "/console/logout" => sign_in::sign_out(caller).await,
-        _ => Err(Refused::Method("GET, HEAD")),
+        path => match path.strip_prefix(API_PATH).map(|rest| rest.split('/').collect::<Vec<_>>()) {
+            Some(rest) if rest.len() == 3 => {
+                let oversight = caller.oversight(Right::Read)?;
+                api::try_call(caller, oversight, (rest[1], rest[2]), form).await
+            }
+            _ => Err(Refused::Method("GET, HEAD")),
+        },
     }
 }

@@ -20,7 +20,6 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
-use hyper::body::Incoming;
 use kiosque_contract::operator_call::{
     ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListImports, ListOrders,
     ListProducts, ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus,
@@ -30,9 +29,11 @@ use kiosque_listener::Content;
 
 use crate::answer::Failure;
 use crate::app::App;
+use crate::call::SentBody;
 use crate::panics::catch_panic;
 pub use audit::wire_entry as audit_entry;
 use call::Call;
+pub(crate) use key::Proof;
 use problem::Problem;
 
 /// The outcome of a call.
@@ -41,15 +42,16 @@ type Answer = Result<Response<Content>, Problem>;
 /// Answers one request.
 pub(crate) async fn answer(
     app: Arc<App>,
-    request: Request<Incoming>,
+    request: Request<SentBody>,
     peer: IpAddr,
+    proof: Proof,
 ) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let mut call =
-        Call { app: &app, now: app.clock.now(), peer, request_id: &request_id, head, body };
+        Call { app: &app, now: app.clock.now(), peer, request_id: &request_id, head, body, proof };
     let outcome = catch_panic(async { Ok(route(&mut call, &path).await) }).await;
     let outcome = outcome.unwrap_or_else(|failure: Failure| Err(failure.into()));
     let refused = outcome.as_ref().err();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{Method, Request, Response};
-use hyper::body::Incoming;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
@@ -16,7 +15,7 @@ use kiosque_model::Refusal;
 
 use crate::answer::{self, DataJson, Failure};
 use crate::app::App;
-use crate::call::{self, Received};
+use crate::call::{self, Received, SentBody};
 use crate::panics::catch_panic;
 use crate::remarks::Remarks;
 use crate::{auth, dashboard, devices, orders};
@@ -24,7 +23,7 @@ use crate::{auth, dashboard, devices, orders};
 /// Answers one request.
 pub(crate) async fn answer(
     app: Arc<App>,
-    request: Request<Incoming>,
+    request: Request<SentBody>,
     peer: IpAddr,
 ) -> Response<Content> {
     let begun = Instant::now();
@@ -47,7 +46,7 @@ pub(crate) async fn answer(
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
 async fn route(
     app: &Arc<App>,
-    request: Request<Incoming>,
+    request: Request<SentBody>,
     peer: IpAddr,
     request_id: &str,
     path: &str,

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use http::{Request, Response};
+use http_body_util::Either;
 use hyper::body::Incoming;
 use kiosque_listener::{ConnectionOptions, Content, Listener, OpenConnections, Stop};
 
 use crate::app::App;
 use crate::audience::Audience;
+use crate::operator::Proof;
 use crate::{console, operator, router};
 
 impl App {
@@ -24,7 +26,12 @@ impl App {
         };
         let app = Arc::clone(&self);
         let open = match audience {
-            Audience::Gateway => app.serve_integrators(listener, options, stop).await,
+            Audience::Gateway => {
+                if let Ok(address) = listener.address() {
+                    self.gateway_address.get_or_init(|| address);
+                }
+                app.serve_integrators(listener, options, stop).await
+            }
             Audience::Operator => {
                 let answer = move |request, peer| answer_operator(Arc::clone(&app), request, peer);
                 listener.serve(options, answer, &stop).await
@@ -44,7 +51,9 @@ impl App {
         options: ConnectionOptions,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
-        let answer = move |request, peer| router::answer(Arc::clone(&self), request, peer);
+        let answer = move |request: Request<Incoming>, peer| {
+            router::answer(Arc::clone(&self), request.map(Either::Left), peer)
+        };
         Box::pin(async move { listener.serve(options, answer, &stop).await })
     }
 }
@@ -59,6 +68,6 @@ async fn answer_operator(
         // Boxed, so that it does not enlarge the future of the calls.
         Box::pin(console::answer(app, request, peer)).await
     } else {
-        operator::answer(app, request, peer).await
+        operator::answer(app, request.map(Either::Left), peer, Proof::Key).await
     }
 }

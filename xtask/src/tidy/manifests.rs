@@ -50,7 +50,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ),
     ("crates/listener", &["kiosque-model", "kiosque-clock", "kiosque-locks"]),
     ("crates/store", &["kiosque-model", "kiosque-contract", "kiosque-locks"]),
-    ("crates/console", &["kiosque-model", "kiosque-contract"]),
+    ("crates/console", &["kiosque-openapi", "kiosque-model", "kiosque-contract"]),
     ("crates/openapi", &["kiosque-locale", "kiosque-model", "kiosque-contract"]),
     ("crates/locale", &["kiosque-model", "kiosque-contract"]),
     ("crates/password", &["kiosque-clock", "kiosque-locks"]),

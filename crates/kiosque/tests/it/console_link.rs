@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use kiosque_testkit::{Ran, Sandbox, Served};
+use kiosque_testkit::{Ran, Sandbox, Served, TOKEN_PATH};
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
@@ -52,15 +52,35 @@ fn a_link_signs_in_once_and_no_secret_is_in_the_data_or_in_the_log() {
     let page = curl(&sandbox, &["--cookie", &format!("__Host-kiosque={cookie}"), &service]);
     assert!(page.starts_with("HTTP/2 200"), "{page}");
 
+    let (password, token_of_account) = try_logins(&sandbox, &served, cookie);
     let log = served.stderr();
     assert!(log.contains("/console/login"), "nothing was logged: {log}");
-    for secret in [token, cookie, &key["kqo_".len()..]] {
+    assert!(log.contains(TOKEN_PATH), "the login was not logged: {log}");
+    for secret in [token, cookie, &key["kqo_".len()..], password, &token_of_account] {
         assert!(!log.contains(secret), "{secret} is in the log");
         for (path, content) in sandbox.files() {
             let found = content.windows(secret.len()).any(|part| part == secret.as_bytes());
             assert!(!found, "{secret} is in {}", path.display());
         }
     }
+}
+
+/// Tries to log in from the page of the call, with a password that is wrong and with one that is
+/// right. Returns the wrong one, and the token that the right one gives.
+fn try_logins(sandbox: &Sandbox, served: &Served, cookie: &str) -> (&'static str, String) {
+    const WRONG: &str = "canary-wrong-password";
+    let page = format!("https://{}/console/api/integrator/logIn", served.operator());
+    let log_in = |password: &str| {
+        let form = format!("username=walker&password={password}&confirm=yes");
+        let cookie = format!("__Host-kiosque={cookie}");
+        let sent = ["--header", "Sec-Fetch-Site: same-origin", "--cookie", &cookie];
+        curl(sandbox, &[&sent[..], &["--data", &form, &page]].concat())
+    };
+    let refused = log_in(WRONG);
+    assert!(refused.contains("&quot;code&quot;: -2") && !refused.contains(WRONG), "{refused}");
+    let page = log_in("secret");
+    let (_, token) = page.split_once("&quot;accessToken&quot;: &quot;").unwrap();
+    (WRONG, token.split('&').next().unwrap().to_owned())
 }
 
 #[test]

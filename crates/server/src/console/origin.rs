@@ -36,7 +36,7 @@ fn has_cookie(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the host and port that a request is for.
-fn host(head: &Parts) -> Option<&str> {
+pub(super) fn host(head: &Parts) -> Option<&str> {
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     authority.or_else(|| text(&head.headers, &header::HOST))
 }

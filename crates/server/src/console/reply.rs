@@ -80,9 +80,14 @@ impl Reply {
         Reply::new(StatusCode::OK, HTML, html)
     }
 
-    /// Returns a file that browsers store, under a name without characters that need quotes.
+    /// Returns a table that browsers store, under a name without characters that need quotes.
     pub(super) fn csv(name: &str, rows: String) -> Reply {
-        let reply = Reply::new(StatusCode::OK, "text/csv; charset=utf-8", rows);
+        Reply::file(name, "text/csv; charset=utf-8", rows)
+    }
+
+    /// Returns a file of any type.
+    pub(super) fn file(name: &str, content_type: &'static str, text: String) -> Reply {
+        let reply = Reply::new(StatusCode::OK, content_type, text);
         match HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
             Ok(disposition) => reply.with(header::CONTENT_DISPOSITION, disposition),
             Err(_) => reply,

@@ -1,5 +1,8 @@
 //! A request for the console, and the session that it belongs to.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use http::request::Parts;
 use kiosque_console::message::{self, Message};
 use kiosque_console::{Frame, Language, Theme};
@@ -15,8 +18,10 @@ use crate::app::App;
 
 /// A request, its form not included.
 pub(super) struct ConsoleRequest<'a> {
-    pub(super) app: &'a App,
+    pub(super) app: &'a Arc<App>,
     pub(super) now: UnixMs,
+    /// The other end of the connection: the browser, or a proxy before it.
+    pub(super) peer: IpAddr,
     pub(super) source: Source,
     /// Names the request in its answer, the log and the audit trail.
     pub(super) request_id: &'a str,

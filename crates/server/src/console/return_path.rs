@@ -51,7 +51,7 @@ pub(super) fn sign_in_address(page: Option<&ReturnPath>) -> String {
 }
 
 /// Encodes a text for a query string.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encode = |byte: u8| match is_plain(byte) {
         true => char::from(byte).to_string(),

@@ -7,15 +7,16 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, header};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use kiosque_contract::operator_call::{CallMethod, OPERATOR_CALLS, OperatorCall, Text};
 use kiosque_model::{ActedBy, Origin, UnixMs};
 use kiosque_store::KeyHolder;
 
-use super::{Answer, key, problem::Problem, success};
+use super::key::{self, Proof};
+use super::{Answer, problem::Problem, success};
 use crate::answer::Failure;
 use crate::app::App;
-use crate::call::source_of;
+use crate::call::{SentBody, source_of};
 
 /// How long the rest of a refused body is read and discarded.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,7 +32,9 @@ pub(crate) struct Call<'a> {
     /// Names the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
     pub(crate) head: Parts,
-    pub(crate) body: Incoming,
+    pub(crate) body: SentBody,
+    /// The proof that the caller may run the call.
+    pub(crate) proof: Proof,
 }
 
 impl<'a> Call<'a> {
@@ -78,7 +81,11 @@ impl<'a> Call<'a> {
     async fn authorize<C: OperatorCall>(&self, call: C) -> Result<KeyHolder, Problem> {
         const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
         self.check_method(call)?;
-        key::holder(self.app, &self.head, C::RIGHT.unwrap_or_default()).await
+        let right = C::RIGHT.unwrap_or_default();
+        match &self.proof {
+            Proof::Key => key::holder(self.app, &self.head, right).await,
+            Proof::Session(holder) => key::permitted(holder.clone(), right),
+        }
     }
 
     /// Returns whether the method is one of calls that read.

@@ -16,6 +16,14 @@ const SCHEME: &[u8] = b"bearer";
 /// The age in milliseconds at which the look-up of a stream's key is repeated.
 const LOOKUP_AGE_MAX_MS: i64 = 1_000;
 
+/// The proof that a caller may run a call.
+pub(crate) enum Proof {
+    /// The key in the header of the request.
+    Key,
+    /// The key of a live session of the console, whose holder tries the call.
+    Session(KeyHolder),
+}
+
 /// Returns the holder of the request's key if it has the right of this name.
 pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHolder, Problem> {
     let (digest, now) = (presented(head)?, app.clock.now());
@@ -26,6 +34,11 @@ pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHo
     if key_use == KeyUse::Due {
         app.store_key_use(digest, now);
     }
+    permitted(holder, right)
+}
+
+/// Returns the holder of a key if it has the right of this name.
+pub(super) fn permitted(holder: KeyHolder, right: &str) -> Result<KeyHolder, Problem> {
     let right = named(right).ok_or_else(|| Failure::internal(&"a right that does not exist"))?;
     if !holder.rights.contain(right) {
         let detail = format!("the key {} does not have the right {right}", holder.name);

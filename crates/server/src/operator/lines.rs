@@ -5,11 +5,10 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
-use crate::call::BodyFault;
+use crate::call::{BodyFault, SentBody};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 
 /// Lines of a chunk at most. A chunk is shorter if the caller pauses.
@@ -19,7 +18,7 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// The lines of a body.
 pub(super) struct Lines<'a> {
-    body: &'a mut Incoming,
+    body: &'a mut SentBody,
     /// The longest pause between two frames. There is no limit for the whole body.
     idle_deadline: Duration,
     splitter: LineSplitter,
@@ -34,7 +33,7 @@ enum Received {
 }
 
 impl Lines<'_> {
-    pub(super) fn of(body: &mut Incoming, idle_deadline: Duration) -> Lines<'_> {
+    pub(super) fn of(body: &mut SentBody, idle_deadline: Duration) -> Lines<'_> {
         Lines { body, idle_deadline, splitter: LineSplitter::default(), buffer: Bytes::new() }
     }
 

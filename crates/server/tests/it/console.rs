@@ -1,5 +1,6 @@
 //! The console over HTTPS, as browsers use it.
 
+mod api;
 mod attacks;
 pub(crate) mod figures;
 mod pages;

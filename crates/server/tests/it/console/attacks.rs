@@ -61,6 +61,7 @@ async fn posts_of_other_sites_are_refused() {
             ("/console/logout", String::new()),
             ("/console/keys", revoking.to_owned()),
             ("/console/preferences", text("theme=dark")),
+            ("/console/api/operator/readStatus", String::new()),
         ] {
             let reply = browser.send(Method::POST, path, headers, &body).await;
             assert_eq!(reply.status, 403, "{path} {headers:?}");

@@ -71,6 +71,7 @@ async fn rights_decide_what_is_shown() {
         ("/console/keys", "keys"),
         ("/console/service", "read"),
         ("/console/integrators", "read"),
+        ("/console/api", "read"),
         ("/console/integrators/account?name=ops", "read"),
     ];
     for may in ["read", "audit", "keys", "orders,activity,fleet"] {
@@ -80,7 +81,7 @@ async fn rights_decide_what_is_shown() {
             let reply = browser.get(path).await;
             let is_permitted = may == right;
             assert_eq!(reply.status, if is_permitted { 200 } else { 403 }, "{may}: {path}");
-            for (other, right) in &pages[..4] {
+            for (other, right) in &pages[..5] {
                 let has_link = reply.text.contains(&format!("href=\"{other}\""));
                 assert_eq!(has_link, may == *right, "{may}: {path} links to {other}");
             }

@@ -1,0 +1,127 @@
+//! The reference of the calls: a list of both documents, and a page for each call with a form that
+//! tries it.
+
+mod call;
+mod fields;
+mod snippets;
+mod trial;
+
+use kiosque_openapi::reference::{self, Reference};
+use maud::html;
+
+use crate::components::{Column, card, table};
+use crate::frame::{Frame, Page, Section};
+use crate::text::{Text, texts};
+
+#[cfg(test)]
+pub(crate) use call::TEXTS as CALL_TEXTS;
+pub use call::{CallPage, page as call_page};
+#[cfg(test)]
+pub(crate) use fields::TEXTS as FIELD_TEXTS;
+#[cfg(test)]
+pub(crate) use snippets::TEXTS as SNIPPET_TEXTS;
+#[cfg(test)]
+pub(crate) use trial::TEXTS as TRIAL_TEXTS;
+pub use trial::{Answered, Form, Outcome, Trial, control};
+
+texts! {
+    INTEGRATORS: "Calls of integrators", "集成方的调用";
+    OPERATOR: "Calls of the operator", "运营方的调用";
+    CALL: "Call", "调用";
+    ADDRESS: "Address", "地址";
+    SUMMARY: "Summary", "说明";
+    DOWNLOAD: "OpenAPI document", "OpenAPI 文档";
+}
+
+/// A document with calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// The calls of integrators.
+    Integrators,
+    /// The operator's calls.
+    Operator,
+}
+
+impl Document {
+    /// Both documents.
+    pub const ALL: [Document; 2] = [Document::Integrators, Document::Operator];
+
+    /// Returns the document of a code that [`Document::code`] returns.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Document> {
+        Document::ALL.into_iter().find(|document| document.code() == code)
+    }
+
+    /// Returns the code in paths.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Document::Integrators => "integrator",
+            Document::Operator => "operator",
+        }
+    }
+
+    /// Returns the file name of the document.
+    #[must_use]
+    pub const fn file(self) -> &'static str {
+        match self {
+            Document::Integrators => "openapi.json",
+            Document::Operator => "openapi-operator.json",
+        }
+    }
+
+    /// Returns the calls.
+    #[must_use]
+    pub fn reference(self) -> &'static Reference {
+        match self {
+            Document::Integrators => reference::integrators(),
+            Document::Operator => reference::operators(),
+        }
+    }
+
+    /// Returns the path of the page of a call.
+    #[must_use]
+    pub fn path_of(self, call: &str) -> String {
+        format!("{}/{}/{call}", Section::Api.path(), self.code())
+    }
+
+    const fn name(self) -> Text {
+        match self {
+            Document::Integrators => INTEGRATORS,
+            Document::Operator => OPERATOR,
+        }
+    }
+}
+
+/// Renders the list of all calls.
+#[must_use]
+pub fn page(frame: &Frame<'_>) -> String {
+    let columns = [CALL, ADDRESS, SUMMARY].map(|heading| Column::text(frame.say(heading)));
+    let list = |document: Document| {
+        let name = frame.say(document.name());
+        let rows = html! {
+            @for call in &document.reference().calls {
+                tr {
+                    th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
+                    td { code { (call.method) " " (call.path) } }
+                    td lang="en" { (fields::prose(&call.summary)) }
+                }
+            }
+        };
+        let file = document.file();
+        let body = html! {
+            (table(name, &columns, &rows))
+            p.more {
+                a href={ (Section::Api.path()) "/" (file) } download { (frame.say(DOWNLOAD)) }
+            }
+        };
+        card(document.code(), name, "", &body)
+    };
+    frame.render(&Page {
+        heading: frame.say(Section::Api.name()),
+        note: html! {},
+        actions: html! {},
+        content: html! { @for document in Document::ALL { (list(document)) } },
+        refresh_s: None,
+    })
+}

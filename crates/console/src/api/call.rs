@@ -1,0 +1,167 @@
+//! One call: its request, its answers, snippets that send it, and a form that tries it.
+
+use kiosque_openapi::reference::{Answer, CallReference, Content, Field, Parameter};
+use kiosque_openapi::refusals;
+use maud::{Markup, html};
+
+use super::trial::{self, Trial};
+use super::{Document, fields, snippets};
+use crate::components::{Column, card, table};
+use crate::format;
+use crate::frame::{Frame, Page, Section};
+use crate::text::texts;
+
+texts! {
+    ALL: "All calls", "全部调用";
+    REQUEST: "Request", "请求";
+    PARAMETERS: "Parameters", "参数";
+    OF_QUERY: "in the query string", "位于查询字符串";
+    OF_HEADER: "in a header", "位于请求头";
+    BODY: "Body", "请求体";
+    NO_BODY: "The call takes no body.", "此调用没有请求体。";
+    WITH_TOKEN: "Its header {0} has the access token.", "请求头 {0} 为访问令牌。";
+    WITH_KEY: "Its header Authorization has the key.", "请求头 Authorization 为密钥。";
+    WITHOUT_SECRET: "It takes neither token nor key.", "不需要令牌或密钥。";
+    ANSWERS: "Answers", "应答";
+    STATUS: "Status", "状态";
+    MEANING: "Meaning", "含义";
+    CONTENT_TYPE: "Content type", "内容类型";
+    HEADERS: "Headers", "响应头";
+    SUCCESS: "Body of a success", "成功时的正文";
+    FAILURE: "Body of a failure", "失败时的正文";
+    PLAIN: "Text.", "纯文本。";
+    REFUSALS: "Codes of refusals", "拒绝代码";
+    CODE: "Code", "代码";
+    MESSAGE: "Message", "消息";
+    EXAMPLE: "Example", "示例";
+}
+
+/// A call, and the form that tries it.
+#[derive(Clone, Debug)]
+pub struct CallPage<'a> {
+    /// Its document.
+    pub document: Document,
+    /// The call.
+    pub call: &'a CallReference,
+    /// The base URL of the document's calls.
+    pub server: &'a str,
+    /// The form.
+    pub trial: Trial,
+}
+
+/// Renders a call.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &CallPage<'_>) -> String {
+    let call = view.call;
+    frame.render(&Page {
+        heading: &call.id,
+        note: html! { code { (call.method) " " (call.path) } },
+        actions: html! { a.button href=(Section::Api.path()) { (frame.say(ALL)) } },
+        content: html! {
+            section.card lang="en" {
+                p { (fields::prose(&call.summary)) }
+                @for paragraph in &call.paragraphs { p.more { (fields::prose(paragraph)) } }
+            }
+            @if let Some(outcome) = &view.trial.outcome { (trial::outcome(frame, outcome)) }
+            (trial::form(frame, (view.document, call), &view.trial))
+            (request(frame, view))
+            (answers(frame, view))
+            (snippets::list(frame, view.document, call, view.server))
+        },
+        refresh_s: None,
+    })
+}
+
+fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
+    use kiosque_contract::TOKEN_HEADER;
+    let call = view.call;
+    let secret = match (call.has_secret, view.document) {
+        (false, _) => frame.say(WITHOUT_SECRET).to_owned(),
+        (true, Document::Integrators) => WITH_TOKEN.fill(frame.language, &[TOKEN_HEADER]),
+        (true, Document::Operator) => frame.say(WITH_KEY).to_owned(),
+    };
+    let body = html! {
+        p { (secret) }
+        @for (place, text) in [("query", OF_QUERY), ("header", OF_HEADER)] {
+            @let of_place = |one: &&Parameter| one.place == place;
+            @if call.parameters.iter().any(|one| one.place == place) {
+                h3 { (frame.say(PARAMETERS)) " " span.note { (frame.say(text)) } }
+                @let listed = call.parameters.iter().filter(of_place).map(|one| &one.field);
+                (fields::list(frame, frame.say(PARAMETERS), listed))
+            }
+        }
+        @match &call.body {
+            None => p { (frame.say(NO_BODY)) },
+            Some(body) => {
+                h3 { (frame.say(BODY)) " " span.note { (body.content_type) } }
+                @if !body.about.is_empty() { p.hint lang="en" { (body.about) } }
+                (fields::list(frame, frame.say(BODY), body.fields.iter()))
+                (example(frame, body))
+            }
+        }
+    };
+    card("request", frame.say(REQUEST), "", &body)
+}
+
+fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
+    let call = view.call;
+    let columns = [STATUS, MEANING, CONTENT_TYPE, HEADERS];
+    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let row = |answer: &Answer| {
+        html! {
+            tr {
+                th scope="row" { (answer.status) }
+                td lang="en" { (fields::prose(&answer.about)) }
+                td { (answer.content_type) }
+                td { @if answer.headers.is_empty() { (format::NONE) } (answer.headers.join(", ")) }
+            }
+        }
+    };
+    let rows = html! { @for answer in &call.answers { (row(answer)) } };
+    let body = html! {
+        (table(frame.say(ANSWERS), &columns, &rows))
+        h3 { (frame.say(SUCCESS)) " " span.note { (call.success.content_type) } }
+        @if call.success.fields.is_empty() { p { (frame.say(PLAIN)) } } @else {
+            (fields::list(frame, frame.say(SUCCESS), call.success.fields.iter()))
+        }
+        (example(frame, &call.success))
+        (failure(frame, view.document, &call.failure))
+    };
+    card("answers", frame.say(ANSWERS), "", &body)
+}
+
+/// Renders the fields of a failure, and the codes of integrators' refusals.
+fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
+    let columns = [CODE, MESSAGE].map(|heading| Column::text(frame.say(heading)));
+    let rows = html! {
+        @for (code, message) in refusals() {
+            tr { th scope="row" { (code) } td lang="en" { (message) } }
+        }
+    };
+    html! {
+        @if !failure.is_empty() {
+            details.other {
+                summary { (frame.say(FAILURE)) }
+                (fields::list(frame, frame.say(FAILURE), failure.iter()))
+            }
+        }
+        @if document == Document::Integrators {
+            details.other {
+                summary { (frame.say(REFUSALS)) }
+                (table(frame.say(REFUSALS), &columns, &rows))
+            }
+        }
+    }
+}
+
+fn example(frame: &Frame<'_>, content: &Content) -> Markup {
+    let text = content.example.as_ref().and_then(|one| serde_json::to_string_pretty(one).ok());
+    html! {
+        @if let Some(text) = text {
+            details.other {
+                summary { (frame.say(EXAMPLE)) }
+                pre tabindex="0" { (text) }
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Tables of fields, and descriptions in the Markdown of doc comments.
+
+use kiosque_openapi::reference::Field;
+use maud::{Markup, html};
+
+use crate::components::{Column, table};
+use crate::format;
+use crate::frame::Frame;
+use crate::text::texts;
+
+texts! {
+    NAME: "Name", "名称";
+    TYPE: "Type", "类型";
+    REQUIRED: "Required", "必需";
+    NULL: "Null", "可为空";
+    LIMITS: "Limits", "限制";
+    ABOUT: "Description", "描述";
+    YES: "yes", "是";
+    NO: "no", "否";
+    DEFAULT: "default {0}", "默认 {0}";
+}
+
+/// Renders fields. `caption` names the table.
+pub(super) fn list<'f>(
+    frame: &Frame<'_>,
+    caption: &str,
+    fields: impl Iterator<Item = &'f Field>,
+) -> Markup {
+    let columns = [NAME, TYPE, REQUIRED, NULL, LIMITS, ABOUT];
+    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let answer = |is_so: bool| frame.say(if is_so { YES } else { NO });
+    let rows = html! {
+        @for field in fields {
+            tr {
+                th scope="row" { code { (field.name) } }
+                td { (field.kind) }
+                td { (answer(field.is_required)) }
+                td { (answer(field.is_nullable)) }
+                td { (limits(frame, field)) }
+                td lang="en" { (prose(&field.about)) }
+            }
+        }
+    };
+    table(caption, &columns, &rows)
+}
+
+fn limits(frame: &Frame<'_>, field: &Field) -> String {
+    let default = field.default.as_ref();
+    let default = default.map(|default| DEFAULT.fill(frame.language, &[default]));
+    let limits: Vec<String> = field.limits.iter().cloned().chain(default).collect();
+    if limits.is_empty() { format::NONE.to_owned() } else { limits.join("; ") }
+}
+
+/// Renders a text whose parts between backticks are code.
+pub(super) fn prose(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 0 { (part) } @else { code { (part) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_between_backticks_is_code_and_markup_is_text() {
+        let rendered = prose("a `b` <c> `d`").into_string();
+        assert_eq!(rendered, "a <code>b</code> &lt;c&gt; <code>d</code>");
+    }
+}
