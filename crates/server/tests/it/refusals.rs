@@ -120,7 +120,6 @@ impl Row {
     /// Sends the call in both languages, and returns the differences from the expected answer.
     async fn faults(&self, setup: &Setup, line: &mut Connection) -> Vec<String> {
         let mut faults = Vec::new();
-        let before = setup.server.fingerprint().await;
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
             for value in setup.values(self.token) {
@@ -131,11 +130,6 @@ impl Row {
             if got != want {
                 faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
-        }
-        // AUTH-25: the first refusal of an expired session deletes it.
-        let is_unchanged = setup.server.fingerprint().await == before;
-        if !is_unchanged && self.token != Token::ExpiredNow {
-            faults.push(format!("{}\n  the data was written to", self.holds));
         }
         if !setup.is_live(line).await {
             faults.push(format!("{}\n  the live session is gone", self.holds));
@@ -152,8 +146,19 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
     let rows: Vec<Row> = parts.into_iter().flatten().collect();
     let (mut faults, mut line) = (Vec::new(), Connection::default());
-    for row in &rows {
+    // AUTH-25: the first refusal of an expired session deletes it.
+    let (deleting, changing_nothing): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.token == Token::ExpiredNow);
+    for row in deleting {
         faults.extend(row.faults(&setup, &mut line).await);
+    }
+    let before = setup.server.fingerprint().await;
+    for row in &changing_nothing {
+        faults.extend(row.faults(&setup, &mut line).await);
+    }
+    if setup.server.fingerprint().await != before {
+        faults
+            .push(format!("{}\n  the data was written to", first_writer(&changing_nothing).await));
     }
     assert!(
         faults.is_empty(),
@@ -166,6 +171,23 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), rows.len(), "each row has a name of its own");
+}
+
+/// Returns the first refusal that writes to the data, by repeating them on other data. Comparing
+/// all data around each refusal takes minutes, and on Citus an hour, so it is done only then.
+async fn first_writer(rows: &[&Row]) -> String {
+    let (setup, mut line) = (Setup::new().await, Connection::default());
+    let mut before = setup.server.fingerprint().await;
+    for row in rows {
+        // Faults of the answer are known already.
+        row.faults(&setup, &mut line).await;
+        let after = setup.server.fingerprint().await;
+        if after != before {
+            return row.holds.clone();
+        }
+        before = after;
+    }
+    "any refusal, but none when they were repeated".to_owned()
 }
 
 /// ENV-4, ENV-5: `X-Locale` selects the language of `msg`; without a supported one the default
