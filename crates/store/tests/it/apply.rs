@@ -11,7 +11,7 @@ use kiosque_store::{Applied, ChangeCounts, LockedGroups, NewHashes, OrderOutcome
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
+use kiosque_testkit::{NOW, TestData, TestStore, is_citus, no_owners};
 
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
 type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
@@ -196,8 +196,17 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
     let fleet = Fleet { devices, ..Fleet::default() };
     let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
-    let is_waiting = "select 1 from pg_locks
-        where locktype = 'tuple' and relation = 'group_changes'::regclass";
+    // On a cluster, a worker has the lock.
+    let is_waiting = match is_citus() {
+        true => {
+            "select 1 from citus_stat_activity where wait_event_type = 'Lock'
+                and query like '%UPDATE ' || current_schema() || '.group_changes%'"
+        }
+        false => {
+            "select 1 from pg_locks
+            where locktype = 'tuple' and relation = 'group_changes'::regclass"
+        }
+    };
     while fixture.query(is_waiting).is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
