@@ -3,29 +3,27 @@
 use std::io::{self, IsTerminal};
 
 use kiosque_model::setting::SettingValue;
-use tracing_subscriber::EnvFilter;
-
-/// The levels of a filter.
-const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The filter of the log: levels, also by module.
 #[derive(Clone, Debug)]
-pub(crate) struct LogFilter(String);
+pub(crate) struct LogFilter {
+    text: String,
+    levels: Targets,
+}
 
 impl Default for LogFilter {
     fn default() -> LogFilter {
-        LogFilter("info".to_owned())
+        LogFilter { text: "info".to_owned(), levels: usual(LevelFilter::INFO) }
     }
 }
 
-impl LogFilter {
-    /// Returns the compiled filter. Clients can make `h2` warn as often as they like, so it logs
-    /// only if the filter names it. Modules that the filter does not name log from `info` on.
-    fn compiled(&self) -> Result<EnvFilter, String> {
-        let LogFilter(text) = self;
-        let filter = if text.is_empty() { String::new() } else { format!("h2=off,info,{text}") };
-        filter.parse().map_err(|_| format!("{text:?} is not a log filter; {EXPECTED}"))
-    }
+/// Returns the levels of modules that a filter does not name. Clients can make `h2` warn as often
+/// as they like, so it logs only if the filter names it.
+fn usual(level: LevelFilter) -> Targets {
+    Targets::new().with_default(level).with_target("h2", LevelFilter::OFF)
 }
 
 /// What a filter may be, for messages.
@@ -36,34 +34,47 @@ impl SettingValue for LogFilter {
     const PLACEHOLDER: &'static str = "FILTER";
 
     fn parse(text: &str) -> Result<Self, String> {
-        // A filter by span has commas and equal signs of its own.
-        if !text.is_empty() && !text.contains('[') {
-            text.split(',').try_for_each(check)?;
+        if text.is_empty() {
+            return Ok(LogFilter { text: String::new(), levels: usual(LevelFilter::ERROR) });
         }
-        let filter = LogFilter(text.to_owned());
-        filter.compiled().map(|_| filter)
+        let mut levels = usual(LevelFilter::INFO);
+        for part in text.split(',') {
+            levels = match directive(part.trim())? {
+                (Some(module), level) => levels.with_target(module, level),
+                (None, level) => levels.with_default(level),
+            };
+        }
+        Ok(LogFilter { text: text.to_owned(), levels })
     }
 
     fn show(&self) -> Option<String> {
-        Some(self.0.clone())
+        Some(self.text.clone())
     }
 }
 
-/// Checks a part of a filter. A word that is no level would be taken for a module that logs
-/// nothing.
-fn check(part: &str) -> Result<(), String> {
-    let level = match part.split_once('=') {
-        Some((_, level)) => level,
-        // A module of this program, at every level.
-        None if part.starts_with("kiosque") => return Ok(()),
-        None => part,
+/// Parses a part of a filter: its module, unless it is for all, and its level. A word that is no
+/// level is a module only if it is one of this program; other words are misspelt levels.
+fn directive(part: &str) -> Result<(Option<&str>, LevelFilter), String> {
+    let (module, level) = match part.split_once('=') {
+        Some((module, level)) => (Some(module), level),
+        None if part.starts_with("kiosque") => (Some(part), "trace"),
+        None => (None, part),
     };
-    let is_level = LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known));
-    // Numbers are levels, too: 0 is off and 5 is trace.
-    match is_level || matches!(level.as_bytes(), [b'0'..=b'5']) {
-        true => Ok(()),
-        false => Err(format!("{level:?} is not a level; {EXPECTED}")),
+    if module.is_some_and(|module| !is_module(module)) {
+        return Err(format!("{part:?} does not begin with a module; {EXPECTED}"));
     }
+    // An empty level would be parsed as `error`. Numbers are levels, too: 0 is off and 5 is trace.
+    match level.parse() {
+        Ok(parsed) if !level.is_empty() => Ok((module, parsed)),
+        _ => Err(format!("{level:?} is not a level; {EXPECTED}")),
+    }
+}
+
+/// Reports whether a text can be the path of a module, such as `kiosque_store::db`, or of a part of
+/// one.
+fn is_module(text: &str) -> bool {
+    let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-');
+    !text.is_empty() && text.chars().all(is_of_path)
 }
 
 /// The format of the log.
@@ -92,19 +103,13 @@ impl SettingValue for LogFormat {
 }
 
 /// Starts the log, on stderr.
-///
-/// # Errors
-/// The filter is not valid.
-pub(crate) fn start(filter: &LogFilter, format: LogFormat) -> Result<(), String> {
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter.compiled()?)
-        .with_writer(io::stderr)
-        .with_target(false);
+pub(crate) fn start(filter: &LogFilter, format: LogFormat) {
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
+    let filtered = tracing_subscriber::registry().with(filter.levels.clone());
     match format {
-        LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).init(),
-        LogFormat::Json => log.with_ansi(false).json().flatten_event(true).init(),
+        LogFormat::Text => filtered.with(lines.with_ansi(io::stderr().is_terminal())).init(),
+        LogFormat::Json => filtered.with(lines.with_ansi(false).json().flatten_event(true)).init(),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -129,11 +134,12 @@ mod tests {
 
     /// Returns the lines that pass a filter.
     fn logged(filter: &str) -> String {
-        let filter = LogFilter::parse(filter).and_then(|it| it.compiled()).expect("a filter");
+        let filter = LogFilter::parse(filter).expect("a filter");
         let lines = Lines::default();
         let sink = lines.clone();
-        let log = tracing_subscriber::fmt().with_env_filter(filter);
-        tracing::subscriber::with_default(log.with_writer(move || sink.clone()).finish(), || {
+        let log = tracing_subscriber::fmt::layer().with_writer(move || sink.clone());
+        let log = tracing_subscriber::registry().with(filter.levels).with(log);
+        tracing::subscriber::with_default(log, || {
             tracing::warn!(target: "h2::proto::streams", "noise");
             tracing::debug!(target: "kiosque_server::call", "request");
             tracing::warn!("kept");
@@ -160,15 +166,27 @@ mod tests {
             assert!(logged.contains("kept"), "{filter}: {logged}");
         }
         assert_eq!(logged("error,kiosque_server=error"), "");
+        assert_eq!(logged(""), "");
+    }
+
+    #[test]
+    fn a_filter_by_span_is_refused() {
+        for filter in ["[request]=debug", "info,kiosque[{code}]=trace", "=debug", "a b=info"] {
+            let refused = LogFilter::parse(filter).expect_err(filter);
+            assert!(refused.contains("does not begin with a module; expected"), "{refused}");
+        }
     }
 
     #[test]
     fn a_misspelt_level_is_refused() {
         for filter in ["verbose", "inof", "info,", "info,kiosque_server=debgu", "a=b=c", "6"] {
             let refused = LogFilter::parse(filter).expect_err(filter);
-            assert!(refused.contains("expected error, warn, info"), "{filter}: {refused}");
+            assert!(
+                refused.contains("is not a level; expected error, warn"),
+                "{filter}: {refused}"
+            );
         }
-        for filter in ["", "WARN", "off", "0", "info,kiosque_store::db=trace", "[request]=debug"] {
+        for filter in ["", "WARN", "off", "0", "warn, kiosque=5", "info,kiosque_store::db=trace"] {
             LogFilter::parse(filter).expect(filter);
         }
     }

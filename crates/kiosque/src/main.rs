@@ -50,7 +50,7 @@ mod verify;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use kiosque_ingest::import::Strictness;
 use kiosque_server::Audience;
 
@@ -102,7 +102,7 @@ const POLLS_BETWEEN_EVENTS: u32 = 13;
 fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
     let settings = Settings::new(cli.given(), cli.config_file())?;
     let format = settings.common.log_format;
-    log::start(&settings.common.log, format).map_err(|reason| anyhow!("log: {reason}"))?;
+    log::start(&settings.common.log, format);
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let threads = threads.enable_all().event_interval(POLLS_BETWEEN_EVENTS);
     let runtime = threads.build().context("cannot start threads")?;
