@@ -12,6 +12,7 @@ use kiosque_store::{IMPORT_ACTIVE_INTERVAL, Store};
 use tokio::task::JoinHandle;
 
 use crate::interrupt;
+use crate::output::print_line;
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
@@ -97,7 +98,7 @@ impl BegunImport {
             Some(number) => {
                 let by = ActedBy::run(self.run.clone(), Clock::System.now());
                 store.end_import(number, act, by).await?;
-                println!("import {number}");
+                print_line!("import {number}")?;
             }
             None => eprintln!("dry run: nothing was stored"),
         }

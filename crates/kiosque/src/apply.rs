@@ -11,6 +11,7 @@ use kiosque_model::audit::CommandRun;
 use kiosque_model::{ActedBy, Zone};
 use kiosque_store::{Applied, ApplyError, Changes, DatedMove, WhenAbsent};
 
+use crate::output::print_line;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
 
@@ -62,9 +63,9 @@ pub(crate) async fn run(
     let by = ActedBy::run(run, now);
     match fleet::apply(&store, fleet, &Entropy::system(), by).await {
         Ok(applied) => {
-            print(&applied, store.zone());
+            print(&applied, store.zone())?;
             if changes == Changes::RolledBack {
-                dry_run::print_differences(&applied, store.zone(), now);
+                dry_run::print_differences(&applied, store.zone(), now)?;
             }
             Ok(CommandOutcome::Complete)
         }
@@ -81,16 +82,17 @@ fn print_faults(file: &Path, faults: &[impl Display]) -> CommandOutcome {
     CommandOutcome::Partial
 }
 
-fn print(applied: &Applied, zone: &Zone) {
-    println!("groups:   {}", applied.groups);
-    println!("accounts: {}", applied.accounts);
-    println!("products: {}", applied.products);
-    println!("devices:  {}", applied.devices);
+fn print(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
+    print_line!("groups:   {}", applied.groups)?;
+    print_line!("accounts: {}", applied.accounts)?;
+    print_line!("products: {}", applied.products)?;
+    print_line!("devices:  {}", applied.devices)?;
     if applied.sessions_ended > 0 {
-        println!("sessions ended: {}", applied.sessions_ended);
+        print_line!("sessions ended: {}", applied.sessions_ended)?;
     }
     for DatedMove { device_code, group_id, since } in &applied.dated_moves {
         let (since, zone) = (zone.text(*since), zone.name());
-        println!("device {device_code}: belongs to group {group_id} from {since} {zone} on");
+        print_line!("device {device_code}: belongs to group {group_id} from {since} {zone} on")?;
     }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use kiosque_store::{Changes, Store, Undone, WhenAbsent};
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{self, time};
+use crate::output::{self, print_line, time};
 use crate::settings::Settings;
 use crate::table::Table;
 use crate::{CommandOutcome, acting, open};
@@ -41,12 +41,11 @@ async fn archive(store: &Store, before: &str) -> anyhow::Result<()> {
     let archived = store.archive(before, now).await?;
     let counts = format!("{} orders of {} devices", archived.orders, archived.devices);
     if store.is_dry_run() {
-        println!("would archive {counts}");
-        return Ok(());
+        return print_line!("would archive {counts}");
     }
-    println!("archived {counts}");
+    print_line!("archived {counts}")?;
     if let Some(run) = archived.run {
-        println!("archive run {run}; `kiosque archive --undo {run}` undoes it");
+        print_line!("archive run {run}; `kiosque archive --undo {run}` undoes it")?;
     }
     let by = ActedBy::run(acting::run_of("archive"), now);
     Ok(store.record_act(archived.into(), by).await?)
@@ -83,10 +82,9 @@ async fn undo(store: &Store, run: Option<i64>) -> anyhow::Result<()> {
     let at = zone.text(at);
     let orders = format!("{orders} orders of {devices} devices");
     match store.is_dry_run() {
-        true => println!("undoing archive run {run} of {at} would make {orders} current"),
-        false => println!("archive run {run} of {at} undone: {orders} are current"),
+        true => print_line!("undoing archive run {run} of {at} would make {orders} current"),
+        false => print_line!("archive run {run} of {at} undone: {orders} are current"),
     }
-    Ok(())
 }
 
 fn runs(runs: &[ArchiveRunItem], zone: &Zone) -> Table<7> {

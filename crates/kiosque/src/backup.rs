@@ -14,6 +14,7 @@ use kiosque_contract::inventory::LastBackup;
 use kiosque_store::{Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::output::print_line;
 use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
@@ -46,7 +47,7 @@ pub(crate) async fn run(
     back_up(&store, file.clone()).await?;
     let removed = directory.remove_old(&file, keep);
     for old in removed.context("the backup is complete, but older ones could not be removed")? {
-        println!("removed {}", old.display());
+        print_line!("removed {}", old.display())?;
     }
     Ok(CommandOutcome::Complete)
 }
@@ -76,8 +77,7 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
             "warning: the backup is complete, but `kiosque status` will not show it: {error}"
         );
     }
-    println!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display());
-    Ok(())
+    print_line!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display())
 }
 
 /// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the

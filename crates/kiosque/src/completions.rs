@@ -1,16 +1,14 @@
 //! `kiosque completions`
 
-use std::io::Write;
-
 use clap_complete::Shell;
 
-use crate::CommandOutcome;
 use crate::args::Cli;
+use crate::{CommandOutcome, output};
 
 /// Prints the completion script of a shell.
 pub(crate) fn run(shell: Shell) -> anyhow::Result<CommandOutcome> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::described(), "kiosque", &mut script);
-    std::io::stdout().write_all(&script)?;
+    output::print(&String::from_utf8(script)?)?;
     Ok(CommandOutcome::Complete)
 }

@@ -1,12 +1,11 @@
 //! `kiosque config`
 
-use crate::CommandOutcome;
 use crate::args::ConfigWhat;
-use crate::settings;
+use crate::{CommandOutcome, output, settings};
 
 pub(crate) fn run(what: ConfigWhat) -> anyhow::Result<CommandOutcome> {
     match what {
-        ConfigWhat::Print => print!("{}", settings::template()),
+        ConfigWhat::Print => output::print(&settings::template())?,
     }
     Ok(CommandOutcome::Complete)
 }

@@ -9,6 +9,7 @@ use kiosque_server::console_link;
 use kiosque_store::{Store, WhenAbsent};
 
 use crate::args::ConsoleLinkArgs;
+use crate::output::print_line;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
@@ -26,7 +27,7 @@ pub(crate) async fn run(
     let Some(link) = create(&store, name.clone(), &server, "console-link").await? else {
         bail!("there is no active key named {name}; `kiosque operator-key list` prints all")
     };
-    println!("{link}");
+    print_line!("{link}")?;
     eprintln!("open it within a minute; it works once");
     Ok(CommandOutcome::Complete)
 }

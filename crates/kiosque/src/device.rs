@@ -10,7 +10,7 @@ use kiosque_model::{DeviceCode, GroupId, Zone};
 use kiosque_store::WhenAbsent;
 
 use crate::args::DeviceWhat;
-use crate::output::{self, Output, YesNo, time};
+use crate::output::{self, Output, YesNo, print_line, time};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
 use crate::{CommandOutcome, acting, open};
@@ -46,12 +46,10 @@ async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<
     let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     if !yes && !is_confirmed(&code)? {
-        println!("device {code} was not deleted");
-        return Ok(());
+        return print_line!("device {code} was not deleted");
     }
     store.delete_device(parsed, acting::by("device delete")).await?;
-    println!("deleted device {code}");
-    Ok(())
+    print_line!("deleted device {code}")
 }
 
 /// Asks on the terminal whether to delete a device.

@@ -5,7 +5,7 @@ use kiosque_model::{Currency, UnixMs, Zone};
 use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference};
 
 use crate::open;
-use crate::output;
+use crate::output::{self, print_line};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table, printable};
 
@@ -14,16 +14,17 @@ const LISTED_MAX: usize = 20;
 
 /// Prints that data would be created.
 pub(crate) fn announce_creation(settings: &Settings, zone: &Zone) -> anyhow::Result<()> {
-    println!("data would be created in {}, time zone {}", open::place(settings)?, zone.name());
-    Ok(())
+    let place = open::place(settings)?;
+    print_line!("data would be created in {place}, time zone {}", zone.name())
 }
 
 /// Prints the entries that an apply would change.
-pub(crate) fn print_differences(applied: &Applied, zone: &Zone, now: UnixMs) {
+pub(crate) fn print_differences(applied: &Applied, zone: &Zone, now: UnixMs) -> anyhow::Result<()> {
     for difference in &applied.differences {
-        println!("{}", printable(&text_of(difference, zone, now)));
+        print_line!("{}", printable(&text_of(difference, zone, now)))?;
     }
     eprintln!("dry run: nothing was applied");
+    Ok(())
 }
 
 fn text_of(difference: &EntryDifference, zone: &Zone, now: UnixMs) -> String {
@@ -103,7 +104,7 @@ pub(crate) fn print_move(preview: &MovePreview) -> anyhow::Result<()> {
         table.add([(*name).to_owned(), rows.to_string()]);
     }
     output::print(&table)?;
-    println!(
+    print_line!(
         "{} rows would be moved, of which an earlier run has copied {}: {} orders and {} sessions \
          of {} groups",
         preview.rows(),
@@ -111,7 +112,7 @@ pub(crate) fn print_move(preview: &MovePreview) -> anyhow::Result<()> {
         preview.rows_of("orders"),
         preview.rows_of("sessions"),
         preview.rows_of("groups"),
-    );
+    )?;
     eprintln!("dry run: nothing was moved");
     Ok(())
 }

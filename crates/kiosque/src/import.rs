@@ -19,6 +19,7 @@ use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_store::{Changes, WhenAbsent};
 
 use crate::interrupt::{self, EndingSignal, Interrupt};
+use crate::output::print_line;
 use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
@@ -84,7 +85,7 @@ pub(crate) async fn run(
             return Err(error).with_context(|| file.display().to_string());
         }
     };
-    print(&imported, file);
+    print(&imported, file)?;
     if let Some(preview) = &imported.preview {
         dry_run::print_preview(preview, store.zone())?;
     }
@@ -148,7 +149,7 @@ fn print_stored(stored: &str, signal: Option<EndingSignal>, changes: Changes) {
     }
 }
 
-fn print(imported: &Imported, file: &Path) {
+fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
     if imported.lines == 0 {
         eprintln!("warning: {} has no orders", file.display());
     }
@@ -158,10 +159,13 @@ fn print(imported: &Imported, file: &Path) {
     for (reason, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
         eprintln!("{rows} rows were skipped: {reason}");
     }
-    println!(
+    print_line!(
         "{} accepted, {} updated, {} unchanged, {} rejected",
-        imported.accepted, imported.updated, imported.unchanged, imported.rejected
-    );
+        imported.accepted,
+        imported.updated,
+        imported.unchanged,
+        imported.rejected
+    )
 }
 
 /// Shows the progress of an import, prints rejections and writes them to a file.

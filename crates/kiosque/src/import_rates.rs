@@ -8,6 +8,7 @@ use kiosque_ingest::csv::{RatesError, read_rates};
 use kiosque_model::audit::{Act, CommandRun, Interruption};
 use kiosque_store::{Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
+use crate::output::print_line;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
@@ -36,7 +37,7 @@ pub(crate) async fn run(
     let import = acting::begin_import(&store, run).await?;
     let act = Act::RatesImported { rates: rates.len() };
     match store.set_rates(rates).await {
-        Ok(set) => print(&set),
+        Ok(set) => print(&set)?,
         Err(error) => {
             import.interrupt(&store, Interruption::Failure, 0).await;
             return Err(error.into());
@@ -47,13 +48,13 @@ pub(crate) async fn run(
 }
 
 /// Prints the counts and the replaced rates, and warnings of rates that may be mistyped.
-fn print(set: &RatesSet) {
-    println!("rates: {}", set.counts);
+fn print(set: &RatesSet) -> anyhow::Result<()> {
+    print_line!("rates: {}", set.counts)?;
     for ReplacedRate { new, old } in set.replaced.iter().take(PRINTED_MAX) {
-        println!("{} on {}: {old} -> {}", new.currency, new.day, new.rate);
+        print_line!("{} on {}: {old} -> {}", new.currency, new.day, new.rate)?;
     }
     if set.replaced.len() > PRINTED_MAX {
-        println!("… and {} more", set.replaced.len() - PRINTED_MAX);
+        print_line!("… and {} more", set.replaced.len() - PRINTED_MAX)?;
     }
     for RateJump { new, before } in set.jumps.iter().take(PRINTED_MAX) {
         eprintln!(
@@ -65,4 +66,5 @@ fn print(set: &RatesSet) {
     if set.jumps.len() > PRINTED_MAX {
         eprintln!("… and {} more warnings", set.jumps.len() - PRINTED_MAX);
     }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use kiosque_store::{Changes, WhenAbsent};
 
+use crate::output::print_line;
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 
@@ -13,10 +14,10 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     )?;
     let place = open::place(settings)?;
     match open::existing(settings, Changes::Stored).await? {
-        Some(store) => println!("{place} has data already, time zone {}", store.zone().name()),
+        Some(store) => print_line!("{place} has data already, time zone {}", store.zone().name())?,
         None => {
             let store = open::store(settings, WhenAbsent::Create).await?;
-            println!("created data in {place}, time zone {}", store.zone().name());
+            print_line!("created data in {place}, time zone {}", store.zone().name())?;
         }
     }
     Ok(CommandOutcome::Complete)

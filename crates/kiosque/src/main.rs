@@ -2,6 +2,8 @@
 //!
 //! Data goes to stdout and messages to stderr; the exit status is 0 only if the command completed.
 
+#![warn(clippy::print_stdout)]
+
 /// Serving a request makes about a hundred small, short-lived allocations, on several threads.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;

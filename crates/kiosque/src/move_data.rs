@@ -7,6 +7,7 @@ use kiosque_clock::Clock;
 use kiosque_store::{Changes, MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::interrupt::Interrupt;
+use crate::output::print_line;
 use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, dry_run, open};
@@ -41,11 +42,15 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let moved = from.move_to(&to, Clock::System.now(), on_progress).await;
     bar.clear();
     let moved = moved?;
-    println!(
+    print_line!(
         "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \
          the same on both sides in each of {} groups",
-        moved.rows, moved.already, moved.orders, moved.sessions, moved.groups
-    );
+        moved.rows,
+        moved.already,
+        moved.orders,
+        moved.sessions,
+        moved.groups
+    )?;
     eprintln!(
         "serve the data with --store from now on; {} is unchanged and will not be opened again",
         directory.display()

@@ -6,6 +6,7 @@ use kiosque_openapi::{integrator, operator};
 use kiosque_server::Audience;
 
 use crate::CommandOutcome;
+use crate::output::print_line;
 
 /// Prints the OpenAPI document of the calls of one audience, at a base URL.
 pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<CommandOutcome> {
@@ -17,7 +18,7 @@ pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<
         Audience::Gateway => integrator::document(server.unwrap_or(integrator::DEFAULT_SERVER)),
         Audience::Operator => operator::document(server.unwrap_or(operator::DEFAULT_SERVER)),
     };
-    println!("{}", serde_json::to_string_pretty(&document)?);
+    print_line!("{}", serde_json::to_string_pretty(&document)?)?;
     Ok(CommandOutcome::Complete)
 }
 

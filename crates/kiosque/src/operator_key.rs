@@ -8,7 +8,7 @@ use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbse
 use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, print_line};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table};
 use crate::{CommandOutcome, acting, open};
@@ -41,7 +41,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     let holder = KeyHolder { name: name.clone(), rights };
     match store.create_key(holder, key.digest(), acting::by("operator-key create")).await? {
-        CreatedKey::Created => println!("{}", key.reveal()),
+        CreatedKey::Created => print_line!("{}", key.reveal()),
         CreatedKey::NameTaken(since) => {
             bail!(
                 "a key named {name} exists since {}; revoke it, or choose another name",
@@ -49,15 +49,13 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
             )
         }
     }
-    Ok(())
 }
 
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     match store.revoke_key(name.clone(), acting::by("operator-key revoke")).await? {
-        RevokedKey::Revoked => println!("revoked {name}"),
+        RevokedKey::Revoked => print_line!("revoked {name}"),
         RevokedKey::Unknown => bail!("there is no active key named {name}"),
     }
-    Ok(())
 }
 
 fn table(keys: &[KeyEntry]) -> Table<4> {

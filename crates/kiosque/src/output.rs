@@ -42,13 +42,22 @@ impl Output {
     }
 }
 
-/// Prints a text on stdout. A reader that has read enough, such as `head`, is not a fault.
+/// Prints a text on stdout. A reader that has read enough, such as `head`, is not a fault. All
+/// commands print by this function: `println!` panics when the reader has gone.
 pub(crate) fn print(text: &impl Display) -> anyhow::Result<()> {
     match write!(io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
+
+/// Prints a line on stdout, with the arguments of `println!`; see [`print()`].
+macro_rules! print_line {
+    ($($text:tt)*) => {
+        $crate::output::print(&format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+pub(crate) use print_line;
 
 /// Returns a whole list, which is read in parts.
 pub(crate) async fn whole<T, K>(

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 
-use crate::CommandOutcome;
+use crate::{CommandOutcome, output};
 
 /// The statements to print.
 #[derive(Args, Clone, Copy, Debug)]
@@ -17,6 +17,6 @@ pub(crate) fn run(schema: Schema) -> anyhow::Result<CommandOutcome> {
     if !schema.citus {
         bail!("choose the statements to print: --citus");
     }
-    print!("{}", kiosque_store::citus_statements());
+    output::print(&kiosque_store::citus_statements())?;
     Ok(CommandOutcome::Complete)
 }

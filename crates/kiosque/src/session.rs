@@ -7,7 +7,7 @@ use kiosque_model::{LoginName, Zone};
 use kiosque_store::{EndedSession, WhenAbsent};
 
 use crate::args::SessionWhat;
-use crate::output::{self, Output, time};
+use crate::output::{self, Output, print_line, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table};
 use crate::{CommandOutcome, acting, open};
@@ -49,10 +49,10 @@ async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
         EndedSession::Ended(session) => {
             let opened = time(store.zone(), session.opened.at.map(|at| at.0));
             let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));
-            println!("ended the session of {account}, opened at {opened}{source}");
-            println!("the account may log in again; `enabled = false` in a fleet disables it");
+            print_line!("ended the session of {account}, opened at {opened}{source}")?;
+            print_line!("the account may log in again; `enabled = false` in a fleet disables it")?;
         }
-        EndedSession::NoSession => println!("{account} has no session; nothing changed"),
+        EndedSession::NoSession => print_line!("{account} has no session; nothing changed")?,
         EndedSession::UnknownAccount => {
             bail!("no account {account} is known; `kiosque account list` prints all")
         }
