@@ -30,6 +30,10 @@ files! {
     FIRST_LAYOUT = "first_layout.sql",
     /// PostgreSQL: removes the recorded time zone.
     FORGET_ZONE = "forget_zone.sql",
+    /// PostgreSQL: undoes [`FULL_DISK`].
+    FREE_DISK = "free_disk.sql",
+    /// PostgreSQL: makes the file that shows whether the server has room fail as on a full disk.
+    FULL_DISK = "full_disk.sql",
     /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
     HELD = "held.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.

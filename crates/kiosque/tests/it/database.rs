@@ -7,6 +7,7 @@ mod failover;
 mod moving;
 mod old_primary;
 mod outage;
+mod read_only;
 mod same_answers;
 mod shared_directory;
 mod warning;

@@ -29,8 +29,11 @@ impl Db {
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(sqlite) => sqlite.files.check_writable(),
-            // The lease is renewed by writes.
-            Db::Postgres(_) => self.check_session_lease(),
+            // The lease is renewed by writes, which a read-only server refuses.
+            Db::Postgres(postgres) => {
+                postgres.lease.check()?;
+                postgres.check_room()
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod connection;
 mod dry_run;
 pub(super) mod lease;
 mod params;
+mod room;
 mod shared;
 pub(super) mod transaction;
 
@@ -29,6 +30,7 @@ pub(crate) use connection::PLANNER_OFF;
 use connection::{Connection, until};
 use dry_run::DryRun;
 use lease::Lease;
+use room::Room;
 use shared::Slot;
 use transaction::{Access, Transaction};
 
@@ -69,6 +71,7 @@ pub(crate) struct Postgres {
     /// The transaction of a dry run, in which the only connection of the pool stays.
     dry_run: Option<DryRun>,
     pub(super) lease: Arc<Lease>,
+    room: Room,
     pub(super) faults: Faults,
 }
 
@@ -91,6 +94,7 @@ impl Postgres {
             batch_permits,
             permits: Arc::new(Semaphore::new(pool_max)),
             idle: Mutex::default(),
+            room: Room::default(),
             faults: Faults::default(),
             is_sharded: AtomicBool::new(false),
             dry_run,

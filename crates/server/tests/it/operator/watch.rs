@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
     DEVICES_PATH, FleetToml, Reply, START_MS, ServerOptions, TOKEN_PATH, TestData, TestServer,
-    WAIT_MAX, sql,
+    WAIT_MAX, eventually, sql,
 };
 use tokio::net::TcpStream;
 
@@ -217,6 +217,23 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
     let reply = get(&server, "/readyz/orders").await;
     assert_eq!(reply.status, 503);
     assert!(reply.text.contains("orders cannot be stored: "), "{}", reply.text);
+}
+
+/// `/readyz/orders` answers 503 while the disk of the database server is full, before any change
+/// fails. Requests of integrators are answered.
+#[tokio::test]
+async fn a_full_disk_of_the_database_is_noticed_before_a_change_fails() {
+    let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    let server = TestServer::start_on(fleet(), options).await;
+    server.data.execute(sql::FULL_DISK);
+    let orders = async || get(&server, "/readyz/orders").await;
+    eventually("the full disk is noticed", async || orders().await.status == 503).await;
+    let reason = "orders cannot be stored: the database failed: could not write to file: No space \
+                  left on device (53100)";
+    assert_eq!(orders().await.json["detail"], reason);
+    assert_eq!(get(&server, "/readyz").await.status, 200);
+    server.data.execute(sql::FREE_DISK);
+    eventually("there is room again", async || orders().await.status == 200).await;
 }
 
 /// `/readyz` answers 200 when the store answers a session check, else 503.

@@ -1,0 +1,2 @@
+-- PostgreSQL: undoes `full_disk.sql`.
+drop function array_fill(text, integer[]);
