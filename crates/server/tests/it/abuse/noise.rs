@@ -160,7 +160,7 @@ async fn spoiled_handshakes_end_their_connection() {
         let mut received = Vec::new();
         let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received).await;
         // An alert (21), or the server's part of a handshake (22) that goes no further. A first
-        // byte that became a capital letter begins a method: the caller is taken for plain HTTP.
+        // byte that is now a capital letter begins a method: the caller is taken for plain HTTP.
         let expected = if hello[0].is_ascii_uppercase() {
             received.starts_with(b"HTTP/1.1 400 ")
         } else {
