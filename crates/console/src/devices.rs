@@ -80,7 +80,7 @@ pub enum State {
     Online,
     /// It is enabled, and its last activity is not recent.
     Silent,
-    /// Device pages do not list it.
+    /// Device pages do not list it, or its group is deactivated.
     Disabled,
 }
 

@@ -12,6 +12,7 @@ texts! {
     DEVICES: "Devices", "设备";
     ORDERS: "Orders", "订单";
     INTEGRATORS: "Integrators", "集成方";
+    INTAKE: "Intake", "接收";
     AUDIT: "Audit", "审计";
     KEYS: "Keys", "密钥管理";
     SERVICE: "Service", "服务";
@@ -51,6 +52,8 @@ pub enum Section {
     Orders,
     /// The accounts of integrators and their sessions.
     Integrators,
+    /// The streams of orders, imports and heartbeats.
+    Intake,
     /// The audit trail.
     Audit,
     /// The operator's keys.
@@ -60,6 +63,9 @@ pub enum Section {
     /// The calls of integrators and of the operator.
     Api,
 }
+
+/// The path of the page of one account of an integrator, whose `name` is a parameter.
+pub const ACCOUNT_PATH: &str = "/console/integrators/account";
 
 /// The parts of a page that do not depend on its subject.
 #[derive(Clone, Copy, Debug)]
@@ -125,11 +131,12 @@ impl Theme {
 
 impl Section {
     /// All sections, in the order of the navigation.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 9] = [
         Section::Overview,
         Section::Devices,
         Section::Orders,
         Section::Integrators,
+        Section::Intake,
         Section::Audit,
         Section::Keys,
         Section::Service,
@@ -144,6 +151,7 @@ impl Section {
             Section::Devices => "/console/devices",
             Section::Orders => "/console/orders",
             Section::Integrators => "/console/integrators",
+            Section::Intake => "/console/intake",
             Section::Audit => "/console/audit",
             Section::Keys => "/console/keys",
             Section::Service => "/console/service",
@@ -159,6 +167,7 @@ impl Section {
             | Section::Devices
             | Section::Orders
             | Section::Integrators
+            | Section::Intake
             | Section::Service
             | Section::Api => Right::Read,
             Section::Audit => Right::Audit,
@@ -172,6 +181,7 @@ impl Section {
             Section::Devices => DEVICES,
             Section::Orders => ORDERS,
             Section::Integrators => INTEGRATORS,
+            Section::Intake => INTAKE,
             Section::Audit => AUDIT,
             Section::Keys => KEYS,
             Section::Service => SERVICE,

@@ -7,9 +7,11 @@ use kiosque_model::UnixMs;
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, address, badge, card, empty, pager, parameter, table,
+    Column, IsFirst, Tone, address, ago, badge, card, empty, pager, parameter, table,
 };
-use crate::frame::{Frame, Page, Section};
+use crate::format;
+use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
+use crate::refused::{self, LookUp, Refused};
 use crate::text::texts;
 use crate::trail;
 
@@ -28,6 +30,25 @@ texts! {
     FROM: "from {0}", "来自 {0}";
     IN_GROUP: "group {0}", "分组 {0}";
     NO_SESSION: "none", "无";
+    LAST_USE: "Last use", "最近使用";
+    CODES: "Answers by code", "按代码统计的应答";
+    CODE: "Code", "代码";
+    REQUESTS: "Requests", "请求";
+    NO_REQUESTS: "No request yet.", "尚无请求。";
+    NOT_RECORDED: "{0} refused requests were too many at a time and are not recorded.",
+        "{0} 个被拒绝的请求因同时过多而未记录。";
+    GUESSES: "Failed logins by source", "按来源统计的失败登录";
+    OF_NODE: "of this node, since its start", "本节点，自启动以来";
+    SOURCE: "Source", "来源";
+    FAILED_LOGINS: "Failed logins", "失败登录";
+    LAST: "Last", "最近";
+    NO_GUESSES: "No login has failed.", "没有失败的登录。";
+    FUNCTIONS: "Requests by function", "按功能统计的请求";
+    FUNCTION: "Function", "功能";
+    REFUSED: "Refused", "被拒绝";
+    FAILED: "Failed", "失败";
+    MEAN: "Mean", "平均";
+    SLOWEST: "Slowest", "最慢";
     NO_ACCOUNTS: "There is no account.", "没有账户。";
     TIMELINE: "Sessions, the newest event first", "会话记录（最新在前）";
     NO_EVENTS: "The audit trail has no entry of this account.", "审计记录中没有此账户。";
@@ -35,9 +56,6 @@ texts! {
     NEEDS_AUDIT: "The history of an account's sessions requires the right audit.",
         "查看账户的会话记录需要 audit 权限。";
 }
-
-/// The path of the page of one account, whose `name` is a parameter.
-pub const ACCOUNT_PATH: &str = "/console/integrators/account";
 
 /// A part of the accounts.
 #[derive(Clone, Debug)]
@@ -50,6 +68,16 @@ pub struct Integrators {
     pub after: Option<String>,
     /// The value of `after` of the next page.
     pub next: Option<String>,
+    /// The last use of each account, by login name.
+    pub last_uses: Vec<(String, UnixMs)>,
+    /// How many requests were answered with each code, since the start of this node.
+    pub codes: Vec<(i64, i64)>,
+    /// The sources of failed logins since the start of this node: source, number, last time.
+    pub guesses: Vec<(String, i64, UnixMs)>,
+    /// Refused requests that this node could not record.
+    pub not_recorded: i64,
+    /// The look-up of a request, if one was asked for.
+    pub look_up: Option<LookUp>,
 }
 
 /// The history of an account.
@@ -59,16 +87,37 @@ pub struct History {
     pub account: String,
     /// Its entries in the audit trail, the newest first; `None` without the right to read them.
     pub entries: Option<Vec<AuditEntry>>,
+    /// Its requests since the start of this node, by function.
+    pub functions: Vec<Function>,
+    /// Its latest refused requests, the last one first.
+    pub refused: Vec<Refused>,
     /// The value of `after` of this page, unless it is the first.
     pub after: Option<String>,
     /// The value of `after` of the next page.
     pub next: Option<String>,
 }
 
+/// The requests of an account for a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The path.
+    pub path: String,
+    /// All requests.
+    pub requests: i64,
+    /// Those that were refused.
+    pub refused: i64,
+    /// Those that the server could not answer.
+    pub failed: i64,
+    /// The mean time until the answer, in microseconds.
+    pub mean_us: i64,
+    /// The longest time until an answer, in microseconds.
+    pub slowest_us: i64,
+}
+
 /// Renders the list of accounts.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
-    let columns = [ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION];
+    let columns = [ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION, LAST_USE];
     let columns = columns.map(|heading| Column::text(frame.say(heading)));
     let rows = html! { @for account in &view.accounts { (row(frame, view, account)) } };
     let body = html! {
@@ -80,8 +129,20 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
         heading: frame.say(Section::Integrators.name()),
         note: html! {},
         actions: html! {},
-        content: card("accounts", frame.say(ACCOUNTS), "", &body),
-        refresh_s: Some(5),
+        content: html! {
+            (card("accounts", frame.say(ACCOUNTS), "", &body))
+            (refused::look_up(frame, view.look_up.as_ref()))
+            div.grid {
+                div.span-6 {
+                    (card("codes", frame.say(CODES), frame.say(OF_NODE), &codes(frame, view)))
+                }
+                div.span-6 {
+                    (card("guesses", frame.say(GUESSES), frame.say(OF_NODE), &guesses(frame, view)))
+                }
+            }
+        },
+        // A form that is filled in is not replaced.
+        refresh_s: None,
     })
 }
 
@@ -96,8 +157,86 @@ fn row(frame: &Frame<'_>, view: &Integrators, account: &AccountItem) -> Markup {
             td { (account.group_ids.join(", ")) }
             td { (state(frame, account)) }
             td { (session_text(frame, session)) }
+            td { (ago(frame, last_use(view, account, session))) }
         }
     }
+}
+
+/// Returns the last use of the present session of an account.
+fn last_use(
+    view: &Integrators,
+    account: &AccountItem,
+    session: Option<&SessionItem>,
+) -> Option<UnixMs> {
+    let opened = session?.opened_timestamp.unwrap_or_default();
+    let used = view.last_uses.iter().find(|(name, _)| *name == account.account);
+    used.map(|(_, used)| *used).filter(|used| used.0 >= opened)
+}
+
+fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
+    let columns = [Column::text(frame.say(CODE)), Column::number(frame.say(REQUESTS))];
+    let rows = html! {
+        @for (code, answers) in &view.codes {
+            tr { th scope="row" { (code) } td.number { (format::count(*answers)) } }
+        }
+    };
+    html! {
+        @if view.codes.is_empty() { (empty(frame.say(NO_REQUESTS))) }
+        @else { (table(frame.say(CODES), &columns, &rows)) }
+        @if view.not_recorded > 0 {
+            p.note { (NOT_RECORDED.fill(frame.language, &[&format::count(view.not_recorded)])) }
+        }
+    }
+}
+
+fn guesses(frame: &Frame<'_>, view: &Integrators) -> Markup {
+    if view.guesses.is_empty() {
+        return empty(frame.say(NO_GUESSES));
+    }
+    let columns = [
+        Column::text(frame.say(SOURCE)),
+        Column::number(frame.say(FAILED_LOGINS)),
+        Column::text(frame.say(LAST)),
+    ];
+    let rows = html! {
+        @for (source, logins, last) in &view.guesses {
+            tr {
+                th scope="row" { (source) }
+                td.number { (format::count(*logins)) }
+                td { (ago(frame, Some(*last))) }
+            }
+        }
+    };
+    table(frame.say(GUESSES), &columns, &rows)
+}
+
+fn functions(frame: &Frame<'_>, view: &History) -> Markup {
+    if view.functions.is_empty() {
+        return empty(frame.say(NO_REQUESTS));
+    }
+    let mut columns = vec![Column::text(frame.say(FUNCTION))];
+    let numbers = [REQUESTS, REFUSED, FAILED, MEAN, SLOWEST];
+    columns.extend(numbers.map(|text| Column::number(frame.say(text))));
+    let rows = html! {
+        @for function in &view.functions {
+            tr {
+                th scope="row" { code { (function.path) } }
+                @for count in [function.requests, function.refused, function.failed] {
+                    td.number { (format::count(count)) }
+                }
+                @for micros in [function.mean_us, function.slowest_us] {
+                    td.number { (milliseconds(micros)) }
+                }
+            }
+        }
+    };
+    table(frame.say(FUNCTIONS), &columns, &rows)
+}
+
+/// Formats microseconds as milliseconds with one decimal.
+fn milliseconds(micros: i64) -> String {
+    let tenths = micros.saturating_add(50) / 100;
+    format!("{}.{} ms", format::count(tenths / 10), tenths % 10)
 }
 
 fn state(frame: &Frame<'_>, account: &AccountItem) -> Markup {
@@ -136,6 +275,8 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
         actions: html! { a.button href=(Section::Integrators.path()) { (frame.say(BACK)) } },
         content: html! {
             (card("timeline", frame.say(TIMELINE), "", &body))
+            (refused::list(frame, &view.refused))
+            (card("functions", frame.say(FUNCTIONS), frame.say(OF_NODE), &functions(frame, view)))
             (pager(frame, &query, IsFirst::of(view.after.as_deref()), view.next.as_deref()))
         },
         refresh_s: Some(2),

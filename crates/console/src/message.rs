@@ -20,6 +20,8 @@ texts! {
     BAD_REQUEST: "This address cannot be read", "无法读取此地址";
     BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Open the page \
         without it, and use the form there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再使用其中的表单。";
+    UNKNOWN_PARAMETER_TEXT: "This page has no parameter {0}. Open it without the parameter, and \
+        use the form there.", "此页面没有参数 {0}。请不带该参数打开页面，再使用其中的表单。";
     BAD_PERIOD_TEXT: "The parameter {0} has a value that this page cannot use. Days are written \
         yyyy-MM-dd; the first is not after the last, and there are at most {1}.",
         "参数 {0} 的值无法使用。日期格式为 yyyy-MM-dd，起始日不得晚于结束日，最多 {1} 天。";
@@ -35,6 +37,8 @@ pub enum Message<'a> {
     Forbidden(&'a str),
     /// 400: the parameter with this name has a value that cannot be used.
     BadParameter(&'a str),
+    /// 400: the page has no parameter with this name.
+    UnknownParameter(&'a str),
     /// 500 and 503: the request with this id failed.
     Failed(&'a str),
 }
@@ -52,6 +56,9 @@ impl Message<'_> {
                 (BAD_REQUEST, BAD_PERIOD_TEXT.fill(language, &[name, &days_max]))
             }
             Message::BadParameter(name) => (BAD_REQUEST, BAD_REQUEST_TEXT.fill(language, &[name])),
+            Message::UnknownParameter(name) => {
+                (BAD_REQUEST, UNKNOWN_PARAMETER_TEXT.fill(language, &[name]))
+            }
             Message::Failed(request) => (FAILED, FAILED_TEXT.fill(language, &[request])),
         }
     }

@@ -27,7 +27,10 @@ texts! {
     PAYMENT: "Payment", "支付";
     SHIPMENT: "Shipment", "出货";
     GROUP: "Group", "分组";
-    HINT: "Give a device, or the number of an order.", "请输入设备编码或订单编号。";
+    HINT: "The orders that arrived or changed last. Give a device, or the number of an order, for \
+        others.", "最近到达或更改的订单。查找其他订单请输入设备编码或订单编号。";
+    NEEDS_DEVICE: "Days and cards select among the orders of a device: give its code.",
+        "日期和卡号仅用于筛选某台设备的订单：请输入设备编码。";
     NONE_FOUND: "No order matches.", "没有匹配的订单。";
     NO_DEVICE: "There is no device with this code.", "没有此编码的设备。";
     MORE: "Only a part of the orders was searched. The next page goes on.",
@@ -78,8 +81,10 @@ pub struct Fields {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// Neither a device nor a number was given.
+    /// A day or a card was given, and neither a device nor a number.
     Nothing,
+    /// Nothing was given: the orders that arrived or changed last.
+    Newest(Vec<OrderItem>),
     /// The device does not exist.
     NoDevice,
     /// Orders, the last one to arrive first, and whether orders may match that were not searched.
@@ -111,7 +116,11 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
     let body = html! {
         (filter(frame, Section::Orders.path(), &fields(frame, view)))
         @match &view.found {
-            Found::Nothing => (empty(frame.say(HINT))),
+            Found::Nothing => (empty(frame.say(NEEDS_DEVICE))),
+            Found::Newest(orders) => {
+                p.note { (frame.say(HINT)) }
+                @if !orders.is_empty() { (rows(frame, orders, Of::Any)) }
+            }
             Found::NoDevice => (empty(frame.say(NO_DEVICE))),
             Found::Orders(orders, searched) => {
                 @if orders.is_empty() { (empty(frame.say(NONE_FOUND))) }
@@ -127,7 +136,9 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
         heading,
         note: html! {},
         actions: html! {
-            @if matches!(view.found, Found::Orders(..)) { (download(frame, &csv)) }
+            @if matches!(view.found, Found::Orders(..) | Found::Newest(_)) {
+                (download(frame, &csv))
+            }
         },
         content: card("orders", heading, "", &body),
         refresh_s: None,
@@ -238,7 +249,7 @@ pub fn csv(view: &Orders) -> String {
         "shipment_status",
     ];
     let orders = match &view.found {
-        Found::Orders(orders, _) => orders.as_slice(),
+        Found::Orders(orders, _) | Found::Newest(orders) => orders.as_slice(),
         Found::Nothing | Found::NoDevice => &[],
     };
     csv::file(

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::components::{Column, address, parameter, table, time};
 use crate::format;
-use crate::frame::Frame;
+use crate::frame::{ACCOUNT_PATH, Frame};
 use crate::text::{Text, texts};
 
 texts! {
@@ -86,7 +86,7 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
             td { (time(frame, UnixMs(entry.timestamp))) }
             td { (event.map_or(entry.event.as_ref(), |event| frame.say(name(event)))) }
             td { @if let Some(account) = account {
-                a href=(address("/console/integrators/account", &parameter("name", account), "")) {
+                a href=(address(ACCOUNT_PATH, &parameter("name", account), "")) {
                     (account)
                 }
             } }

@@ -133,7 +133,8 @@ pub struct AuditDetails {
     /// The last owner of the deleted device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// Orders that were archived, are current again, or were stored by an import that ended early.
+    /// Orders that were archived, are current again, or were stored by an import that runs or ended
+    /// early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<i64>,
     /// Their devices.

@@ -8,19 +8,21 @@ use std::time::Duration;
 use kiosque_clock::Clock;
 use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{Limits, ids};
+use kiosque_model::{KeyName, Limits, ids};
 use kiosque_store::{FleetSnapshot, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::given_order::DateRules;
 use super::group_commit::{self, GroupCommit, Stored};
 use super::import::{Chunk, check_block};
+use super::intake_record::{IntakeRecord, RejectedLine, SourceOrders};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use super::response_lists::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
 use super::storage_order::{StorageOrder, sort_for_storage};
 use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
+pub use crate::intake_record::OrderCounts;
 
 /// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a
 /// larger chunk.
@@ -46,6 +48,7 @@ pub struct StreamIntake {
     lead_max: Duration,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
+    record: IntakeRecord,
 }
 
 impl std::fmt::Debug for StreamIntake {
@@ -57,23 +60,11 @@ impl std::fmt::Debug for StreamIntake {
 /// An admitted stream.
 pub struct OrderStream<'a> {
     intake: &'a StreamIntake,
+    source: KeyName,
     _permit: SemaphorePermit<'a>,
     received: OrdersReceived,
     storing: Option<Storing>,
     started: bool,
-}
-
-/// The number of lines of a chunk by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderCounts {
-    /// New orders.
-    pub accepted: u64,
-    /// Orders that replaced a stored one.
-    pub updated: u64,
-    /// Orders that were stored already.
-    pub unchanged: u64,
-    /// Lines that were not stored.
-    pub rejected: u64,
 }
 
 /// A chunk that is being stored.
@@ -112,7 +103,20 @@ impl StreamIntake {
             lead_max: limits.order_lead_max,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
+            record: IntakeRecord::default(),
         }
+    }
+
+    /// Returns the orders of each source that this process received in the last minutes.
+    #[must_use]
+    pub fn sources(&self) -> Vec<SourceOrders> {
+        self.record.sources(self.clock.now())
+    }
+
+    /// Returns the lines that this process rejected last, the last one first.
+    #[must_use]
+    pub fn latest_rejected(&self) -> Vec<RejectedLine> {
+        self.record.rejected()
     }
 
     /// Returns the number of open streams.
@@ -137,15 +141,21 @@ impl StreamIntake {
         usize::try_from(self.queue_bytes_max).unwrap_or(usize::MAX)
     }
 
-    /// Admits another stream.
+    /// Admits another stream, of the key with a name.
     ///
     /// # Errors
     /// [`Error::Busy`] if there are too many.
-    pub fn admit(&self) -> Result<OrderStream<'_>, Error> {
+    pub fn admit(&self, source: &KeyName) -> Result<OrderStream<'_>, Error> {
         let permit = self.streams.try_acquire();
         let permit = permit.map_err(|_| Error::Busy("too many order streams at a time"))?;
-        let received = OrdersReceived::default();
-        Ok(OrderStream { intake: self, _permit: permit, received, storing: None, started: false })
+        Ok(OrderStream {
+            intake: self,
+            source: source.clone(),
+            _permit: permit,
+            received: OrdersReceived::default(),
+            storing: None,
+            started: false,
+        })
     }
 
     /// Returns the bytes of a chunk, which depend on the number of open streams.
@@ -259,6 +269,8 @@ impl OrderStream<'_> {
         self.received.updated += counts.updated;
         self.received.unchanged += counts.unchanged;
         self.received.rejected_count += counts.rejected;
+        let (intake, source) = (self.intake, self.source.as_str());
+        intake.record.add(source, intake.clock.now(), counts, &rejected);
         let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
         Ok(counts)

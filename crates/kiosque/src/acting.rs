@@ -4,6 +4,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kiosque_clock::Clock;
 use kiosque_model::ActedBy;
@@ -55,22 +57,28 @@ pub(crate) struct BegunImport {
 }
 
 /// Stores that an import begins. Imports whose processes were lost end.
-pub(crate) async fn begin_import(store: &Store, run: CommandRun) -> anyhow::Result<BegunImport> {
+/// `stored` counts the orders that it has stored.
+pub(crate) async fn begin_import(
+    store: &Store,
+    run: CommandRun,
+    stored: Arc<AtomicU64>,
+) -> anyhow::Result<BegunImport> {
     if store.is_dry_run() {
         return Ok(BegunImport { run, showing_active: None });
     }
     let by = ActedBy::run(run.clone(), Clock::System.now());
     store.end_lost_imports(by.clone()).await?;
     let number = store.begin_import(by).await?;
-    let showing_active = Some(tokio::spawn(show_active(store.clone(), number)));
+    let showing_active = Some(tokio::spawn(show_active(store.clone(), number, stored)));
     Ok(BegunImport { run: CommandRun { import: Some(number), ..run }, showing_active })
 }
 
-async fn show_active(store: Store, number: i64) {
+async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
     loop {
         tokio::time::sleep(IMPORT_ACTIVE_INTERVAL).await;
         // The import itself reports a store that fails.
-        let _ = store.show_import_active(number, Clock::System.now()).await;
+        let orders = i64::try_from(stored.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
+        let _ = store.show_import_active(number, Clock::System.now(), orders).await;
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn run(
         mapping: files.map.as_deref().map(acting::file_name),
         ..acting::run_of("import orders")
     };
-    let import = acting::begin_import(&store, run).await?;
+    let import = acting::begin_import(&store, run, Arc::clone(&reporter.stored)).await?;
     let run = &import.run;
     let imported = match &mapping {
         None => {

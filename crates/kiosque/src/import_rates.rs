@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use kiosque_ingest::csv::{RatesError, read_rates};
@@ -34,7 +35,7 @@ pub(crate) async fn run(
     };
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
-    let import = acting::begin_import(&store, run).await?;
+    let import = acting::begin_import(&store, run, Arc::default()).await?;
     let act = Act::RatesImported { rates: rates.len() };
     match store.set_rates(rates).await {
         Ok(set) => print(&set)?,

@@ -31,8 +31,8 @@ const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const READINESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which refused logins are written to the audit trail, in one transaction, and
-/// overload is logged.
+/// Interval at which refused logins are written to the audit trail, in one transaction, refused
+/// requests in another, and overload is logged.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
@@ -284,8 +284,8 @@ async fn watch_readiness(app: Arc<App>) {
     }
 }
 
-/// Writes refused logins to the audit trail and logs overload, at intervals until `done`, and then
-/// all that is left.
+/// Writes refused logins to the audit trail and refused requests for their look-up, and logs
+/// overload, at intervals until `done`, and then all that is left.
 async fn report_regularly(app: &App, store: &Store, done: impl Future) {
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
@@ -296,9 +296,11 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
                 app.log_overload();
                 observe_time(store).await;
                 refused_logins.flush(store, Clock::System.now()).await;
+                maintenance::write_refused(store).await;
             }
         }
     }
     app.log_overload();
     refused_logins.flush_all(store).await;
+    maintenance::write_refused(store).await;
 }

@@ -47,7 +47,7 @@ pub use limits::Limits;
 pub use money::{Currency, Minor};
 pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
-pub use refusal::{Refusal, Violation};
+pub use refusal::{Refusal, RefusalKind, Violation};
 pub use session::{
     Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
 };

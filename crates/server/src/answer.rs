@@ -178,6 +178,15 @@ impl Failure {
         Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
     }
 
+    /// Returns the seconds after which the caller may try again, if the answer names them.
+    const fn retry_after_s(&self) -> Option<u32> {
+        match self {
+            Failure::Refusal(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
+            Failure::Refusal(_) => None,
+            Failure::System(fault) => fault.retry_after_s,
+        }
+    }
+
     /// Returns the failure of a stream of orders. A till is given the reason that `/readyz/orders`
     /// gives: reads may go on.
     fn of_orders(self) -> Failure {
@@ -280,31 +289,20 @@ pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
     }
 }
 
-/// Renders the outcome of a request.
+/// Renders the outcome of a request, and logs a failure of the server.
 pub(crate) fn render(
     outcome: Result<DataJson, Failure>,
     locale: Locale,
     request_id: &str,
 ) -> Response<Content> {
-    let mut retry_after_s = None;
-    let (status, content) = match outcome {
-        Ok(data) => (StatusCode::OK, success(data, locale)),
-        Err(Failure::Refusal(refusal)) => {
-            let status = match refusal {
-                Refusal::NotFound => StatusCode::NOT_FOUND,
-                _ => StatusCode::OK,
-            };
-            if let Refusal::TooManyFailures { retry_after_s: seconds } = refusal {
-                retry_after_s = Some(seconds);
+    let (status, content, retry_after_s) = match outcome {
+        Ok(data) => (StatusCode::OK, success(data, locale), None),
+        Err(failure) => {
+            if let Failure::System(SystemFault { kind, message, cause, .. }) = &failure {
+                log_fault(*kind, message, cause, request_id);
             }
-            (status, refused(&refusal, locale).into())
-        }
-        Err(Failure::System(fault)) => {
-            log_fault(fault.kind, fault.message, &fault.cause, request_id);
-            retry_after_s = fault.retry_after_s;
-            let data = format!("{} (request {request_id})", fault.message);
-            let body = failure(Message::System, locale, &data);
-            (StatusCode::INTERNAL_SERVER_ERROR, body.into())
+            let (status, body) = failed(&failure, locale, request_id);
+            (status, body.into(), failure.retry_after_s())
         }
     };
     let mut response = Response::new(content);
@@ -352,6 +350,21 @@ fn success(data: DataJson, locale: Locale) -> Content {
 fn success_head(locale: Locale) -> String {
     let (code, message) = (Code::Success.number(), Message::Success.text(locale));
     format!(r#"{{"code":{code},"msg":"{message}","enMsg":null,"data":"#)
+}
+
+/// Renders the status and the envelope of a request that did not succeed.
+pub(crate) fn failed(failure: &Failure, locale: Locale, request_id: &str) -> (StatusCode, Vec<u8>) {
+    match failure {
+        Failure::Refusal(refusal @ Refusal::NotFound) => {
+            (StatusCode::NOT_FOUND, refused(refusal, locale))
+        }
+        Failure::Refusal(refusal) => (StatusCode::OK, refused(refusal, locale)),
+        Failure::System(fault) => {
+            let data = format!("{} (request {request_id})", fault.message);
+            let body = self::failure(Message::System, locale, &data);
+            (StatusCode::INTERNAL_SERVER_ERROR, body)
+        }
+    }
 }
 
 /// Renders a refusal; ENV-7 says which shape its `data` has.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Incoming};
 use kiosque_contract::{
@@ -33,7 +33,7 @@ pub(crate) struct Call<'a> {
     peer: IpAddr,
     /// Names the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
-    head: Parts,
+    head: &'a Parts,
 }
 
 /// A request with a token. Every function of the store that takes its claim proves it first.
@@ -68,14 +68,16 @@ impl<'a> Received<'a> {
     /// while its caller is still sending loses the answer (REQ-13).
     pub(crate) async fn read(
         app: &'a Arc<App>,
-        request: Request<SentBody>,
+        (head, mut body): (&'a Parts, SentBody),
         peer: IpAddr,
         request_id: &'a str,
         remarks: &'a mut Remarks,
     ) -> Received<'a> {
-        let (head, mut body) = request.into_parts();
         let limits = &app.settings.limits;
         let body = read_body(&mut body, limits.body_max_bytes, limits).await;
+        if let Ok(body) = &body {
+            remarks.remember_body(body);
+        }
         let call = Call { app, now: app.clock.now(), peer, request_id, head };
         Received { call, body, remarks }
     }
@@ -131,6 +133,7 @@ impl<'a> Received<'a> {
     ) -> Result<(Caller<'a>, T), Failure> {
         let Received { call, body, remarks } = self;
         let token = call.token(rule).inspect_err(|_| remarks.hint = call.hint())?;
+        remarks.account = Some(token.account_hint());
         let claim = Claim { token, now: call.now };
         match read(&call, body, &mut remarks.ignored) {
             Ok(request) => Ok((Caller { call, claim }, request)),

@@ -14,12 +14,14 @@ mod cookies;
 mod devices;
 mod fields;
 mod groups;
+mod intake;
 mod integrators;
 mod keys;
 mod orders;
 mod origin;
 mod overview;
 mod preferences;
+mod refused;
 mod reply;
 mod request;
 mod return_path;
@@ -33,8 +35,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
-use kiosque_console::Section;
-use kiosque_console::integrators::ACCOUNT_PATH;
+use kiosque_console::{ACCOUNT_PATH, Section};
 use kiosque_listener::Content;
 use kiosque_model::{ConsoleSecret, Right};
 
@@ -141,6 +142,7 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
         "/console/audit" => audit::page(caller, holder(Right::Audit)?).await,
         "/console/devices" => devices::list(caller, holder(Right::Read)?).await,
         "/console/integrators" => integrators::page(caller, holder(Right::Read)?).await,
+        "/console/intake" => intake::page(caller, holder(Right::Read)?).await,
         ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
         "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
         "/console/orders" => orders::list(caller, holder(Right::Read)?).await,

@@ -25,6 +25,7 @@ mod panics;
 mod password;
 mod readiness;
 mod refused_logins;
+mod refused_requests;
 mod remarks;
 mod request;
 mod router;

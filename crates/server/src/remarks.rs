@@ -4,18 +4,33 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, TOKEN_HEADER};
-use kiosque_model::UnixMs;
+use kiosque_model::{AccountNo, UnixMs};
 
-/// The remarks on a request.
+/// The remarks on a request, and what is remembered of it for the case that it is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Remarks {
     pub(crate) ignored: IgnoredKeys,
     pub(crate) hint: Option<TokenHint>,
+    /// The account that its token names. The answer says whether the token is valid.
+    pub(crate) account: Option<AccountNo>,
+    /// The body, unless it is too long to be remembered.
+    pub(crate) body: Bytes,
 }
 
+/// The longest body of [`Remarks`].
+const BODY_MAX_BYTES: usize = 4 << 10;
+
 impl Remarks {
+    /// Remembers a body without copying it.
+    pub(crate) fn remember_body(&mut self, body: &Bytes) {
+        if body.len() <= BODY_MAX_BYTES {
+            self.body = body.clone();
+        }
+    }
+
     /// Adds the headers. The body of a caller without a live session is not talked about (REQ-1).
     pub(crate) fn add_to(self, headers: &mut HeaderMap, code: Code) {
         if let Some(hint) = self.hint {
@@ -43,6 +58,8 @@ pub struct IgnoredKeys {
     list: String,
     names: usize,
     is_cut: bool,
+    /// The fields that the call knows, once its body is read.
+    pub(crate) declared: &'static [&'static str],
 }
 
 impl IgnoredKeys {
@@ -121,7 +138,7 @@ impl TokenHint {
         scheme.eq_ignore_ascii_case(b"bearer").then_some(TokenHint::WithBearer)
     }
 
-    const fn text(self) -> &'static str {
+    pub(crate) const fn text(self) -> &'static str {
         match self {
             TokenHint::Missing => "send the access token in the header third-api-token",
             TokenHint::InAuthorization => {

@@ -100,6 +100,7 @@ impl<'de> Deserializer<'de> for RequestReader<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         self.violations.declared = names;
+        self.ignored.declared = names;
         for (name, _) in &self.fields.0 {
             if !names.contains(&name.as_str()) {
                 self.ignored.add(name.as_bytes());

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use http::request::Parts;
 use http::{Method, Request, Response};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
@@ -17,6 +18,7 @@ use crate::answer::{self, DataJson, Failure};
 use crate::app::App;
 use crate::call::{self, Received, SentBody};
 use crate::panics::catch_panic;
+use crate::refused_requests::Asked;
 use crate::remarks::Remarks;
 use crate::{auth, dashboard, devices, orders};
 
@@ -28,16 +30,24 @@ pub(crate) async fn answer(
 ) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
-    let locale = call::locale_of(request.headers(), app.settings.default_locale);
-    let path = request.uri().path().to_owned();
+    let (head, body) = request.into_parts();
+    let locale = call::locale_of(&head.headers, app.settings.default_locale);
+    let path = head.uri.path();
     let mut remarks = Remarks::default();
-    let outcome = catch_panic(route(&app, request, peer, &request_id, &path, &mut remarks)).await;
+    let outcome = catch_panic(route(&app, (&head, body), peer, &request_id, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
-    app.metrics.answered(&path, &outcome, begun.elapsed());
+    app.metrics.answered(path, &outcome, begun.elapsed());
     let code = answer::code(&outcome);
+    let asked = Asked { head: &head, peer, request_id: &request_id, remarks: &remarks, locale };
+    let account = match &outcome {
+        Ok(_) => remarks.account,
+        Err(failure) => asked.record(&app, failure),
+    };
+    let answered = (path, i64::from(code.number()));
+    app.store.count_request(account, answered, begun.elapsed(), app.clock.now());
     let mut response = answer::render(outcome, locale, &request_id);
     remarks.add_to(response.headers_mut(), code);
-    match path.as_str() {
+    match path {
         LogIn::ROUTE | SwitchGroup::ROUTE => response.map(Content::secret),
         _ => response,
     }
@@ -46,12 +56,12 @@ pub(crate) async fn answer(
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
 async fn route(
     app: &Arc<App>,
-    request: Request<SentBody>,
+    request: (&Parts, SentBody),
     peer: IpAddr,
     request_id: &str,
-    path: &str,
     remarks: &mut Remarks,
 ) -> Result<DataJson, Failure> {
+    let path = request.0.uri.path();
     let call = Received::read(app, request, peer, request_id, remarks).await;
     if call.method() != Method::POST {
         return Err(Refusal::NotFound.into());

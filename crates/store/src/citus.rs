@@ -52,7 +52,8 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 10] = [
+const AT_THE_COORDINATOR: [&str; 13] = [
+    "account_uses",
     "archive_runs",
     "audit",
     "console_links",
@@ -63,6 +64,8 @@ const AT_THE_COORDINATOR: [&str; 10] = [
     "migrations",
     "nodes",
     "primaries",
+    "refused_requests",
+    "refused_shares",
 ];
 
 /// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no

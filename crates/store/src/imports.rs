@@ -19,6 +19,7 @@ row! {
         started_at_ms: UnixMs,
         ended_at_ms: Option<UnixMs>,
         active_at_ms: UnixMs,
+        stored_orders: i64,
         details: &'r str,
     }
     struct LostImport { import_no: i64, active_at_ms: UnixMs, details: String }
@@ -28,7 +29,8 @@ statements! {
     BEGIN_IMPORT(import_no, started_at_ms, details) = "insert into imports
             (import_no, started_at_ms, active_at_ms, details)
         values ($import_no, $started_at_ms, $started_at_ms, $details)";
-    SHOW_ACTIVE(import_no, active_at_ms) = "update imports set active_at_ms = $active_at_ms
+    SHOW_ACTIVE(import_no, active_at_ms, stored_orders) = "update imports
+        set active_at_ms = $active_at_ms, stored_orders = $stored_orders
         where import_no = $import_no and ended_at_ms is null";
     END_IMPORT(import_no, ended_at_ms, details) = "update imports
         set ended_at_ms = $ended_at_ms, details = $details where import_no = $import_no";
@@ -41,7 +43,7 @@ statements! {
         set ended_at_ms = active_at_ms, details = $details
         where import_no = $import_no and ended_at_ms is null and active_at_ms = $active_at_ms";
     IMPORTS(before_no, count) -> ImportRow<'_> = "select import_no, started_at_ms, ended_at_ms,
-            active_at_ms, details
+            active_at_ms, stored_orders, details
         from imports where import_no < $before_no order by import_no desc limit $count";
 }
 
@@ -67,13 +69,20 @@ impl Store {
         self.db.write(Deadline::OfRequest, begin).await
     }
 
-    /// Stores that an import runs. It does so every [`IMPORT_ACTIVE_INTERVAL`].
+    /// Stores that an import runs, and how many orders it has stored so far. It does so every
+    /// [`IMPORT_ACTIVE_INTERVAL`].
     ///
     /// # Errors
     /// The store failed.
-    pub async fn show_import_active(&self, number: i64, now: UnixMs) -> Result<(), Error> {
+    pub async fn show_import_active(
+        &self,
+        number: i64,
+        now: UnixMs,
+        orders: i64,
+    ) -> Result<(), Error> {
         let show = async move |write: &Write<'_>| {
-            write.execute(&SHOW_ACTIVE, &[number.into(), now.into()]).await.map(|_| ())
+            let params = [number.into(), now.into(), orders.into()];
+            write.execute(&SHOW_ACTIVE, &params).await.map(|_| ())
         };
         self.db.write(Deadline::OfRequest, show).await
     }
@@ -160,9 +169,14 @@ async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<
 }
 
 fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
-    let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, details } = row.read()?;
+    let row: ImportRow<'_> = row.read()?;
+    let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, stored_orders, details } =
+        row;
     // A text that a later version wrote in another form is left out.
     let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
+    let so_far = Some(stored_orders)
+        .filter(|orders| (ended_at_ms.is_none() || details.reason.is_some()) && *orders > 0);
+    let details = AuditDetails { orders: details.orders.or(so_far), ..details };
     let is_lost = active_at_ms < now.plus_ms(-LOST_AFTER_MS);
     let item = ImportItem {
         import_id: import_no.to_string(),

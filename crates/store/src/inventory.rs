@@ -25,16 +25,8 @@ pub use rates::RateKey;
 
 /// Every statement of the modules below this one.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let parts = [
-        accounts::ALL,
-        device_orders::ALL,
-        groups::ALL,
-        orders::ALL,
-        overview::ALL,
-        products::ALL,
-        rates::ALL,
-    ];
-    parts.into_iter().flatten().copied().chain(devices::all())
+    let parts = [accounts::ALL, groups::ALL, orders::ALL, overview::ALL, products::ALL, rates::ALL];
+    parts.into_iter().flatten().copied().chain(device_orders::all()).chain(devices::all())
 }
 
 /// Selects a part of a list, which is sorted by its key.

@@ -37,6 +37,7 @@ mod owners;
 mod rates;
 mod readiness;
 mod receive;
+mod refused_requests;
 mod scoped_query;
 mod session_clock;
 mod sessions;
@@ -44,6 +45,7 @@ mod sql;
 mod sums;
 mod transfer;
 mod upgrade;
+mod usage;
 mod verify;
 
 use std::sync::Arc;
@@ -93,9 +95,11 @@ pub use rates::{DatedRate, RateJump, RatesSet, ReplacedRate};
 pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };
+pub use refused_requests::{Exchange, FoundRequest, REFUSED_AGE_MS, RefusedRequest, Sender};
 pub use scoped_query::GroupFilter;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};
+pub use usage::{AccountUse, CodeCount, FunctionUsage, Guesses};
 pub use verify::Verified;
 
 use activity::Activity;
@@ -104,8 +108,10 @@ use dashboard::{
     PROFILES_CACHE_BYTES, Profiles,
 };
 use db::{ClosedData, Db, Deadline};
+use refused_requests::RefusedQueue;
 use scoped_query::ProvenBefore;
 use session_clock::SessionClock;
+use usage::Usage;
 
 /// The data of one platform. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -120,6 +126,8 @@ pub struct Store {
     profiles: Arc<Profiles>,
     aisle_parts: Arc<AisleParts>,
     session_clock: Arc<SessionClock>,
+    refused: Arc<RefusedQueue>,
+    usage: Arc<Usage>,
 }
 
 impl Store {
@@ -171,6 +179,8 @@ impl Store {
             profiles: Arc::new(Profiles::new(PROFILES_CACHE_BYTES)),
             aisle_parts: Arc::new(AisleParts::new(AISLES_CACHE_BYTES)),
             session_clock: Arc::new(SessionClock::new(clock_ms)),
+            refused: Arc::default(),
+            usage: Arc::default(),
         })
     }
 
@@ -251,11 +261,13 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         upgrade::ALL,
         session_clock::ALL,
         sums::ALL,
+        usage::ALL,
     ];
     let parts = fleet::all()
         .chain(archive::all())
         .chain(audit::all())
         .chain(receive::all())
+        .chain(refused_requests::all())
         .chain(dashboard::all())
         .chain(verify::all())
         .chain(group_devices::all())

@@ -19,6 +19,8 @@ statements! {
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
         on conflict (name) do update set last = excluded.last";
     ADD(name, count) = "update counters set last = last + $count where name = $name";
+    TAKE(name, count) -> i64 = "update counters set last = last + $count where name = $name
+        returning last";
     INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
         returning last";
 }
@@ -33,6 +35,7 @@ const IMPORTS: &str = "imports";
 const ARCHIVE_RUNS: &str = "archive_runs";
 const DELETED_DEVICES: &str = "deleted_devices";
 const OLDER_PROGRAMS: &str = "older_programs";
+const REFUSED_REQUESTS: &str = "refused_requests";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -92,6 +95,13 @@ pub(crate) async fn next_roll_up(write: &Write<'_>) -> Result<i64, Error> {
 /// Returns the number of the next import.
 pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, IMPORTS).await
+}
+
+/// Returns the last of so many numbers of refused requests, and locks these until the transaction
+/// ends.
+pub(crate) async fn take_refused_numbers(write: &Write<'_>, count: i64) -> Result<i64, Error> {
+    let params = [REFUSED_REQUESTS.into(), count.into()];
+    write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
 /// Locks the numbers of archive runs until the transaction ends, so that one begins at a time.

@@ -77,6 +77,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "list_versions",
         text: include_str!("../migrations/0018_list_versions.sql"),
     },
+    Migration { number: 19, name: "refused", text: include_str!("../migrations/0019_refused.sql") },
 ];
 
 row! {

@@ -44,6 +44,16 @@ pub(super) async fn write_activity(store: &Store) {
     }
 }
 
+/// Writes refused requests, so that they can be looked up, and the last uses of sessions.
+pub(super) async fn write_refused(store: &Store) {
+    if let Err(error) = store.write_refused(Clock::System.now()).await {
+        tracing::warn!(cause = %error, "refused requests could not be written; trying again");
+    }
+    if let Err(error) = store.write_uses(Clock::System.now()).await {
+        tracing::warn!(cause = %error, "the last uses of sessions could not be written");
+    }
+}
+
 pub(super) async fn archive_regularly(store: Store, age: Duration) {
     loop {
         match archive(&store, age).await {

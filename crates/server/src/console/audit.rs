@@ -15,7 +15,8 @@ const ENTRIES: usize = 50;
 
 /// Shows a part of the audit trail.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let fields = caller.request.query();
+    let known = ["account", "event", "source", "since", "after", "format"];
+    let fields = caller.request.known_query(&known)?;
     let text = |name| fields.text(name).unwrap_or_default();
     let filters = Filters {
         account: text("account"),

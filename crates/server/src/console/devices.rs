@@ -23,11 +23,14 @@ const ORDERS: usize = 10;
 /// Shows the list of devices that the query selects.
 pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
-    let query = caller.request.query();
+    let query = caller.request.known_query(&["q", "state", "group", "after", "format"])?;
     let state = query.text("state");
     let state = state.map(|code| State::of_code(&code).ok_or(Refused::Parameter("state")));
     let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
+    if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
+        return Err(Refused::Parameter("after"));
+    }
     let today = app.store.zone().day_of(now);
     let wanted = DeviceSearch {
         group: chosen(&groups)?,
@@ -56,6 +59,7 @@ pub(super) async fn one(
     code: &str,
 ) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
+    caller.request.known_query(&[])?;
     let code = DeviceCode::parse(code).map_err(|_| Refused::NotFound)?;
     let found = app.store.device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
     let zone = app.store.zone();
@@ -72,7 +76,7 @@ pub(super) async fn one(
         read_max: ORDERS,
     });
     let orders = orders.await?.map(|found| found.orders).unwrap_or_default();
-    let state = state(DeviceState::of(&found.device, app.online_since(now)));
+    let state = state(app.store.device_state(&found.device, app.online_since(now)).await?);
     let view = Device {
         state,
         groups: choice(&app.store, &super::fields::Fields::default()).await?,

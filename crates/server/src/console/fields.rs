@@ -1,6 +1,6 @@
 //! The fields of a query string or of a posted form.
 
-use crate::request::values;
+use crate::request::{decoded, values};
 
 /// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,14 @@ impl Fields {
         (values.next().is_none() && !value.is_empty()).then(|| value.to_owned())
     }
 
+    /// Returns the name of the first field that is not among `names`.
+    pub(super) fn unknown(&self, names: &[&str]) -> Option<String> {
+        let fields = self.0.split('&').filter(|field| !field.is_empty());
+        let given = fields.map(|field| decoded(field.split('=').next().unwrap_or_default()));
+        let mut given = given.map(|name| String::from_utf8_lossy(&name).into_owned());
+        given.find(|name| !names.contains(&name.as_str()))
+    }
+
     /// Returns every value of a field that may be given several times.
     pub(super) fn all(&self, key: &str) -> Vec<String> {
         values(&self.0, key).filter_map(|value| String::from_utf8(value).ok()).collect()
@@ -37,6 +45,9 @@ mod tests {
         assert_eq!(fields.text("a").as_deref(), Some("x y+z"));
         assert_eq!(fields.all("may"), ["read", "audit"]);
         assert_eq!(fields.text("e").as_deref(), Some("ok"));
+        assert_eq!(fields.unknown(&["a", "may", "b", "c", "d", "e"]), None);
+        assert_eq!(fields.unknown(&["a", "may", "b", "c", "d"]).as_deref(), Some("e"));
+        assert_eq!(Fields::of("").unknown(&[]), None);
         for absent in ["b", "c", "d", "x"] {
             assert_eq!(fields.text(absent), None, "{absent}");
         }

@@ -1,35 +1,54 @@
 //! `/console/integrators`, and the page of an account below it
 
-use kiosque_console::integrators::{self as view, History, Integrators};
-use kiosque_model::Right;
-use kiosque_store::{AuditQuery, Listing, Oversight};
+use std::time::Duration;
 
+use kiosque_console::integrators::{self as view, Function, History, Integrators};
+use kiosque_console::refused::PARAMETER;
+use kiosque_model::Right;
+use kiosque_store::{AccountUse, AuditQuery, FunctionUsage, Listing, Oversight};
+
+use super::refused;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 use crate::operator::audit_entry;
 
 /// Accounts, or entries of an account, of a page.
 const ROWS: usize = 50;
+/// Sources of failed logins that are listed.
+const GUESSES: usize = 20;
 
 /// Lists the accounts, with their live sessions.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
-    let after = caller.request.query().text("after");
+    let after = caller.request.known_query(&["after", PARAMETER])?.text("after");
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.list_accounts(listing(), now).await?;
     let sessions = app.store.list_sessions(listing(), now).await?;
+    let names: Vec<String> =
+        accounts.entries.iter().map(|account| account.account.clone()).collect();
+    let uses = app.store.uses_of(names).await?;
+    let last = |(name, of): (String, AccountUse)| of.last.map(|last| (name, last));
+    let codes = app.store.answers_by_code();
+    let guesses = app.store.guesses().into_iter().take(GUESSES);
     let view = Integrators {
+        last_uses: uses.into_iter().filter_map(last).collect(),
+        codes: codes.into_iter().map(|of| (of.code, count(of.answers))).collect(),
+        guesses: guesses
+            .map(|(source, of)| (source.to_string(), count(of.logins), of.last))
+            .collect(),
+        not_recorded: count(app.store.refused_dropped()),
         accounts: accounts.entries,
         sessions: sessions.entries,
         next: accounts.next,
         after,
+        look_up: refused::look_up(caller).await?,
     };
     Ok(Reply::page(view::page(&caller.frame(), &view)))
 }
 
 /// Shows the history of an account. It is a part of the audit trail, which has a right of its own.
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let fields = caller.request.query();
+    let fields = caller.request.known_query(&["name", "after"])?;
     let account = fields.text("name").ok_or(Refused::NotFound)?;
     let after = fields.text("after");
     let before = after.as_deref().map(|text| text.parse().map_err(|_| Refused::Parameter("after")));
@@ -44,6 +63,26 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         entries = Some(found.entries.into_iter().map(audit_entry).collect());
         next = found.next.map(|entry| entry.to_string());
     }
-    let view = History { account, entries, after, next };
+    let refused = refused::of_account(caller, &account).await?;
+    let mut uses = caller.request.app.store.uses_of(vec![account.clone()]).await?;
+    let functions = uses.remove(&account).unwrap_or_default().functions;
+    let functions = functions.into_iter().map(function).collect();
+    let view = History { functions, account, entries, refused, after, next };
     Ok(Reply::page(view::history(&caller.frame(), &view)))
+}
+
+fn function(usage: FunctionUsage) -> Function {
+    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    Function {
+        path: usage.route.to_owned(),
+        requests: count(usage.requests),
+        refused: count(usage.refused),
+        failed: count(usage.failed),
+        mean_us: micros(usage.mean),
+        slowest_us: micros(usage.slowest),
+    }
+}
+
+fn count(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -13,6 +13,7 @@ const REVOKED_MAX: usize = 50;
 
 /// Lists the keys.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    caller.request.known_query(&[])?;
     shown(caller, None).await
 }
 

@@ -18,7 +18,8 @@ const RECORDS_READ_MAX: usize = 5_000;
 /// Shows the list of orders that the query selects.
 pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let store = &caller.request.app.store;
-    let query = caller.request.query();
+    let known = ["q", "device", "card", "from", "to", "group", "after", "format"];
+    let query = caller.request.known_query(&known)?;
     let text = |name: &str| query.text(name).unwrap_or_default();
     let fields = Fields {
         number: text("q"),
@@ -30,7 +31,9 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let (groups, after) = (choice(store, &query).await?, query.text("after"));
     let group = chosen(&groups)?;
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
-        ("", "") => (Found::Nothing, None),
+        ("", "") if after.is_some() => return Err(Refused::Parameter("after")),
+        ("", "") if fields != Fields::default() => (Found::Nothing, None),
+        ("", "") => (Found::Newest(store.newest_orders(group, PAGE).await?), None),
         ("", _) => of_device(caller, &fields, group, after.as_deref()).await?,
         (number, _) => {
             let mut orders = store.orders_by_number(number.to_owned(), group, PAGE).await?;
@@ -105,6 +108,7 @@ pub(super) async fn one(
     id: &str,
 ) -> Result<Reply, Refused> {
     let store = &caller.request.app.store;
+    caller.request.known_query(&[])?;
     let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
     OrderId::parse(id).map_err(|_| Refused::NotFound)?;
     let found = store.orders_by_number(id.to_owned(), Some(group), PAGE).await?;

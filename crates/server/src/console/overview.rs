@@ -16,7 +16,8 @@ const PRODUCTS_MAX: usize = 20;
 /// Shows the overview of the period and the group that the query chooses.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
-    let query = caller.request.query();
+    let known = [&PeriodQuery::PARAMETERS[..], &["group", "format"]].concat();
+    let query = caller.request.known_query(&known)?;
     let period = period(&query, app.store.zone().day_of(now))?;
     let groups = choice(&app.store, &query).await?;
     let sales = app.store.fleet_sales(FleetSalesQuery {

@@ -40,6 +40,8 @@ pub(super) enum Refused {
     Right(Right),
     /// The value of this parameter of the address cannot be read.
     Parameter(&'static str),
+    /// The page has no parameter with this name.
+    UnknownParameter(String),
     /// The form could not be read.
     BadForm(String),
     /// The server failed.
@@ -181,7 +183,9 @@ impl Refused {
             Refused::NotFound => StatusCode::NOT_FOUND,
             Refused::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Refused::OtherSite | Refused::Right(_) => StatusCode::FORBIDDEN,
-            Refused::Parameter(_) | Refused::BadForm(_) => StatusCode::BAD_REQUEST,
+            Refused::Parameter(_) | Refused::UnknownParameter(_) | Refused::BadForm(_) => {
+                StatusCode::BAD_REQUEST
+            }
             Refused::System(SystemFault { retry_after_s: Some(_), .. }) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -199,6 +203,7 @@ impl Refused {
                 .to_owned(),
             Refused::Right(right) => format!("The key does not have the right {right}."),
             Refused::Parameter(name) => format!("The value of {name} cannot be read."),
+            Refused::UnknownParameter(name) => format!("There is no parameter {name}."),
             Refused::BadForm(fault) => format!("The form could not be read: {fault}"),
             Refused::System(fault) => fault.message.to_owned(),
         }

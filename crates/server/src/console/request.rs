@@ -38,6 +38,15 @@ impl<'a> ConsoleRequest<'a> {
         Fields::of(self.head.uri.query().unwrap_or_default())
     }
 
+    /// Returns the fields of the query string, which may have these names and no others.
+    pub(super) fn known_query(&self, names: &[&str]) -> Result<Fields, Refused> {
+        let query = self.query();
+        match query.unknown(names) {
+            Some(name) => Err(Refused::UnknownParameter(name)),
+            None => Ok(query),
+        }
+    }
+
     pub(super) fn language(&self) -> Language {
         preferences::language(&self.head.headers, self.app.settings.default_locale)
     }
@@ -125,6 +134,7 @@ impl<'a> SignedIn<'a> {
             Refused::NotFound => Message::NotFound,
             Refused::Right(right) => Message::Forbidden(right.name()),
             Refused::Parameter(name) => Message::BadParameter(name),
+            Refused::UnknownParameter(name) => Message::UnknownParameter(name),
             Refused::System(_) => Message::Failed(id),
             Refused::Method(_) | Refused::OtherSite | Refused::BadForm(_) => {
                 return Reply::bare(refused, id);

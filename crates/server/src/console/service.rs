@@ -10,6 +10,7 @@ use crate::audience::Audience;
 
 /// Shows the state of the server and of its data.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    caller.request.known_query(&[])?;
     let (app, now) = (caller.request.app, caller.request.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
     let view = Service {

@@ -10,9 +10,12 @@ use super::lines::Lines;
 use super::problem::Problem;
 
 /// Returns when every valid line is durable.
-pub(super) async fn receive(call: &mut Call<'_>, _: KeyHolder) -> Result<OrdersReceived, Problem> {
+pub(super) async fn receive(
+    call: &mut Call<'_>,
+    holder: KeyHolder,
+) -> Result<OrdersReceived, Problem> {
     let (intake, metrics) = (&call.app.intake, &call.app.metrics);
-    let mut stream = intake.admit()?;
+    let mut stream = intake.admit(&holder.name)?;
     let mut key = StreamKey::new(ReceiveOrders, call.app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {

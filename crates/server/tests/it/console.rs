@@ -3,7 +3,9 @@
 mod api;
 mod attacks;
 pub(crate) mod figures;
+mod intake;
 mod pages;
+mod refused;
 mod sign_in;
 
 use std::collections::BTreeMap;

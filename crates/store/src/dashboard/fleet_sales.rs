@@ -38,11 +38,12 @@ statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
-    /// The devices that a group owns now and device pages list.
+    /// The devices that a group owns now and device pages list; of a deactivated group none.
     LISTED_DEVICES(group_no, now_ms) -> ListedRow = "select o.device_no, l.device_code,
             l.device_name, l.last_active_ms
         from device_owners o
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
+        join groups g on g.group_no = o.group_no and g.active
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed";
     WITHOUT_RATE(group_no, first_day, last_day) -> WithoutRate = "select d.currency,
@@ -90,7 +91,7 @@ pub struct FleetSales {
     pub products: Vec<ProductRank>,
     /// Sales from `first_day` on without an exchange rate: currency, and number of orders.
     pub without_rate: Vec<(String, i64)>,
-    /// Enabled devices that are owned now.
+    /// Enabled devices that an active group owns now.
     pub device_count: i64,
     /// Those of them that are not online: the latest activity first, and last those that never
     /// were active.

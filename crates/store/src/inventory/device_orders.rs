@@ -1,5 +1,7 @@
 //! The orders of a device, the last one to arrive first, and orders by their numbers.
 
+mod newest;
+
 use std::ops::ControlFlow;
 
 use kiosque_contract::inventory::OrderItem;
@@ -65,6 +67,11 @@ statements! {
         where o.group_no = r.group_no and o.trade_no_in = $number";
     ARCHIVED(group_no, device_code) -> i64 = "select archived_seq from ledger
         where group_no = $group_no and device_code = $device_code";
+}
+
+/// Every statement of this module and of that below it.
+pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, newest::ALL].into_iter().flatten().copied()
 }
 
 /// Orders that one statement reads.
@@ -278,6 +285,24 @@ impl OrdersPart<'_> {
     }
 }
 
+fn id_of(groups: &[GroupRow], number: GroupNo) -> String {
+    let group = groups.iter().find(|group| group.group_no == number);
+    group.map(|group| group.group_id.clone()).unwrap_or_default()
+}
+
+/// Returns orders with whether they are archived.
+async fn with_archived(
+    read: &Read<'_>,
+    mut orders: Vec<(GroupNo, i64, OrderItem)>,
+) -> Result<Vec<OrderItem>, Error> {
+    for (group, seq, order) in &mut orders {
+        let ledger = [(*group).into(), order.record.head.device_code.as_str().into()];
+        let archived = read.one(&ARCHIVED, &ledger, |row| row.read::<i64>()).await?;
+        order.archived = archived.is_some_and(|archived| *seq <= archived);
+    }
+    Ok(orders.into_iter().map(|(.., order)| order).collect())
+}
+
 async fn by_number(
     read: &Read<'_>,
     number: &str,
@@ -301,8 +326,7 @@ async fn by_number(
     for (sql, params) in searches {
         read.each_of(sql, &keys, &params, |row| {
             let NumberedRow { group_no, seq, order } = row.read()?;
-            let group = groups.iter().find(|group| group.group_no == group_no);
-            let group_id = group.map(|group| group.group_id.clone()).unwrap_or_default();
+            let group_id = id_of(&groups, group_no);
             let order = OrderItem { group_id, archived: false, record: record(&order)? };
             let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
             if found.len() < most && !found.iter().any(is_known) {
@@ -312,12 +336,7 @@ async fn by_number(
         })
         .await?;
     }
-    for (group, seq, order) in &mut found {
-        let ledger = [(*group).into(), order.record.head.device_code.as_str().into()];
-        let archived = read.one(&ARCHIVED, &ledger, |row| row.read::<i64>()).await?;
-        order.archived = archived.is_some_and(|archived| *seq <= archived);
-    }
-    Ok(found.into_iter().map(|(.., order)| order).collect())
+    with_archived(read, found).await
 }
 
 impl LedgerRow {

@@ -1,6 +1,6 @@
 //! Tokens and groups that have been proven before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::RwLock;
 
@@ -21,8 +21,13 @@ use crate::Refused;
 pub(crate) struct ProvenBefore {
     hasher: RandomState,
     tokens: RwLock<HashMap<AccountNo, TokenHash>>,
+    /// Tokens of the account before the last one, the latest ones.
+    earlier: RwLock<HashMap<AccountNo, VecDeque<TokenHash>>>,
     groups: RwLock<HashMap<AccountNo, HashMap<GroupId, GroupNo>>>,
 }
+
+/// The earlier tokens of an account that are remembered.
+const EARLIER_MAX: usize = 8;
 
 /// A hash of a token. Another token with the same hash is refused by its check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +55,43 @@ impl ProvenBefore {
         known.is_some_and(|known| known == self.hash(token.digest()))
     }
 
+    /// Returns whether a token is, or was, one of the account that it names, as far as this process
+    /// remembers.
+    pub(crate) fn had_token(&self, token: &PresentedToken) -> bool {
+        let (account, hash) = (token.account_hint(), self.hash(token.digest()));
+        let earlier = read_ignoring_poison(&self.earlier);
+        self.has_token(token) || earlier.get(&account).is_some_and(|known| known.contains(&hash))
+    }
+
     /// Adds a token that was proven, or has just been given out.
     pub(crate) fn add_token(&self, account: AccountNo, digest: &TokenDigest) {
-        write_ignoring_poison(&self.tokens).insert(account, self.hash(digest));
+        let hash = self.hash(digest);
+        let before = write_ignoring_poison(&self.tokens).insert(account, hash);
+        if let Some(before) = before.filter(|before| *before != hash) {
+            self.remember(account, before);
+        }
+    }
+
+    fn remember(&self, account: AccountNo, hash: TokenHash) {
+        let mut earlier = write_ignoring_poison(&self.earlier);
+        let known = earlier.entry(account).or_default();
+        if !known.contains(&hash) {
+            known.push_back(hash);
+        }
+        if known.len() > EARLIER_MAX {
+            known.pop_front();
+        }
     }
 
     /// Removes a token that was refused.
     pub(super) fn forget_refused(&self, presented: Presented, refused: &Refused) {
         if matches!(refused, Refused::Refusal(_)) {
+            let Presented { account, hash } = presented;
             let mut tokens = write_ignoring_poison(&self.tokens);
-            if tokens.get(&presented.account) == Some(&presented.hash) {
-                tokens.remove(&presented.account);
+            if tokens.get(&account) == Some(&hash) {
+                tokens.remove(&account);
+                drop(tokens);
+                self.remember(account, hash);
             }
         }
     }

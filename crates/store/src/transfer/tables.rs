@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 29] = [
+const LAYOUT: [Layout; 32] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -107,8 +107,16 @@ const LAYOUT: [Layout; 29] = [
     (
         "imports",
         &[("import_no", "bigint")],
-        "started_at_ms bigint, ended_at_ms bigint, active_at_ms bigint, details text",
+        "started_at_ms bigint, ended_at_ms bigint, active_at_ms bigint, details text, \
+         stored_orders bigint",
     ),
+    (
+        "refused_requests",
+        &[("number", "bigint")],
+        "share text, request_id text, at_ms bigint, details text",
+    ),
+    ("refused_shares", &[("share", "text")], "requests bigint"),
+    ("account_uses", &[("account_no", "bigint")], "used_at_ms bigint"),
     (
         "archive_runs",
         &[("run_no", "bigint")],

@@ -80,7 +80,7 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     };
     let running = (ImportState::Running, None, None);
     let [minute, later] = [NOW.plus_ms(60_000), NOW.plus_ms(60_001)];
-    store.show_import_active(2, NOW.plus_ms(10_000)).await.unwrap();
+    store.show_import_active(2, NOW.plus_ms(10_000), 7).await.unwrap();
     assert_eq!(states(minute).await, [running.clone(), running.clone()]);
     assert_eq!(states(later).await, [running.clone(), (ImportState::Interrupted, None, None)]);
     assert_eq!(store.end_lost_imports(ActedBy::server(minute)).await.unwrap(), 0);

@@ -32,6 +32,7 @@ mod rates;
 mod receive;
 #[cfg(debug_assertions)]
 mod receive_faults;
+mod refused_requests;
 mod relay;
 mod requests;
 mod retries;

@@ -8,12 +8,12 @@ use super::Browser;
 use crate::dashboard::{ask, kpi};
 
 /// Returns the parts of a page between two texts.
-fn between<'p>(page: &'p str, start: &'p str, end: &'p str) -> Vec<&'p str> {
+pub(super) fn between<'p>(page: &'p str, start: &'p str, end: &'p str) -> Vec<&'p str> {
     page.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
 }
 
 /// Returns the section of a page with an id.
-fn section<'p>(page: &'p str, id: &str) -> &'p str {
+pub(super) fn section<'p>(page: &'p str, id: &str) -> &'p str {
     let start = format!("<section class=\"card\" id=\"{id}\"");
     page.split(start.as_str()).nth(1).and_then(|rest| rest.split("</section>").next()).expect(id)
 }

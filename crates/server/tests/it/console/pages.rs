@@ -72,6 +72,7 @@ async fn rights_decide_what_is_shown() {
         ("/console/service", "read"),
         ("/console/integrators", "read"),
         ("/console/api", "read"),
+        ("/console/intake", "read"),
         ("/console/integrators/account?name=ops", "read"),
     ];
     for may in ["read", "audit", "keys", "orders,activity,fleet"] {
@@ -152,7 +153,7 @@ async fn the_trail_is_filtered_and_downloaded() {
     assert!(lines[1].contains(",sessionReplaced,ops,,127.0.0.1,"), "{}", csv.text);
     let none = browser.get("/console/audit?account=unknown&since=2026-01-01").await;
     assert!(none.text.contains("No entry matches"), "{}", none.text);
-    for bad in ["event=x", "source=x", "since=x", "after=x"] {
+    for bad in ["event=x", "source=x", "since=x", "after=x", "until=2026-01-01"] {
         assert_eq!(browser.get(&format!("/console/audit?{bad}")).await.status, 400, "{bad}");
     }
     // The history of an account names the session that was replaced, and the one that replaced it.

@@ -19,6 +19,7 @@ row! {
 }
 
 statements! {
+    INACTIVE_GROUPS() -> String = "select group_id from groups where not active";
     DAYS() -> DayRow = "select s.device_no, s.day, s.orders
         from {rows r: group_no bigint, device bigint, day bigint} cross join sales_by_device s
         where s.group_no = r.group_no and s.day = r.day and s.device_no = r.device";
@@ -53,7 +54,7 @@ pub enum DeviceState {
     Online,
     /// It is enabled, and its last activity is not recent.
     Silent,
-    /// Device pages do not list it.
+    /// Device pages do not list it, or its group is deactivated.
     Disabled,
 }
 
@@ -81,11 +82,10 @@ pub struct FoundDevice {
 }
 
 impl DeviceState {
-    /// Returns the state of a device.
-    #[must_use]
-    pub fn of(device: &DeviceItem, online: OnlineSince) -> DeviceState {
+    fn of(device: &DeviceItem, inactive: &[String], online: OnlineSince) -> DeviceState {
         let last_active = device.last_active_timestamp.map(UnixMs);
-        match (device.enabled, online.holds(last_active)) {
+        let is_listed = device.enabled && !inactive.contains(&device.group_id);
+        match (is_listed, online.holds(last_active)) {
             (false, _) => DeviceState::Disabled,
             (true, true) => DeviceState::Online,
             (true, false) => DeviceState::Silent,
@@ -94,6 +94,20 @@ impl DeviceState {
 }
 
 impl Store {
+    /// Returns the state of a device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn device_state(
+        &self,
+        device: &DeviceItem,
+        online: OnlineSince,
+    ) -> Result<DeviceState, Error> {
+        let read = async |read: &Read<'_>| inactive_groups(read).await;
+        let inactive = self.db.read::<_, Error>(Deadline::OfRequest, read).await?;
+        Ok(DeviceState::of(device, &inactive, online))
+    }
+
     /// Returns a part of the devices that match.
     ///
     /// # Errors
@@ -125,6 +139,11 @@ struct Matching {
     is_cut: bool,
 }
 
+/// Returns the ids of the groups that are deactivated.
+async fn inactive_groups(read: &Read<'_>) -> Result<Vec<String>, Error> {
+    read.all(&INACTIVE_GROUPS, &[], |row| row.read()).await
+}
+
 async fn matching(
     read: &Read<'_>,
     search: &DeviceSearch,
@@ -133,6 +152,7 @@ async fn matching(
     now: UnixMs,
 ) -> Result<Matching, Error> {
     let (mut devices, mut after) = (Vec::new(), listing.after);
+    let inactive = inactive_groups(read).await?;
     let mut left = search.read_max;
     while left > 0 {
         let chunk = Listing { after: after.take(), limit: CHUNK.min(left) };
@@ -146,7 +166,7 @@ async fn matching(
             let number = row.device_no;
             let periods = periods.take(number);
             let item = item(row, &periods, now);
-            let state = DeviceState::of(&item, search.online);
+            let state = DeviceState::of(&item, &inactive, search.online);
             if search.state.is_some_and(|wanted| wanted != state) {
                 continue;
             }

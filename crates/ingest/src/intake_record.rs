@@ -1,0 +1,226 @@
+//! What the streams of a process have received in the last minutes: orders by source, and the
+//! latest rejected lines. It is bounded, in memory, and lost at a restart.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard};
+
+use kiosque_contract::RejectedOrder;
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::UnixMs;
+
+/// The length of a slot, in which orders are counted together.
+const SLOT_MS: i64 = 10_000;
+/// The slots of a minute.
+const MINUTE_SLOTS: i64 = 6;
+/// The minutes for which orders are counted.
+pub const MINUTES: usize = 15;
+/// The sources that are counted apart; the others are counted together, without a name.
+const SOURCES_MAX: usize = 100;
+/// The rejected lines that are remembered.
+const REJECTED_MAX: usize = 200;
+
+/// The number of lines of a chunk by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    /// New orders.
+    pub accepted: u64,
+    /// Orders that replaced a stored one.
+    pub updated: u64,
+    /// Orders that were stored already.
+    pub unchanged: u64,
+    /// Lines that were not stored.
+    pub rejected: u64,
+}
+
+impl OrderCounts {
+    /// Adds the lines of another chunk.
+    fn add(&mut self, other: OrderCounts) {
+        self.accepted += other.accepted;
+        self.updated += other.updated;
+        self.unchanged += other.unchanged;
+        self.rejected += other.rejected;
+    }
+}
+
+/// The orders of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceOrders {
+    /// The name of the key; `None` for the sources that are counted together.
+    pub source: Option<String>,
+    /// All orders of the last minutes, by outcome.
+    pub counts: OrderCounts,
+    /// Orders that were stored in each of the last [`MINUTES`] minutes, the last one last.
+    pub by_minute: Vec<u64>,
+}
+
+/// A rejected line of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RejectedLine {
+    /// When it was rejected.
+    pub at: UnixMs,
+    /// The name of the key.
+    pub source: String,
+    /// The line, its order id and the reason.
+    pub line: RejectedOrder,
+}
+
+/// The record of a process.
+#[derive(Debug, Default)]
+pub(crate) struct IntakeRecord(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    sources: BTreeMap<Option<String>, VecDeque<Slot>>,
+    rejected: VecDeque<RejectedLine>,
+}
+
+/// The orders of a slot of time.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    number: i64,
+    counts: OrderCounts,
+}
+
+impl IntakeRecord {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        lock_ignoring_poison(&self.0)
+    }
+
+    /// Adds a chunk of lines of a stream.
+    pub(crate) fn add(
+        &self,
+        source: &str,
+        now: UnixMs,
+        counts: OrderCounts,
+        rejected: &[RejectedOrder],
+    ) {
+        let mut inner = self.lock();
+        inner.count(source, now, counts);
+        // Of a chunk that is wrong as a whole, the last lines are enough.
+        let latest = rejected.get(rejected.len().saturating_sub(REJECTED_MAX)..);
+        for line in latest.unwrap_or_default() {
+            let (source, line) = (source.to_owned(), line.clone());
+            inner.rejected.push_back(RejectedLine { at: now, source, line });
+        }
+        let beyond = inner.rejected.len().saturating_sub(REJECTED_MAX);
+        inner.rejected.drain(..beyond);
+    }
+
+    /// Returns the orders of each source in the last minutes.
+    pub(crate) fn sources(&self, now: UnixMs) -> Vec<SourceOrders> {
+        let mut inner = self.lock();
+        inner.forget(now);
+        inner.sources.iter().map(|(source, slots)| sum(source.as_ref(), slots, now)).collect()
+    }
+
+    /// Returns the latest rejected lines, the last one first.
+    pub(crate) fn rejected(&self) -> Vec<RejectedLine> {
+        self.lock().rejected.iter().rev().cloned().collect()
+    }
+}
+
+impl Inner {
+    fn count(&mut self, source: &str, now: UnixMs, counts: OrderCounts) {
+        let number = now.0.div_euclid(SLOT_MS);
+        let mut key = Some(source.to_owned());
+        if !self.sources.contains_key(&key) {
+            self.forget(now);
+            if self.sources.len() >= SOURCES_MAX {
+                key = None;
+            }
+        }
+        let slots = self.sources.entry(key).or_default();
+        match slots.back_mut() {
+            Some(last) if last.number == number => last.counts.add(counts),
+            _ => slots.push_back(Slot { number, counts }),
+        }
+        let most = MINUTES.saturating_mul(usize::try_from(MINUTE_SLOTS).unwrap_or_default());
+        if slots.len() > most {
+            slots.pop_front();
+        }
+    }
+
+    /// Removes what is too old, or in the future of a clock that was set back.
+    fn forget(&mut self, now: UnixMs) {
+        for slots in self.sources.values_mut() {
+            slots.retain(|slot| minutes_ago(*slot, now).is_some());
+        }
+        self.sources.retain(|_, slots| !slots.is_empty());
+    }
+}
+
+/// Returns the minutes between a slot and now, if it is counted.
+fn minutes_ago(slot: Slot, now: UnixMs) -> Option<usize> {
+    let slots = now.0.div_euclid(SLOT_MS) - slot.number;
+    let minutes = usize::try_from(slots.div_euclid(MINUTE_SLOTS)).ok()?;
+    (minutes < MINUTES).then_some(minutes)
+}
+
+fn sum(source: Option<&String>, slots: &VecDeque<Slot>, now: UnixMs) -> SourceOrders {
+    let mut sum = SourceOrders { source: source.cloned(), ..SourceOrders::default() };
+    sum.by_minute = vec![0; MINUTES];
+    for slot in slots {
+        sum.counts.add(slot.counts);
+        let minute = minutes_ago(*slot, now).map(|ago| MINUTES - 1 - ago);
+        if let Some(stored) = minute.and_then(|minute| sum.by_minute.get_mut(minute)) {
+            let OrderCounts { accepted, updated, unchanged, rejected: _ } = slot.counts;
+            *stored += accepted + updated + unchanged;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(accepted: u64, rejected: u64) -> OrderCounts {
+        OrderCounts { accepted, rejected, ..OrderCounts::default() }
+    }
+
+    fn at(minutes: i64) -> UnixMs {
+        UnixMs(1_772_445_600_000 + minutes * 60_000)
+    }
+
+    #[test]
+    fn orders_are_counted_by_source_and_minute_for_fifteen_minutes() {
+        let record = IntakeRecord::default();
+        record.add("till", at(0), counts(5, 0), &[]);
+        record.add("till", at(14), counts(2, 1), &[]);
+        record.add("lab", at(14), counts(1, 0), &[]);
+        let by_minute = |first, last| {
+            let mut minutes = vec![0; MINUTES];
+            (minutes[0], minutes[MINUTES - 1]) = (first, last);
+            minutes
+        };
+        let of = |name: &str, counts, by_minute| SourceOrders {
+            source: Some(name.to_owned()),
+            counts,
+            by_minute,
+        };
+        assert_eq!(
+            record.sources(at(14)),
+            [of("lab", counts(1, 0), by_minute(0, 1)), of("till", counts(7, 1), by_minute(5, 2))]
+        );
+        assert_eq!(record.sources(at(28)).len(), 2);
+        assert_eq!(record.sources(at(29)), []);
+    }
+
+    #[test]
+    fn sources_and_rejected_lines_are_bounded() {
+        let record = IntakeRecord::default();
+        let line = |line| RejectedOrder { line, order_id: None, reason: "x".to_owned() };
+        for number in 0..300 {
+            record.add(&format!("key {number}"), at(0), counts(1, 1), &[line(number)]);
+        }
+        let sources = record.sources(at(0));
+        assert_eq!(sources.len(), SOURCES_MAX + 1);
+        assert_eq!((sources[0].source.as_ref(), sources[0].counts), (None, counts(200, 200)));
+        let lines: Vec<u64> = record.rejected().iter().map(|one| one.line.line).collect();
+        assert_eq!(lines, (100..300).rev().collect::<Vec<u64>>());
+        let many: Vec<RejectedOrder> = (0..1_000).map(line).collect();
+        record.add("key", at(0), counts(0, 1_000), &many);
+        assert_eq!(record.rejected().len(), REJECTED_MAX);
+        assert_eq!(record.rejected()[0].line.line, 999);
+    }
+}

@@ -1,0 +1,57 @@
+//! Refused requests of integrators, found by id or by account.
+
+use kiosque_console::refused::{LookUp, PARAMETER, Refused as View};
+use kiosque_model::{LoginName, RefusalKind};
+use kiosque_store::{FoundRequest, Listing};
+use serde_json::Value;
+
+use super::reply::Refused;
+use super::request::SignedIn;
+
+/// The requests of an account that its page lists.
+const LISTED: usize = 50;
+
+/// Looks up the request that the query names; `None` if it names none.
+pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Refused> {
+    let Some(request_id) = caller.request.query().text(PARAMETER) else { return Ok(None) };
+    let (store, now) = (&caller.request.app.store, caller.request.now);
+    let found = store.refused_request(request_id.clone(), now).await?;
+    Ok(Some(LookUp { request_id, found: found.map(view) }))
+}
+
+/// Returns the latest refused requests of an account.
+pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<Vec<View>, Refused> {
+    // A text that cannot be a login name is that of no account.
+    let Ok(account) = LoginName::parse(account) else { return Ok(Vec::new()) };
+    let listing = Listing { after: None, limit: LISTED };
+    let (store, now) = (&caller.request.app.store, caller.request.now);
+    let found = store.refused_of(&account, listing, now).await?;
+    Ok(found.entries.into_iter().map(view).collect())
+}
+
+fn view(found: FoundRequest) -> View {
+    let FoundRequest { number: _, request_id, at, account, is_proven, source, exchange } = found;
+    let answer: Value = serde_json::from_str(&exchange.answer).unwrap_or_default();
+    let page = exchange.page.map(|page| format!("?{page}")).unwrap_or_default();
+    let message = answer["msg"].as_str().unwrap_or(&exchange.answer).to_owned();
+    let data = match &answer["data"] {
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::String(text) if *text != message => vec![text.clone()],
+        _ => Vec::new(),
+    };
+    View {
+        request_id,
+        at,
+        account,
+        is_proven,
+        source,
+        asked: format!("{} {}{page}", exchange.method, exchange.path),
+        fields: exchange.body,
+        status: exchange.status,
+        code: answer["code"].as_i64(),
+        message,
+        data,
+        kind: exchange.refusal.as_deref().and_then(RefusalKind::named),
+        cause: exchange.cause,
+    }
+}

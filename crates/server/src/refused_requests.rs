@@ -1,0 +1,204 @@
+//! The record of a request of an integrator that was refused or failed: what was asked, by which
+//! account and from where, and what was answered. It is looked up by the id of the request.
+
+use std::net::IpAddr;
+
+use http::HeaderValue;
+use http::request::Parts;
+use kiosque_contract::endpoint::LogIn;
+use kiosque_contract::{ENDPOINTS, Endpoint, LoginRequest, TOKEN_HEADER};
+use kiosque_model::{AccountNo, LoginName, PresentedToken, Refusal, RefusalKind};
+use kiosque_store::{Exchange, Sender};
+use serde_json::{Map, Value};
+
+use crate::answer::{self, Failure};
+use crate::app::App;
+use crate::call::source_of;
+use crate::json::{self, Json};
+use crate::remarks::Remarks;
+use crate::request::{PAGE_KEYS, values};
+use kiosque_locale::Locale;
+
+/// The most characters of a path, or of one value.
+const TEXT_MAX: usize = 200;
+/// A word at least so long may be a token or a key, which have 43 characters and more.
+const SECRET_CHARS: usize = 40;
+/// The text in place of one.
+const SECRET: &str = "…";
+
+/// A request, as it is known when it is answered.
+pub(crate) struct Asked<'a> {
+    pub(crate) head: &'a Parts,
+    /// The other end of the connection.
+    pub(crate) peer: IpAddr,
+    pub(crate) request_id: &'a str,
+    pub(crate) remarks: &'a Remarks,
+    /// The language of its answer.
+    pub(crate) locale: Locale,
+}
+
+impl Asked<'_> {
+    /// Adds the request to those that are stored next, if there is room. Returns the account that
+    /// it certainly is of.
+    pub(crate) fn record(&self, app: &App, failure: &Failure) -> Option<AccountNo> {
+        let source = source_of(app, &self.head.headers, self.peer);
+        let (sender, at) = (self.sender(app, failure), app.clock.now());
+        let account = match &sender {
+            Sender::Account(account) => Some(*account),
+            Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => None,
+        };
+        if self.is_guess(failure) {
+            app.store.count_guess(source.prefix(), at);
+        }
+        app.store.add_refused((self.request_id, at), (sender, source), || {
+            self.exchange(failure, app.settings.limits.json_max_depth)
+        });
+        account
+    }
+
+    /// Returns whether the request is a login with a wrong name or password.
+    fn is_guess(&self, failure: &Failure) -> bool {
+        let Failure::Refusal(refusal) = failure else { return false };
+        let is_guess = matches!(refusal, Refusal::Credentials | Refusal::TooManyFailures { .. });
+        is_guess && self.head.uri.path() == LogIn::ROUTE
+    }
+
+    fn sender(&self, app: &App, failure: &Failure) -> Sender {
+        if self.head.uri.path() == LogIn::ROUTE {
+            let login = serde_json::from_slice::<LoginRequest>(&self.remarks.body).ok();
+            let name = login.and_then(|login| LoginName::parse(login.username).ok());
+            return name.map_or(Sender::Unknown, Sender::Login);
+        }
+        if let Some(account) = self.remarks.account.filter(|_| proves_token(failure)) {
+            return Sender::Account(account);
+        }
+        let token = self.head.headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes);
+        let token = token.and_then(PresentedToken::read);
+        token.map_or(Sender::Unknown, |token| app.store.sender_of(&token))
+    }
+
+    fn exchange(&self, failure: &Failure, max_depth: usize) -> Exchange {
+        let (status, answer) = answer::failed(failure, self.locale, self.request_id);
+        let hint = self.remarks.hint.map(|hint| hint.text().to_owned());
+        let (refusal, cause) = match failure {
+            Failure::Refusal(refusal) => (Some(RefusalKind::of(refusal)), hint),
+            Failure::System(fault) => (None, Some(without_secrets(&fault.cause))),
+        };
+        Exchange {
+            method: self.head.method.as_str().chars().take(TEXT_MAX).collect(),
+            path: self.path(),
+            page: self.page(),
+            body: self.body(max_depth),
+            status: status.as_u16(),
+            answer: without_secrets(&String::from_utf8_lossy(&answer)),
+            refusal: refusal.map(|kind| kind.name().to_owned()),
+            cause,
+        }
+    }
+
+    fn path(&self) -> String {
+        let path = self.head.uri.path();
+        match ENDPOINTS.iter().any(|endpoint| endpoint.route == path) {
+            true => path.to_owned(),
+            false => shortened(path),
+        }
+    }
+
+    /// Returns the parameters of the page that was asked for.
+    fn page(&self) -> Option<String> {
+        let query = self.head.uri.query()?;
+        let of = |key: &&str| {
+            let values = values(query, key);
+            let text = |value: Vec<u8>| shortened(&String::from_utf8_lossy(&value));
+            values.map(|value| format!("{key}={}", text(value))).collect::<Vec<_>>()
+        };
+        let parts: Vec<String> = PAGE_KEYS.iter().flat_map(of).collect();
+        (!parts.is_empty()).then(|| parts.join("&"))
+    }
+
+    /// Returns the fields that the call knows, as JSON. A login has none: its fields are secret.
+    fn body(&self, max_depth: usize) -> Option<String> {
+        let declared = self.remarks.ignored.declared;
+        if self.head.uri.path() == LogIn::ROUTE || declared.is_empty() {
+            return None;
+        }
+        let fields = json::parse_object(&self.remarks.body, max_depth).ok()?;
+        let known = fields.0.into_iter().filter(|(name, _)| declared.contains(&name.as_str()));
+        let known: Map<String, Value> = known.map(|(name, value)| (name, shown(value))).collect();
+        Some(Value::from(known).to_string())
+    }
+}
+
+/// Returns whether a refusal is given only after the token has been proven.
+fn proves_token(failure: &Failure) -> bool {
+    match failure {
+        Failure::Refusal(refusal) => match refusal {
+            Refusal::GroupClosed
+            | Refusal::OutOfScope
+            | Refusal::OrderUnknown
+            | Refusal::Invalid(_)
+            | Refusal::SessionExpired
+            | Refusal::Unreadable(_) => true,
+            Refusal::ApiNotEnabled
+            | Refusal::NoGroup
+            | Refusal::Credentials
+            | Refusal::TooManyFailures { .. }
+            | Refusal::TokenMissing
+            | Refusal::TokenInvalid
+            | Refusal::NotFound => false,
+        },
+        Failure::System(_) => false,
+    }
+}
+
+/// Returns a value, or the name of its type if its content is of no use.
+fn shown(value: Json) -> Value {
+    match value {
+        Json::Null => Value::Null,
+        Json::Flag(flag) => flag.into(),
+        Json::Int(int) => int.into(),
+        Json::Number => "(number)".into(),
+        Json::Text(text) => shortened(&text).into(),
+        Json::Texts(texts) => texts.iter().map(|text| shortened(text)).collect(),
+        Json::List => "(list)".into(),
+        Json::Object => "(object)".into(),
+    }
+}
+
+/// Returns the beginning of a text, without secrets.
+fn shortened(text: &str) -> String {
+    let text = without_secrets(text);
+    match text.char_indices().nth(TEXT_MAX) {
+        Some((end, _)) => format!("{}{SECRET}", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// Returns a text with words that may be tokens or keys replaced.
+fn without_secrets(text: &str) -> String {
+    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_other = |c: char| !u8::try_from(c).is_ok_and(is_of_word);
+    let words = text.split_inclusive(is_other).map(|part| {
+        let word = part.trim_end_matches(is_other);
+        match word.len() >= SECRET_CHARS {
+            true => part.replacen(word, SECRET, 1),
+            false => part.to_owned(),
+        }
+    });
+    words.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_are_replaced() {
+        let key = format!("kqo_{}", "x".repeat(43));
+        let text = format!("a {key}, b: \"{}\" {}é", "y".repeat(40), "z".repeat(39));
+        assert_eq!(without_secrets(&text), format!("a …, b: \"…\" {}é", "z".repeat(39)));
+        assert_eq!(without_secrets(&key), "…");
+        assert_eq!(without_secrets(""), "");
+        assert_eq!(shortened(&"é ".repeat(150)), format!("{}…", "é ".repeat(100)));
+    }
+}

@@ -1,0 +1,174 @@
+//! What comes in: streams by key, rejected lines and imports; and the parameters of pages.
+
+use std::time::Duration;
+
+use kiosque_model::{ActedBy, UnixMs};
+use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer};
+
+use super::Browser;
+use super::figures::{between, section};
+use crate::operator::fleet;
+
+const ORDERS_PATH: &str = "/operator/v1/orders";
+
+/// A line of a stream.
+fn line(device: &str, id: &str) -> String {
+    OrderLine::new(id, device, "2026-03-01 09:00:00").amount("EUR", 250).to_string()
+}
+
+#[tokio::test]
+async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded() {
+    let server = TestServer::start(fleet()).await;
+    let till = server.create_key_named("till", "orders").await;
+    let lab = server.create_key_named("<lab>", "orders").await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let none = browser.get("/console/intake").await.text;
+    assert!(none.contains("No stream has sent orders"), "{none}");
+
+    let lines = [line("D1", "o1"), line("D1", "o2"), line("absent", "=o3"), "x\n".to_owned()];
+    let received = server.call_operator(ORDERS_PATH, Some(&till), lines.concat()).await;
+    assert_eq!((received.status, received.json["accepted"].as_i64()), (200, Some(2)));
+    server.call_operator(ORDERS_PATH, Some(&lab), line("D1", "o1")).await;
+
+    let page = browser.get("/console/intake").await.text;
+    let numbers = between(section(&page, "streams"), "<td class=\"number\">", "</td>");
+    // Orders a second; new, updated, unchanged and rejected lines.
+    assert_eq!(numbers, ["0.0", "0", "0", "1", "0", "0.0", "2", "0", "0", "2"]);
+    assert!(page.contains("&lt;lab&gt;") && !page.contains("<lab>"), "{page}");
+    let rejected = section(&page, "rejected");
+    assert!(rejected.contains("=o3") && rejected.contains("deviceCode"), "{rejected}");
+    let csv = browser.get("/console/intake?format=csv").await;
+    assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"rejected.csv\"");
+    let rows: Vec<&str> = csv.text.lines().collect();
+    assert_eq!(rows[0], "time,key,line,order_id,reason");
+    assert_eq!(rows.len(), 3, "{}", csv.text);
+    assert!(rows[2].starts_with("2026-03-02T10:00:00Z,till,3,'=o3,"), "{}", csv.text);
+    server.advance(Duration::from_secs(16 * 60));
+    let later = browser.get("/console/intake").await.text;
+    assert!(section(&later, "streams").contains("No stream has sent orders"), "{later}");
+    assert!(section(&later, "rejected").contains("=o3"));
+}
+
+#[tokio::test]
+async fn an_import_is_shown_with_its_progress() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let number = server.store.begin_import(ActedBy::command(server.now())).await.unwrap();
+    server.store.show_import_active(number, server.now(), 1_234).await.unwrap();
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let page = browser.get("/console/intake").await.text;
+    let imports = section(&page, "imports");
+    assert!(imports.contains("running") && imports.contains("1,234 orders stored"), "{imports}");
+    server.advance(Duration::from_secs(120));
+    let lost = browser.get("/console/intake").await.text;
+    assert!(section(&lost, "imports").contains("interrupted"), "{lost}");
+}
+
+/// Without a filter the list has the orders that arrived last, also as a file.
+#[tokio::test]
+async fn orders_without_a_filter_are_the_latest() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    assert!(!browser.get("/console/orders").await.text.contains("<table"));
+    let lines: String = (0..120).map(|at| line("D1", &format!("o{at}"))).collect();
+    server.import_valid(lines).await;
+    let page = browser.get("/console/orders").await.text;
+    let listed = between(&page, "href=\"/console/orders/g1/", "\"");
+    let expected: Vec<String> = (70..120).rev().map(|at| format!("o{at}")).collect();
+    assert_eq!(listed, expected);
+    let csv = browser.get("/console/orders?format=csv&group=g1").await;
+    assert_eq!(csv.text.lines().count(), 51, "{}", csv.text);
+    for partial in ["from=2026-01-01", "card=1234"] {
+        let page = browser.get(&format!("/console/orders?{partial}")).await.text;
+        assert!(page.contains("give its code") && !page.contains("<table"), "{page}");
+    }
+    for bad in ["after=1.2", "range=7d", "limit=5"] {
+        assert_eq!(browser.get(&format!("/console/orders?{bad}")).await.status, 400, "{bad}");
+    }
+}
+
+/// A parameter that a page does not have is named, and nothing is shown for it.
+#[tokio::test]
+async fn an_unknown_parameter_is_refused_by_its_name() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read,audit,keys").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for path in [
+        "/console/",
+        "/console/devices",
+        "/console/devices/D1",
+        "/console/orders",
+        "/console/integrators",
+        "/console/integrators/account",
+        "/console/intake",
+        "/console/audit",
+        "/console/keys",
+        "/console/service",
+    ] {
+        let page = browser.get(&format!("{path}?%72ange=7d")).await;
+        assert_eq!(page.status, 400, "{path}");
+        assert!(page.text.contains("no parameter range"), "{path}: {}", page.text);
+    }
+    for bad in ["after=%00", "state=x"] {
+        assert_eq!(browser.get(&format!("/console/devices?{bad}")).await.status, 400, "{bad}");
+    }
+}
+
+/// The devices of a deactivated group are not silent: device pages do not list them.
+#[tokio::test]
+async fn devices_of_a_deactivated_group_are_not_silent() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let silent = browser.get("/console/devices?state=silent").await.text;
+    let listed = between(&silent, "href=\"/console/devices/", "\"");
+    assert!(listed.contains(&"D1"), "{silent}");
+    let groups = "[[group]]\nid = \"g1\"\nname = \"G\"\nactive = false\n";
+    server.apply(groups).await.unwrap();
+    let silent = browser.get("/console/devices?state=silent").await.text;
+    assert!(!between(&silent, "href=\"/console/devices/", "\"").contains(&"D1"), "{silent}");
+    let disabled = browser.get("/console/devices?state=disabled").await.text;
+    assert!(between(&disabled, "href=\"/console/devices/", "\"").contains(&"D1"), "{disabled}");
+    let overview = browser.get("/console/").await.text;
+    assert!(!overview.contains("href=\"/console/devices/D1\""), "{overview}");
+    assert!(browser.get("/console/devices/D1").await.text.contains("disabled"));
+}
+
+/// The last use of a session is seen at once on its node, and on others when it is stored.
+#[tokio::test]
+async fn requests_are_counted_by_account_function_code_and_source() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let office = server.create_key_named("office", "read").await;
+    server.advance(Duration::from_secs(60));
+    for body in ["{}", r#"{"groupId":"foreign"}"#] {
+        server.call(DEVICES_PATH, Some(&token), body).await;
+    }
+    for password in ["a", "b"] {
+        let login = format!(r#"{{"username":"ops","password":"{password}"}}"#);
+        server.call(TOKEN_PATH, None, &login).await;
+    }
+    server.store.write_uses(server.now()).await.unwrap();
+    server.advance(Duration::from_secs(300));
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let page = browser.get("/console/integrators").await.text;
+    assert!(section(&page, "accounts").contains("5 min ago"), "{page}");
+    let codes = between(section(&page, "codes"), "<th scope=\"row\">", "</td>");
+    let codes: Vec<String> =
+        codes.iter().map(|row| row.replace("</th><td class=\"number\">", " ")).collect();
+    assert_eq!(codes, ["200 2", "-1 1", "-2 2"]);
+    let guesses = section(&page, "guesses");
+    assert!(guesses.contains("127.0.0.1") && guesses.contains(">2<"), "{guesses}");
+    let account = browser.get("/console/integrators/account?name=ops").await.text;
+    let functions = between(section(&account, "functions"), "<td class=\"number\">", "</td>");
+    assert_eq!(functions[..3], ["2", "1", "0"], "{account}");
+
+    let other = server.another_node().await;
+    let mut browser = Browser::signed_in(&other, &office).await;
+    let page = browser.get("/console/integrators").await.text;
+    assert!(section(&page, "accounts").contains("5 min ago"), "{page}");
+    let uses = other.store.uses_of(vec!["ops".to_owned()]).await.unwrap();
+    assert_eq!(uses["ops"].last, Some(UnixMs(server.now().0 - 300_000)));
+}

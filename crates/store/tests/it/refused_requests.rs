@@ -1,0 +1,179 @@
+//! Refused requests: found by id on every node for a day, within the fair share of their account.
+
+use std::time::Duration;
+
+use kiosque_model::{AccountNo, LoginName, UnixMs};
+use kiosque_store::{Exchange, FoundRequest, Listing, OpenOptions, REFUSED_AGE_MS, Sender, Store};
+use kiosque_testkit::{NOW, TestStore, open, open_options};
+
+const DAY_MS: i64 = REFUSED_AGE_MS;
+/// The most requests that are stored.
+const REQUESTS_MAX: i64 = 100_000;
+
+fn exchange(path: &str) -> Exchange {
+    Exchange { method: "POST".to_owned(), path: path.to_owned(), ..Exchange::default() }
+}
+
+fn add(store: &Store, id: &str, at: UnixMs, sender: Sender, source: &str) {
+    let source = source.parse().unwrap();
+    store.add_refused((id, at), (sender, source), || exchange(&format!("/{id}")));
+}
+
+fn login(name: &str) -> Sender {
+    Sender::Login(LoginName::parse(name).unwrap())
+}
+
+async fn find(store: &Store, id: &str, now: UnixMs) -> Option<FoundRequest> {
+    store.refused_request(id.to_owned(), now).await.unwrap()
+}
+
+async fn ids_of(store: &Store, account: &str, listing: Listing<i64>) -> (Vec<String>, bool) {
+    let name = LoginName::parse(account).unwrap();
+    let found = store.refused_of(&name, listing, NOW).await.unwrap();
+    let ids = found.entries.into_iter().map(|request| request.request_id).collect();
+    (ids, found.next.is_some())
+}
+
+/// Returns the number of rows of each share, as it is counted and as it is.
+fn shares(fixture: &TestStore) -> Vec<String> {
+    let counted = "select share, requests from refused_shares order by share";
+    let stored = "select share, count(*) from refused_requests group by share order by share";
+    let (counted, stored) = (fixture.query(counted), fixture.query(stored));
+    assert_eq!(counted, stored);
+    counted
+}
+
+async fn account(fixture: &TestStore) -> AccountNo {
+    let name = LoginName::parse("ops").unwrap();
+    fixture.store.credentials(&name).await.unwrap().unwrap().account
+}
+
+#[tokio::test]
+async fn a_request_is_found_by_its_id_on_other_nodes_for_a_day() {
+    let fixture = TestStore::with_fleet().await;
+    let ops = account(&fixture).await;
+    add(&fixture.store, "r-1", NOW, Sender::Account(ops), "192.0.2.1");
+    assert_eq!(find(&fixture.store, "r-1", NOW).await, None, "it waits");
+    fixture.store.write_refused(NOW).await.unwrap();
+    let found = FoundRequest {
+        number: 1,
+        request_id: "r-1".to_owned(),
+        at: NOW,
+        account: Some("ops".to_owned()),
+        is_proven: true,
+        source: "192.0.2.1".to_owned(),
+        exchange: exchange("/r-1"),
+    };
+    let other = open(&fixture.data, None).await.unwrap();
+    let last = NOW.plus_ms(DAY_MS - 1);
+    for store in [&fixture.store, &other] {
+        assert_eq!(find(store, "r-1", last).await, Some(found.clone()));
+        assert_eq!(find(store, "r-1", last.plus_ms(1)).await, None);
+        assert_eq!(find(store, "r-2", NOW).await, None);
+        assert_eq!(find(store, "r\0", NOW).await, None);
+    }
+    // After a day the row is deleted, even if no request is refused.
+    other.write_refused(last).await.unwrap();
+    assert_eq!(shares(&fixture).len(), 1);
+    other.write_refused(last.plus_ms(60_000)).await.unwrap();
+    assert_eq!(shares(&fixture), [""; 0]);
+}
+
+/// A login counts for the account that it names, apart from its other requests, and no name that
+/// does not exist is stored. Every other request counts for its source.
+#[tokio::test]
+async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
+    let fixture = TestStore::with_fleet().await;
+    let (store, ops) = (&fixture.store, account(&fixture).await);
+    add(store, "proven", NOW, Sender::Account(ops), "192.0.2.1");
+    add(store, "login", NOW, login("ops"), "192.0.2.2");
+    add(store, "secret", NOW, login("hunter2"), "192.0.2.3");
+    add(store, "claimed", NOW, Sender::Claimed(ops), "192.0.2.3");
+    add(store, "unknown", NOW, Sender::Unknown, "192.0.2.3");
+    store.write_refused(NOW).await.unwrap();
+    let shares = shares(&fixture);
+    assert_eq!(shares.len(), 3, "{shares:?}");
+    assert_eq!(shares[0], format!("account {}|1", ops.0));
+    assert_eq!(shares[1], format!("logins {}|1", ops.0));
+    assert!(shares[2].starts_with("source ") && shares[2].ends_with("|3"), "{shares:?}");
+    let mut named = Vec::new();
+    for id in ["proven", "login", "secret", "claimed", "unknown"] {
+        let found = find(store, id, NOW).await.unwrap();
+        named.push((found.account, found.is_proven));
+    }
+    let ops = || Some("ops".to_owned());
+    let expected = [(ops(), true), (ops(), false), (None, false), (ops(), false), (None, false)];
+    assert_eq!(named, expected);
+    assert!(!fixture.rows().join("\n").contains("hunter2"));
+    // The list of an account has those that are certainly about it, in parts.
+    let all = Listing { after: None, limit: 2 };
+    assert_eq!(ids_of(store, "ops", all).await, (vec!["login".into(), "proven".into()], false));
+    let first = Listing { after: None, limit: 1 };
+    assert_eq!(ids_of(store, "ops", first).await, (vec!["login".into()], true));
+    let second = Listing { after: Some(2), limit: 1 };
+    assert_eq!(ids_of(store, "ops", second).await, (vec!["proven".into()], false));
+    let none = Listing { after: None, limit: 1 };
+    assert_eq!(ids_of(store, "absent", none).await, (vec![], false));
+}
+
+/// Neither an account nor a network of sources evicts the requests of others.
+#[tokio::test]
+async fn the_largest_share_loses_its_oldest_requests() {
+    let fixture = TestStore::with_fleet().await;
+    let (store, ops) = (&fixture.store, account(&fixture).await);
+    add(store, "quiet", NOW, Sender::Account(ops), "192.0.2.1");
+    store.write_refused(NOW).await.unwrap();
+    fixture.data.execute(&format!(
+        "insert into refused_requests (number, share, request_id, at_ms, details)
+            with recursive n(i) as (select 2 union all select i + 1 from n where i < {REQUESTS_MAX})
+            select i, 'account 77', 'noisy-' || i, {}, '{{}}' from n;
+        insert into refused_shares (share, requests) values ('account 77', {REQUESTS_MAX} - 1);
+        update counters set last = {REQUESTS_MAX} where name = 'refused_requests'",
+        NOW.0
+    ));
+    let other = Sender::Account(AccountNo(78));
+    for at in 0..3 {
+        add(store, &format!("other-{at}"), NOW, other.clone(), "192.0.2.9");
+    }
+    store.write_refused(NOW).await.unwrap();
+    assert_eq!(
+        shares(&fixture),
+        [
+            format!("account {}|1", ops.0),
+            format!("account 77|{}", REQUESTS_MAX - 4),
+            "account 78|3".to_owned(),
+        ]
+    );
+    for (id, is_found) in [
+        ("quiet", true),
+        ("noisy-2", false),
+        ("noisy-4", false),
+        ("noisy-5", true),
+        ("other-0", true),
+    ] {
+        assert_eq!(find(store, id, NOW).await.is_some(), is_found, "{id}");
+    }
+}
+
+/// While nothing can be written the requests wait in bounded room, and none is stored twice.
+#[tokio::test]
+async fn requests_wait_while_the_store_is_busy_and_are_stored_once() {
+    let fixture = TestStore::with_fleet().await;
+    let wait = Duration::from_millis(100);
+    let options = OpenOptions { wait, ..open_options(&fixture.data) };
+    let busy = Store::open(&options).await.unwrap();
+    let lock = fixture.data.block_writes().await;
+    for at in 0..2_000 {
+        add(&busy, &format!("r-{at}"), NOW, Sender::Unknown, &format!("192.0.2.{}", at % 7));
+    }
+    assert_eq!(busy.refused_dropped(), 1_500);
+    busy.write_refused(NOW).await.unwrap_err();
+    add(&busy, "late", NOW, Sender::Unknown, "192.0.2.1");
+    busy.write_refused(NOW).await.unwrap_err();
+    lock.release().await;
+    busy.write_refused(NOW).await.unwrap();
+    busy.write_refused(NOW).await.unwrap();
+    assert!(find(&fixture.store, "late", NOW).await.is_some());
+    assert_eq!(fixture.query("select count(*) from refused_requests"), ["501"]);
+    shares(&fixture);
+}
