@@ -87,8 +87,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (19, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 19 is unknown here)",
+            "insert into migrations values (20, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 20 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;
