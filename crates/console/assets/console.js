@@ -31,7 +31,7 @@ document.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
   if (!chart || !step) return;
   event.preventDefault();
-  const points = [...chart.querySelectorAll(".point")];
+  const points = [...chart.querySelectorAll(".points > g")];
   const from = points.findIndex((point) => point.classList.contains("active"));
   const start = from < 0 ? (step > 0 ? -1 : points.length) : from;
   const to = Math.max(0, Math.min(points.length - 1, start + step));
@@ -60,3 +60,5 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => button.classList.remove("done"), 1500);
 });
 document.documentElement.classList.add("scripted");
+// On a narrow screen the navigation scrolls within itself.
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

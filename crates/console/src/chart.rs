@@ -19,12 +19,13 @@ texts! {
     FIGURES: "Figures", "数据";
     INCOMPLETE: "incomplete", "未完";
     BEFORE: "before", "此前";
+    PERIOD_BEFORE: "period before", "上一周期";
 }
 
-/// The height of a drawing; the rest of its geometry is [`Shape`].
-const HEIGHT: i64 = 240;
+/// The space above the bars, with the line of the readout in it, and the one below, for the labels.
 const TOP: i64 = 26;
-const BOTTOM: i64 = 212;
+const READOUT: i64 = 14;
+const BELOW: i64 = 28;
 /// The left end of the bars; the labels of the axis are before it.
 const LEFT: i64 = 60;
 /// The axis has at most so many steps.
@@ -67,41 +68,65 @@ pub(crate) struct Point {
 struct Shape {
     class: &'static str,
     width: i64,
+    height: i64,
     /// The largest number of labels below the bars.
     labels: usize,
 }
 
-const WIDE: Shape = Shape { class: "chart wide", width: 800, labels: 8 };
-const NARROW: Shape = Shape { class: "chart narrow", width: 380, labels: 4 };
+const WIDE: Shape = Shape { class: "chart wide", width: 800, height: 340, labels: 8 };
+const NARROW: Shape = Shape { class: "chart narrow", width: 380, height: 240, labels: 4 };
+
+impl Shape {
+    fn view_box(&self) -> String {
+        format!("0 0 {} {}", self.width, self.height)
+    }
+
+    /// Returns the place of the axis of times.
+    const fn bottom(&self) -> i64 {
+        self.height - BELOW
+    }
+}
 
 /// Renders a chart with its table.
 pub(crate) fn bars(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     html! {
         // The script moves along the points of the wide drawing with the arrow keys.
-        svg class=(WIDE.class) viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img"
+        svg class=(WIDE.class) viewBox=(WIDE.view_box()) role="img"
             tabindex="0" aria-label=(chart.summary) data-chart {
-            (axis(chart, &WIDE))
-            (before_line(chart, &WIDE))
-            @for (at, point) in chart.points.iter().enumerate() {
-                (group(frame, chart, at, point))
+            (drawing(chart, &WIDE))
+            g.points transform=(format!("translate({LEFT} {READOUT})")) {
+                @for (at, point) in chart.points.iter().enumerate() {
+                    (readout(frame, chart, at, point))
+                }
             }
         }
-        svg class=(NARROW.class) viewBox=(format!("0 0 {} {HEIGHT}", NARROW.width)) role="img"
+        svg class=(NARROW.class) viewBox=(NARROW.view_box()) role="img"
             aria-label=(chart.summary) {
-            (axis(chart, &NARROW))
-            (before_line(chart, &NARROW))
-            path.bar d=(all_bars(chart, &NARROW, true)) {}
-            path.bar.incomplete d=(all_bars(chart, &NARROW, false)) {}
+            (drawing(chart, &NARROW))
         }
+        (legend(frame, chart))
         (figures(frame, chart))
     }
 }
 
-/// Renders a bar of the wide drawing with the area that reacts to the pointer, and its figures,
-/// which the style sheet shows while the pointer is there.
-fn group(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Markup {
+/// Renders the axis, the bars and the period before. All bars are one path or two, so that a chart
+/// of many days is small.
+fn drawing(chart: &Bars<'_>, shape: &Shape) -> Markup {
+    html! {
+        (axis(chart, shape))
+        @for (class, complete) in [("bar", true), ("bar incomplete", false)] {
+            @let bars = all_bars(chart, shape, complete);
+            @if !bars.is_empty() { path class=(class) d=(bars) {} }
+        }
+        (before_line(chart, shape))
+    }
+}
+
+/// Renders the area over a bar that reacts to the pointer, and the figures of the bar, which the
+/// style sheet shows while the pointer is there. There is one for each bar: it has no attribute
+/// that all of them share.
+fn readout(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Markup {
     let Slot { left, width } = slot(chart, &WIDE, at);
-    let top = height_of(chart, point.value);
     let mut texts = vec![point.name.clone(), (chart.figure)(point.value)];
     texts.push(format!("{}: {}", chart.headings[2], (chart.second)(point.second)));
     if let Some(before) = point.before {
@@ -110,14 +135,31 @@ fn group(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Marku
     if !point.is_complete {
         texts.push(frame.say(INCOMPLETE).to_owned());
     }
-    let class = if point.is_complete { "bar" } else { "bar incomplete" };
-    let gap = gap(width);
+    let (x, y, height) = (left - LEFT, TOP - READOUT, WIDE.bottom() - TOP);
     html! {
-        g.point {
-            rect.hit x=(left) y=(TOP) width=(width) height=(BOTTOM - TOP) {}
-            rect class=(class) x=(left + gap) y=(top) width=(width - 2 * gap)
-                height=(BOTTOM - top) {}
-            text.readout x=(LEFT) y="14" { (texts.join(" · ")) }
+        g {
+            path d=(format!("M{x} {y}h{width}v{height}h-{width}z")) {}
+            text { (texts.join(" · ")) }
+        }
+    }
+}
+
+/// Renders what the marks of the chart mean that are not bars of whole spans.
+fn legend(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
+    let has_before = chart.points.iter().any(|point| point.before.is_some());
+    let is_cut = chart.points.iter().any(|point| !point.is_complete);
+    let mark = |class: &str, line: &str, text| {
+        html! {
+            span {
+                svg viewBox="0 0 14 10" aria-hidden="true" { path class=(class) d=(line) {} }
+                (frame.say(text))
+            }
+        }
+    };
+    html! {
+        p.legend.note {
+            @if has_before { (mark("before", "M0 5h14", PERIOD_BEFORE)) }
+            @if is_cut { (mark("bar incomplete", "M0 0h14v10h-14z", INCOMPLETE)) }
         }
     }
 }
@@ -174,10 +216,10 @@ fn gap(width: i64) -> i64 {
 }
 
 /// Returns the height of a value, in coordinates of the drawing.
-fn height_of(chart: &Bars<'_>, value: i64) -> i64 {
-    let most = i128::from(scale(chart).most);
-    let rise = i128::from(value.max(0)) * i128::from(BOTTOM - TOP) / most;
-    BOTTOM - i64::try_from(rise).unwrap_or(BOTTOM - TOP)
+fn height_of(chart: &Bars<'_>, shape: &Shape, value: i64) -> i64 {
+    let (most, room) = (i128::from(scale(chart).most), shape.bottom() - TOP);
+    let rise = i128::from(value.max(0)) * i128::from(room) / most;
+    shape.bottom() - i64::try_from(rise).unwrap_or(room)
 }
 
 /// The scale of the axis.
@@ -211,7 +253,7 @@ fn axis(chart: &Bars<'_>, shape: &Shape) -> Markup {
     let every = chart.points.len().div_ceil(shape.labels).max(1);
     html! {
         @for at in 0..=most / step {
-            @let y = height_of(chart, at.saturating_mul(step));
+            @let y = height_of(chart, shape, at.saturating_mul(step));
             path.axis d=(format!("M{LEFT} {y}H{}", shape.width)) {}
             text.label x=(LEFT - 8) y=(y + 4) text-anchor="end" {
                 ((chart.axis)(at.saturating_mul(step)))
@@ -222,7 +264,7 @@ fn axis(chart: &Bars<'_>, shape: &Shape) -> Markup {
             @if (chart.points.len() - 1 - at).is_multiple_of(every) {
                 @let Slot { left, width } = slot(chart, shape, at);
                 @let middle = (left + width / 2).min(shape.width - 18);
-                text.label x=(middle) y=(HEIGHT - 8) text-anchor="middle" { (point.label) }
+                text.label x=(middle) y=(shape.height - 8) text-anchor="middle" { (point.label) }
             }
         }
     }
@@ -234,7 +276,7 @@ fn before_line(chart: &Bars<'_>, shape: &Shape) -> Markup {
     for (at, point) in chart.points.iter().enumerate() {
         if let Some(before) = point.before {
             let Slot { left, width } = slot(chart, shape, at);
-            path.push_str(&format!("M{left} {}h{width}", height_of(chart, before)));
+            path.push_str(&format!("M{left} {}h{width}", height_of(chart, shape, before)));
         }
     }
     html! { @if !path.is_empty() { path.before d=(path) {} } }
@@ -246,9 +288,9 @@ fn all_bars(chart: &Bars<'_>, shape: &Shape, complete: bool) -> String {
     for (at, point) in chart.points.iter().enumerate() {
         if point.is_complete == complete {
             let Slot { left, width } = slot(chart, shape, at);
-            let (gap, top) = (gap(width), height_of(chart, point.value));
-            let (x, width) = (left + gap, width - 2 * gap);
-            path.push_str(&format!("M{x} {BOTTOM}V{top}h{width}V{BOTTOM}z"));
+            let (gap, top) = (gap(width), height_of(chart, shape, point.value));
+            let (x, width, bottom) = (left + gap, width - 2 * gap, shape.bottom());
+            path.push_str(&format!("M{x} {bottom}V{top}h{width}V{bottom}z"));
         }
     }
     path

@@ -117,11 +117,11 @@ pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
     }
 }
 
-/// Renders a table that scrolls within itself when it is wider than the page. `rows` is a `tr` for
-/// each row.
+/// Renders a table that scrolls within itself when it is wider than the page, by the keyboard too.
+/// `rows` is a `tr` for each row. It is a group, since the card around it is a landmark already.
 pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
     html! {
-        div.scroll role="region" aria-label=(caption) tabindex="0" {
+        div.scroll role="group" aria-label=(caption) tabindex="0" {
             table {
                 thead { tr {
                     @for column in columns {

@@ -115,7 +115,7 @@ fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
         Outcome::Created(name, key) => {
             let body = html! {
                 p { (frame.say(ONCE)) }
-                p { code #key { (key) } " " button.plain type="button" data-copy="key" hidden {
+                p { code #key { (key) } " " button type="button" data-copy="key" {
                     (frame.say(COPY))
                 } }
             };
@@ -144,21 +144,21 @@ const fn right_text(right: Right) -> Text {
 
 fn create_form(frame: &Frame<'_>) -> Markup {
     html! {
-        form method="post" action=(Section::Keys.path()) {
+        form.form method="post" action=(Section::Keys.path()) {
             input type="hidden" name="action" value="create";
-            label { (frame.say(NAME)) " "
+            label { (frame.say(NAME))
                 input type="text" name="name" required maxlength="64" autocomplete="off";
             }
             fieldset {
                 legend { (frame.say(RIGHTS)) }
                 p.hint { (frame.say(CREATE_HINT)) }
                 @for right in frame.rights.iter() {
-                    label { input type="checkbox" name="may" value=(right.name()); " "
+                    label { input type="checkbox" name="may" value=(right.name());
                         (frame.say(right_text(right)))
                     }
                 }
             }
-            button { (frame.say(CREATE)) }
+            button.primary { (frame.say(CREATE)) }
         }
     }
 }
@@ -200,7 +200,7 @@ fn revoke_form(frame: &Frame<'_>, name: &str) -> Markup {
                 input type="hidden" name="action" value="revoke";
                 input type="hidden" name="name" value=(name);
                 p.hint { (frame.say(REVOKE_HINT)) }
-                button { (REVOKE_NOW.fill(frame.language, &[name])) }
+                button.danger { (REVOKE_NOW.fill(frame.language, &[name])) }
             }
         }
     }

@@ -72,9 +72,8 @@ pub fn page(frame: &Frame<'_>, view: &Order) -> String {
             section.card { (summary(frame, view)) }
             div.grid {
                 div.span-8 { (lines(frame, &view.order.record.detail_vo_list, &head.currency)) }
-                div.span-4 { (course(frame, head)) }
-                div.span-6 { (amounts(frame, head)) }
-                div.span-6 { (record(frame, &view.record)) }
+                div.span-4 { (course(frame, head)) (amounts(frame, head)) }
+                div.span-12 { (record(frame, &view.record)) }
             }
         },
         refresh_s: None,

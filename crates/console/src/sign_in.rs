@@ -90,13 +90,15 @@ pub fn page(view: &SignIn<'_>) -> String {
     let body = html! {
         main.sign-in #main {
             (brand())
-            h1 { (say(SIGN_IN)) }
-            @if let Some(notice) = view.notice {
-                p.notice role=(notice.role()) { (say(notice.text())) }
-            }
-            form method="post" action="/console/login" {
-                input type="hidden" name="return" value=(view.return_to);
-                (fields(view.language, view.form))
+            div.card {
+                h1 { (say(SIGN_IN)) }
+                @if let Some(notice) = view.notice {
+                    p.notice role=(notice.role()) { (say(notice.text())) }
+                }
+                form method="post" action="/console/login" {
+                    input type="hidden" name="return" value=(view.return_to);
+                    (fields(view.language, view.form))
+                }
             }
             div.foot { (preferences(view.language, view.theme, "/console/login")) }
         }
@@ -109,16 +111,18 @@ fn fields(language: Language, form: Form<'_>) -> Markup {
     match form {
         Form::Key => html! {
             label for="key" { (say(KEY)) }
-            // A password field: browsers hide its text, and password managers offer to store it.
+            // A password field: browsers hide its text, and password managers offer to store it,
+            // under this name.
+            input type="text" name="user" value="kiosque" autocomplete="username" hidden;
             input #key type="password" name="key" required autofocus autocomplete="current-password"
                 spellcheck="false" aria-describedby="key-hint";
             p.hint #key-hint { (say(KEY_HINT)) }
-            button { (say(SIGN_IN)) }
+            button.primary { (say(SIGN_IN)) }
         },
         Form::Link(token) => html! {
             p { (say(BY_LINK)) }
             input type="hidden" name="link" value=(token);
-            button autofocus { (say(CONTINUE)) }
+            button.primary autofocus { (say(CONTINUE)) }
         },
     }
 }

@@ -81,10 +81,13 @@ proptest! {
             })
             .collect();
         prop_assert_eq!(cells(&rendered), expected);
-        prop_assert_eq!(rendered.matches("<g class=\"point\">").count(), points.len());
-        let narrow = rendered.split("chart narrow").nth(1).expect("the narrow drawing");
-        let bars = narrow.split("</svg>").next().expect("its end").matches('z').count();
-        prop_assert_eq!(bars, points.len());
+        prop_assert_eq!(rendered.matches("<g><path").count(), points.len());
+        for drawing in ["chart wide", "chart narrow"] {
+            let drawing = rendered.split(drawing).nth(1).expect("a drawing");
+            let bars = drawing.split("<g").next().and_then(|bars| bars.split("</svg>").next());
+            let bars = bars.expect("its end").matches('z').count();
+            prop_assert_eq!(bars, points.len());
+        }
     }
 
     #[test]
@@ -96,8 +99,9 @@ proptest! {
             axis: format::count, figure: format::count, second: format::count,
         };
         for (at, value) in values.iter().enumerate() {
-            prop_assert!((TOP..=BOTTOM).contains(&height_of(&chart, *value)));
             for shape in [WIDE, NARROW] {
+                let height = height_of(&chart, &shape, *value);
+                prop_assert!((TOP..=shape.bottom()).contains(&height));
                 let Slot { left, width } = slot(&chart, &shape, at);
                 prop_assert!(left >= LEFT && left + width <= shape.width);
                 prop_assert!(width - 2 * gap(width) >= 1);

@@ -69,7 +69,7 @@ pub(super) fn render(frame: &Frame<'_>, aisles: &[Aisle]) -> Markup {
         @for (code, aisles) in &cabinets {
             @let name = CABINET.fill(frame.language, &[code]);
             @if cabinets.len() > 1 { h3 { (name) } }
-            div.scroll tabindex="0" role="region" aria-label=(name) {
+            div.scroll tabindex="0" role="group" aria-label=(name) {
                 div.cabinet {
                     @for (layer, aisles) in &by(aisles, |aisle| aisle.aisle.layer) {
                         ul.layer aria-label=(LAYER.fill(frame.language, &[&layer.to_string()])) {
