@@ -8,9 +8,10 @@
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
-//! - `program`: the program in a process of its own (`Sandbox`, `Served`), and a blocking client.
+//! - `program`: the program in a process of its own (`Sandbox`, `Served`), a blocking client, and a
+//!   browser (`Chromium`).
 //!
-//! `client` is the common part of the last two: paths, orders, responses and TLS.
+//! `client` is the common part of the last two: paths, orders, responses, parts of pages and TLS.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod fleet;
@@ -20,6 +21,8 @@ pub mod sql;
 
 #[cfg(feature = "program")]
 pub mod blocking;
+#[cfg(feature = "program")]
+mod chromium;
 #[cfg(feature = "server")]
 mod client;
 #[cfg(feature = "server")]
@@ -28,6 +31,8 @@ mod clock;
 mod data;
 #[cfg(feature = "store")]
 pub mod entries;
+#[cfg(feature = "client")]
+mod html;
 #[cfg(feature = "client")]
 mod order_line;
 #[cfg(feature = "client")]
@@ -48,6 +53,8 @@ mod wait;
 
 pub use fleet::FleetToml;
 #[cfg(feature = "client")]
+pub use html::{between, card, grouped};
+#[cfg(feature = "client")]
 pub use order_line::OrderLine;
 #[cfg(feature = "client")]
 pub use paths::{
@@ -57,6 +64,8 @@ pub use paths::{
 pub use rng::{Rng, seed};
 pub use soak::{is_soak, size};
 
+#[cfg(feature = "program")]
+pub use chromium::{Chromium, Key, Scripts, Window};
 #[cfg(feature = "server")]
 pub use client::{Client, Http2Client, LoggedIn, post};
 #[cfg(feature = "server")]

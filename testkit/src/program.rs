@@ -365,10 +365,10 @@ impl Drop for Served {
 }
 
 /// A stream of a process's output, which a thread reads.
-struct Printed(Arc<Mutex<String>>);
+pub(crate) struct Printed(Arc<Mutex<String>>);
 
 impl Printed {
-    fn from(mut source: impl Read + Send + 'static) -> Printed {
+    pub(crate) fn from(mut source: impl Read + Send + 'static) -> Printed {
         let printed = Arc::new(Mutex::new(String::new()));
         let sink = Arc::clone(&printed);
         thread::spawn(move || {
@@ -380,7 +380,7 @@ impl Printed {
         Printed(printed)
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.0.lock().unwrap().clone()
     }
 

@@ -72,8 +72,8 @@ pub fn parse_response(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
     let mut lines = head.lines();
     let status: u16 = lines.next()?.split(' ').nth(1).unwrap().parse().unwrap();
     let headers: BTreeMap<String, String> = lines
-        .filter_map(|line| line.split_once(": "))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let has_no_body = method == "HEAD" || (100..200).contains(&status);
     let length = headers.get("content-length").filter(|_| !has_no_body);

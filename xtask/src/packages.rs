@@ -15,11 +15,15 @@ pub(crate) struct Package {
 }
 
 /// The calls of the README are made with curl, as its reader makes them. The tests start servers of
-/// PostgreSQL, and send signals to their processes.
+/// PostgreSQL, and send signals to their processes. They read the console with a browser, which
+/// draws its Chinese texts with a font.
 pub(crate) const FOR_TESTS: &[Package] = &[
     Package { is_installed: || has_program("curl"), name: "curl" },
     Package { is_installed: || has_program("update-ca-certificates"), name: "ca-certificates" },
     Package { is_installed: || has_program("pkill"), name: "procps" },
+    Package { is_installed: || has_program("chromium"), name: "chromium" },
+    Package { is_installed: || has_program("chromedriver"), name: "chromium-driver" },
+    Package { is_installed: || Path::new(CHINESE_FONT).exists(), name: "fonts-noto-cjk" },
     Package { is_installed: kiosque_testdb::is_installed, name: POSTGRESQL },
 ];
 
@@ -43,6 +47,7 @@ pub(crate) const FOR_SPELLING: &[Package] =
     &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
 
 const POSTGRESQL: &str = "postgresql";
+const CHINESE_FONT: &str = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc";
 /// The directory of the settings that keep the package from creating a server when it is installed.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.d";
 

@@ -13,7 +13,7 @@ use crate::pages;
 
 const TODAY: &str = "2026-03-31";
 
-const FREE_PORTS: [&str; 5] =
+pub(crate) const FREE_PORTS: [&str; 5] =
     ["demo", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 fn demo(sandbox: &Sandbox, today: &str) -> Served {

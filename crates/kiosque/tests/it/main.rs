@@ -7,6 +7,7 @@ mod bad_lines;
 mod certificate_end;
 mod closed_output;
 mod commands;
+mod console;
 mod console_link;
 mod data_directory;
 mod database;

@@ -1,0 +1,93 @@
+//! The console in a real browser, Chromium.
+
+mod keyboard;
+mod live;
+mod page;
+mod pictures;
+mod preferences;
+mod walk;
+
+use kiosque_testkit::{Chromium, Key, Sandbox, Scripts, Served, Window, wait_until};
+
+use crate::KIOSQUE;
+use crate::demo::FREE_PORTS;
+
+/// The widths of a phone and of a desk.
+const WIDTHS: [u32; 2] = [390, 1_280];
+const COLOURS: [&str; 2] = ["light", "dark"];
+/// The code of the second language.
+const CHINESE: &str = "zh-CN";
+
+/// A server with a key of all rights, and a browser.
+struct Console {
+    browser: Chromium,
+    served: Served,
+    _sandbox: Sandbox,
+    key: String,
+}
+
+impl Console {
+    /// Serves a demo with live kiosks.
+    fn of_demo() -> Console {
+        // A browser may take long to start.
+        let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox());
+        let certificate = sandbox.data().join("tls/cert.pem");
+        let served = Served::start(&mut sandbox.command(&FREE_PORTS), &certificate);
+        let printed = served.stdout_until("\n# Ctrl-C stops the demo\n");
+        let (_, key) = printed.split_once("\nkey        ").unwrap();
+        let key = key.split_whitespace().next().unwrap().to_owned();
+        Console { browser, served, _sandbox: sandbox, key }
+    }
+
+    /// Serves a fleet without orders.
+    fn of_fleet(fleet: impl AsRef<str>) -> Console {
+        let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox_with(fleet, "UTC"));
+        let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
+        let (served, key) = (sandbox.serve(), key.trim_end().to_owned());
+        Console { browser, served, _sandbox: sandbox, key }
+    }
+
+    /// Returns the URL of a path.
+    fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.served.operator())
+    }
+
+    fn open(&mut self, path: &str) {
+        let url = self.url(path);
+        self.browser.open(&url);
+    }
+
+    /// Shows pages as a device of this width does.
+    fn show_as(&mut self, width: u32, colours: &str) {
+        self.browser.show_as(Window { width, height: 800, scale: 1 }, colours);
+    }
+
+    /// Opens a page as a person does who has not signed in, and signs in with the keyboard alone.
+    fn sign_in_at(&mut self, path: &str) {
+        self.open(path);
+        let focused = "return document.activeElement.name === 'key'";
+        wait_until("the field of the key has the focus", || {
+            let has_focus = self.browser.run(focused) == true;
+            if !has_focus {
+                self.browser.press(Key::Tab);
+            }
+            has_focus
+        });
+        let key = self.key.clone();
+        self.browser.type_text(&key);
+        self.browser.press(Key::Enter);
+        self.wait_for_path(path);
+    }
+
+    /// Waits until the browser shows a page.
+    fn wait_for_path(&mut self, path: &str) {
+        let script = "return document.readyState + ' ' + location.pathname + location.search";
+        let loaded = format!("complete {path}");
+        wait_until(path, || self.browser.run(script) == loaded.as_str());
+    }
+
+    /// Lets pages run scripts, or not, from the next one on.
+    fn set_scripts(&mut self, scripts: Scripts) {
+        self.browser.set_scripts(scripts);
+    }
+}

@@ -1,0 +1,75 @@
+//! The parts of pages that change while they are open.
+
+use kiosque_testkit::{OrderLine, wait_until};
+
+use super::{COLOURS, Console, WIDTHS};
+use crate::fleet::fleet;
+
+/// The text of each figure of the overview, by its name.
+const FIGURES: &str = "return Object.fromEntries([...document.querySelectorAll('.tile')].map(
+    (tile) => [tile.querySelector('dt').textContent, tile.querySelector('.figure').textContent]))";
+
+impl Console {
+    /// Sends a paid order of now.
+    fn sell(&mut self, id: &str, cents: i64) {
+        let now = self.browser.run("return new Date().toISOString().slice(0, 19) + 'Z'");
+        let now = now.as_str().unwrap();
+        let order = OrderLine::new(id, "D1", now).amount("USD", cents).paid(now).to_string();
+        let mut till = self.served.connect_operator();
+        let reply = till.call_operator("/operator/v1/orders", &self.key, &order).unwrap();
+        assert_eq!((reply.status, &reply.json["accepted"]), (200, &1.into()), "{reply:?}");
+    }
+
+    /// Waits until the overview shows so many orders.
+    fn wait_for_orders(&mut self, orders: &str) {
+        wait_until(orders, || self.browser.run(FIGURES)["Orders"] == orders);
+    }
+}
+
+/// An order that arrives while the overview is open moves its figures and its chart. The page is
+/// not loaded again.
+#[test]
+fn an_order_moves_the_figures_of_an_open_overview() {
+    let mut console = Console::of_fleet(fleet());
+    console.show_as(WIDTHS[1], COLOURS[0]);
+    console.sell("o1", 250);
+    console.sign_in_at("/console/?days=7");
+    console.wait_for_orders("1");
+    let bars = "return document.querySelector('#trend svg').outerHTML";
+    let before = console.browser.run(bars);
+    console.browser.run("window.wasLoaded = true");
+    console.sell("o2", 125);
+    console.wait_for_orders("2");
+    let figures = console.browser.run(FIGURES);
+    assert_eq!((&figures["Sales"], &figures["Average order"]), (&"$3.75".into(), &"$1.88".into()));
+    wait_until("the chart shows the order", || console.browser.run(bars) != before);
+    assert_eq!(console.browser.run("return window.wasLoaded"), true, "it was loaded again");
+}
+
+/// The part of a page that a person points at stays as it is, and shows the figures of the point.
+#[test]
+fn a_bar_shows_its_figures_under_the_pointer() {
+    let mut console = Console::of_fleet(fleet());
+    console.show_as(WIDTHS[1], COLOURS[0]);
+    console.sell("o1", 250);
+    console.sign_in_at("/console/?days=7");
+    let place = console.browser.run(
+        "const box = [...document.querySelectorAll('.points path')].pop().getBoundingClientRect();
+         return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]",
+    );
+    console.browser.point_at(place[0].as_i64().unwrap(), place[1].as_i64().unwrap());
+    let shown = "return [...document.querySelectorAll('.points text')]
+        .filter((text) => getComputedStyle(text).display !== 'none')
+        .map((text) => text.textContent)";
+    let mut texts = console.browser.run(shown);
+    wait_until("one figure is shown", || {
+        texts = console.browser.run(shown);
+        texts.as_array().unwrap().len() == 1
+    });
+    assert!(texts[0].as_str().unwrap().contains("$2.50 · Orders: 1"), "{texts}");
+    console.browser.run("document.querySelector('#trend').wasPointedAt = true");
+    console.sell("o2", 125);
+    console.wait_for_orders("2");
+    let stays = "return document.querySelector('#trend').wasPointedAt";
+    assert_eq!(console.browser.run(stays), true, "the chart was replaced under the pointer");
+}

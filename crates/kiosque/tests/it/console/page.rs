@@ -1,0 +1,102 @@
+//! The checks that every page passes.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{CHINESE, Console};
+
+/// Returns the faults of the shown page that its document shows, a text for each.
+const FAULTS: &str = r#"
+const faults = [];
+const check = (holds, text) => { if (!holds) faults.push(text); };
+const root = document.documentElement;
+const headings = document.querySelectorAll("h1").length;
+check(headings === 1, `${headings} h1`);
+check(/\S+ · \S+/.test(document.title), `title "${document.title}"`);
+check(root.lang === arguments[0], `lang "${root.lang}"`);
+const beyond = root.scrollWidth - root.clientWidth;
+const widest = () => [...document.body.querySelectorAll("*")]
+  .filter((part) => part.getBoundingClientRect().right > root.clientWidth && !part.closest(".scroll"))
+  .map((part) => `${part.localName}.${part.className}`).slice(0, 3).join(" ");
+check(beyond <= 0, `scrolls by ${beyond} px: ${beyond > 0 ? widest() : ""}`);
+check(document.styleSheets.length === 1, "no style sheet");
+const ids = [...document.querySelectorAll("[id]")].map((part) => part.id);
+const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
+check(twice.length === 0, `ids that are used twice: ${twice}`);
+return faults;
+"#;
+
+/// Runs axe-core. Returns its violations, a text for each.
+const AXE: &str = r##"
+return axe.run().then(({ violations }) => violations.map(({ id, help, nodes }) =>
+  `axe ${id}: ${help}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.html.slice(0, 90)} `
+    + (node.any[0]?.message ?? "")).join(" | ")}`));
+"##;
+
+impl Console {
+    /// Opens a page that answers with a status, and appends its faults, each with `place`.
+    pub(super) fn check_page(&mut self, path: &str, status: u64, place: &str, faults: &mut String) {
+        self.open(path);
+        let mut found = self.network_faults(path, status);
+        found.extend(self.document_faults(place));
+        for fault in found {
+            writeln!(faults, "{path} ({place}): {fault}").unwrap();
+        }
+    }
+
+    /// Returns the faults of the document. It is in English, unless `place` names the language.
+    fn document_faults(&mut self, place: &str) -> Vec<String> {
+        let language = if place.contains(CHINESE) { CHINESE } else { "en" };
+        let script = FAULTS.replace("arguments[0]", &format!("{language:?}"));
+        texts(&self.browser.run(&script))
+    }
+
+    /// Returns the messages of the console, which include violations of the policy, requests to
+    /// other hosts, and another status than the expected one.
+    fn network_faults(&mut self, path: &str, status: u64) -> Vec<String> {
+        let (base, url) = (self.url("/"), self.url(path));
+        let is_expected = |message: &Value| {
+            let text = message["message"].as_str().unwrap();
+            status != 200 && text.starts_with(&url) && text.contains(&format!(" {status} "))
+        };
+        let messages = self.browser.messages();
+        let messages = messages.into_iter().filter(|message| !is_expected(message));
+        let mut faults: Vec<String> =
+            messages.map(|message| format!("console: {}", message["message"])).collect();
+        let mut shown = None;
+        for event in self.browser.events() {
+            let params = &event["params"];
+            match event["method"].as_str().unwrap() {
+                "Network.requestWillBeSent" => {
+                    let asked = params["request"]["url"].as_str().unwrap();
+                    // The browser's own pictures, such as that of a field for a date, are data.
+                    if !asked.starts_with(&base) && !asked.starts_with("data:") {
+                        faults.push(format!("request to {asked}"));
+                    }
+                }
+                "Network.responseReceived" if params["type"] == "Document" => {
+                    shown = params["response"]["status"].as_u64();
+                }
+                _ => {}
+            }
+        }
+        if shown != Some(status) {
+            faults.push(format!("status {shown:?}"));
+        }
+        faults
+    }
+
+    /// Appends the violations that axe-core finds in the shown page.
+    pub(super) fn check_with_axe(&mut self, axe: &str, place: &str, faults: &mut String) {
+        self.browser.inject(axe);
+        for violation in texts(&self.browser.run(AXE)) {
+            writeln!(faults, "{place}: {violation}").unwrap();
+        }
+    }
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
