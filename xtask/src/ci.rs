@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, program, root, run as run_command};
-use crate::{clients, debian, deps, openapi, packages, spelling, tidy, tools};
+use crate::{axe, clients, debian, deps, openapi, packages, spelling, tidy, tools};
 
 /// The README's command for the tests. CI reads it there and runs it, so that it stays true.
 const TEST_COMMAND: &str = "cargo xtask test";
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("spelling", spelling::run),
     ("lints", lints),
     ("documents", documents),
     ("tests, by the README's command", tests),
+    ("console by axe-core", axe::run),
     ("OpenAPI documents", openapi::check),
     ("generated clients", clients::run),
     ("Debian package", debian::check),

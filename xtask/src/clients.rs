@@ -64,6 +64,16 @@ fn installed(
     Ok(directory)
 }
 
+/// Returns a directory in which npm has installed these packages.
+pub(crate) fn npm_packages(directory: PathBuf, packages: &[&str]) -> Result<PathBuf> {
+    installed(directory, packages, |directory| {
+        fs::write(directory.join("package.json"), "{\"type\": \"module\", \"private\": true}\n")?;
+        let mut npm = program("npm")?;
+        npm.args(["install", "--silent", "--no-fund", "--no-audit"]).args(packages);
+        run_command(npm.current_dir(directory))
+    })
+}
+
 fn python(directory: &Path, demo: &Demo) -> Result<()> {
     let tools = installed(directory.join("python-tools"), &PYTHON_PACKAGES, |tools| {
         run_command(program("python3")?.args(["-m", "venv"]).arg(tools))?;
@@ -88,12 +98,7 @@ fn python(directory: &Path, demo: &Demo) -> Result<()> {
 }
 
 fn typescript(directory: &Path, demo: &Demo) -> Result<()> {
-    let tools = installed(directory.join("typescript"), &NPM_PACKAGES, |tools| {
-        fs::write(tools.join("package.json"), "{\"type\": \"module\", \"private\": true}\n")?;
-        let mut npm = program("npm")?;
-        npm.args(["install", "--silent", "--no-fund", "--no-audit"]).args(NPM_PACKAGES);
-        run_command(npm.current_dir(tools))
-    })?;
+    let tools = npm_packages(directory.join("typescript"), &NPM_PACKAGES)?;
     let bin = tools.join("node_modules/.bin");
     for (document, _) in DOCUMENTS {
         let mut generate = program(&text(&bin.join("openapi-typescript")))?;

@@ -1,5 +1,6 @@
 //! The tasks of this repository: `cargo xtask help` lists them.
 
+mod axe;
 mod bench;
 mod ci;
 mod clients;
@@ -9,6 +10,7 @@ mod deps;
 mod fuzz;
 mod openapi;
 mod packages;
+mod pictures;
 mod process;
 mod snapshots;
 mod soak;
@@ -36,6 +38,7 @@ The tasks of this repository.
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi*.json anew; --check only compares them
   clients  clients in Python and TypeScript, generated from these documents and tried with a demo
+  pictures takes the pictures of docs/console.md again, with a browser
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
@@ -79,6 +82,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "help" | "--help" | "-h" => print!("{HELP}"),
         "ci" => alone(rest, ci::run)?,
         "clients" => alone(rest, clients::run)?,
+        "pictures" => alone(rest, pictures::run)?,
         "tidy" => tidy::run(rest)?,
         "deps" => alone(rest, deps::run)?,
         _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),
