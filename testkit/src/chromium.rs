@@ -116,7 +116,7 @@ impl Chromium {
             port.is_some()
         });
         let mut chromium =
-            Chromium { watchdog, port: port.unwrap(), session: String::new(), profile: profile };
+            Chromium { watchdog, port: port.unwrap(), session: String::new(), profile };
         chromium.open_session();
         chromium
     }

@@ -1,6 +1,8 @@
 //! The worked examples: each order that is served is compared with the report, which other code
 //! reads.
 
+mod console;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -214,6 +216,7 @@ fn compare(report: &str) -> [usize; 5] {
         assert_eq!(device["groupId"], "vending-route");
     }
     compare_dashboards(&sandbox, &rows);
+    console::compare(&sandbox, &rows);
     let kinds: BTreeSet<_> = orders.iter().map(|order| order["payChannelName"].as_str()).collect();
     [orders.len(), lines, devices.len(), names.len(), kinds.len()]
 }

@@ -7,6 +7,7 @@ mod intake;
 mod pages;
 mod refused;
 mod sign_in;
+mod sizes;
 
 use std::collections::BTreeMap;
 

@@ -1,22 +1,13 @@
 //! The figures of the overview are those that the dashboard answers to integrators.
 
 use kiosque_model::{Day, Zone};
-use kiosque_testkit::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer};
+use kiosque_testkit::{
+    BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, TREND_PATH, TestServer, between, card, grouped,
+};
 use serde_json::{Value, json};
 
 use super::Browser;
 use crate::dashboard::{ask, kpi};
-
-/// Returns the parts of a page between two texts.
-pub(super) fn between<'p>(page: &'p str, start: &'p str, end: &'p str) -> Vec<&'p str> {
-    page.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
-}
-
-/// Returns the section of a page with an id.
-pub(super) fn section<'p>(page: &'p str, id: &str) -> &'p str {
-    let start = format!("<section class=\"card\" id=\"{id}\"");
-    page.split(start.as_str()).nth(1).and_then(|rest| rest.split("</section>").next()).expect(id)
-}
 
 /// Compares the overview of days with the answers about the same days. The token is of an account
 /// that may see the group.
@@ -55,7 +46,7 @@ pub(crate) async fn check_overview(
     let names = by_device.data().as_array().unwrap().iter().take(8);
     let codes: Vec<String> =
         names.map(|device| device["deviceCode"].as_str().unwrap().to_owned()).collect();
-    let shown = between(section(&page.text, "by-device"), "href=\"/console/devices/", "\"");
+    let shown = between(card(&page.text, "by-device"), "href=\"/console/devices/", "\"");
     assert_eq!(shown, codes, "{address}");
 
     let best = get(BEST_PATH).await;
@@ -63,9 +54,46 @@ pub(crate) async fn check_overview(
     if let Some(ranked) = best.data()["rankList"].as_array() {
         let items = ranked.iter().take(8).map(|goods| goods["salesCount"].as_i64().unwrap());
         let items: Vec<String> = items.map(grouped).collect();
-        let shown = between(section(&page.text, "products"), "<span class=\"bar-value\">", "<");
+        let shown = between(card(&page.text, "products"), "<span class=\"bar-value\">", "<");
         assert_eq!(shown, items, "{address}");
     }
+}
+
+/// Compares the counts of the overview of all groups with those of each group: orders, items, and
+/// shipments, by day. Amounts are rounded for each group, so that their sums may differ.
+pub(crate) async fn check_all_groups(
+    browser: &mut Browser,
+    groups: usize,
+    (first, last): (Day, Day),
+) {
+    let address = format!("/console/?from={first}&to={last}&format=csv");
+    let all = counts(&browser.get(&address).await.text);
+    let mut sums: Vec<(String, Vec<i64>)> = Vec::new();
+    for group in 0..groups {
+        let of_group = counts(&browser.get(&format!("{address}&group=g{group}")).await.text);
+        if sums.is_empty() {
+            sums = of_group;
+            continue;
+        }
+        for ((day, sum), (same_day, counts)) in sums.iter_mut().zip(of_group) {
+            assert_eq!(*day, same_day);
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+    assert_eq!(all, sums, "{address}");
+}
+
+/// Returns the counts of each day of a file: the columns that are not amounts.
+fn counts(file: &str) -> Vec<(String, Vec<i64>)> {
+    let mut lines = file.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let columns = lines.next().unwrap();
+    let count_of = |(name, field): (&&str, &&str)| {
+        (*name != "day" && !name.ends_with("_usd")).then(|| field.parse().unwrap())
+    };
+    let row = |row: Vec<&str>| {
+        (row[0].to_owned(), columns.iter().zip(&row).filter_map(count_of).collect())
+    };
+    lines.map(row).collect()
 }
 
 /// Returns a row of the file as an element of the sales trend.
@@ -80,14 +108,5 @@ fn money(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(amount) => format!("−${amount}"),
         None => format!("${text}"),
-    }
-}
-
-fn grouped(number: i64) -> String {
-    let text = number.to_string();
-    assert!(text.len() < 7, "{text}");
-    match text.len() {
-        ..=3 => text,
-        digits => format!("{},{}", &text[..digits - 3], &text[digits - 3..]),
     }
 }

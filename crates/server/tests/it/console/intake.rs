@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card};
 
 use super::Browser;
-use super::figures::{between, section};
 use crate::operator::fleet;
 
 const ORDERS_PATH: &str = "/operator/v1/orders";
@@ -32,11 +31,11 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     server.call_operator(ORDERS_PATH, Some(&lab), line("D1", "o1")).await;
 
     let page = browser.get("/console/intake").await.text;
-    let numbers = between(section(&page, "streams"), "<td class=\"number\">", "</td>");
+    let numbers = between(card(&page, "streams"), "<td class=\"number\">", "</td>");
     // Orders a second; new, updated, unchanged and rejected lines.
     assert_eq!(numbers, ["0.0", "0", "0", "1", "0", "0.0", "2", "0", "0", "2"]);
     assert!(page.contains("&lt;lab&gt;") && !page.contains("<lab>"), "{page}");
-    let rejected = section(&page, "rejected");
+    let rejected = card(&page, "rejected");
     assert!(rejected.contains("=o3") && rejected.contains("deviceCode"), "{rejected}");
     let csv = browser.get("/console/intake?format=csv").await;
     assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"rejected.csv\"");
@@ -46,8 +45,8 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     assert!(rows[2].starts_with("2026-03-02T10:00:00Z,till,3,'=o3,"), "{}", csv.text);
     server.advance(Duration::from_secs(16 * 60));
     let later = browser.get("/console/intake").await.text;
-    assert!(section(&later, "streams").contains("No stream has sent orders"), "{later}");
-    assert!(section(&later, "rejected").contains("=o3"));
+    assert!(card(&later, "streams").contains("No stream has sent orders"), "{later}");
+    assert!(card(&later, "rejected").contains("=o3"));
 }
 
 #[tokio::test]
@@ -58,11 +57,11 @@ async fn an_import_is_shown_with_its_progress() {
     server.store.show_import_active(number, server.now(), 1_234).await.unwrap();
     let mut browser = Browser::signed_in(&server, &office).await;
     let page = browser.get("/console/intake").await.text;
-    let imports = section(&page, "imports");
+    let imports = card(&page, "imports");
     assert!(imports.contains("running") && imports.contains("1,234 orders stored"), "{imports}");
     server.advance(Duration::from_secs(120));
     let lost = browser.get("/console/intake").await.text;
-    assert!(section(&lost, "imports").contains("interrupted"), "{lost}");
+    assert!(card(&lost, "imports").contains("interrupted"), "{lost}");
 }
 
 /// Without a filter the list has the orders that arrived last, also as a file.
@@ -154,21 +153,21 @@ async fn requests_are_counted_by_account_function_code_and_source() {
     server.advance(Duration::from_secs(300));
     let mut browser = Browser::signed_in(&server, &office).await;
     let page = browser.get("/console/integrators").await.text;
-    assert!(section(&page, "accounts").contains("5 min ago"), "{page}");
-    let codes = between(section(&page, "codes"), "<th scope=\"row\">", "</td>");
+    assert!(card(&page, "accounts").contains("5 min ago"), "{page}");
+    let codes = between(card(&page, "codes"), "<th scope=\"row\">", "</td>");
     let codes: Vec<String> =
         codes.iter().map(|row| row.replace("</th><td class=\"number\">", " ")).collect();
     assert_eq!(codes, ["200 2", "-1 1", "-2 2"]);
-    let guesses = section(&page, "guesses");
+    let guesses = card(&page, "guesses");
     assert!(guesses.contains("127.0.0.1") && guesses.contains(">2<"), "{guesses}");
     let account = browser.get("/console/integrators/account?name=ops").await.text;
-    let functions = between(section(&account, "functions"), "<td class=\"number\">", "</td>");
+    let functions = between(card(&account, "functions"), "<td class=\"number\">", "</td>");
     assert_eq!(functions[..3], ["2", "1", "0"], "{account}");
 
     let other = server.another_node().await;
     let mut browser = Browser::signed_in(&other, &office).await;
     let page = browser.get("/console/integrators").await.text;
-    assert!(section(&page, "accounts").contains("5 min ago"), "{page}");
+    assert!(card(&page, "accounts").contains("5 min ago"), "{page}");
     let uses = other.store.uses_of(vec!["ops".to_owned()]).await.unwrap();
     assert_eq!(uses["ops"].last, Some(UnixMs(server.now().0 - 300_000)));
 }

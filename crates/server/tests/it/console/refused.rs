@@ -1,9 +1,10 @@
 //! Refused requests of integrators, looked up by their ids.
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
+use kiosque_testkit::{
+    DEVICES_PATH, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, card,
+};
 
 use super::Browser;
-use super::figures::section;
 use crate::operator::fleet;
 
 /// A text that is given where it does not belong.
@@ -21,7 +22,7 @@ async fn write_refused(server: &TestServer) {
 async fn look_up(browser: &mut Browser, id: &str) -> String {
     let page = browser.get(&format!("/console/integrators?request={id}")).await;
     assert_eq!(page.status, 200, "{}", page.text);
-    text(section(&page.text, "request"))
+    text(card(&page.text, "request"))
 }
 
 /// Returns the texts of HTML, on a line each.
@@ -63,7 +64,7 @@ async fn a_refused_request_is_found_by_its_id_after_a_restart_and_on_another_nod
         let missing = look_up(&mut browser, "00000000-0").await;
         assert!(missing.contains("It may be older than a day"), "{missing}");
         let account = browser.get("/console/integrators/account?name=ops").await.text;
-        let list = section(&account, "refusals");
+        let list = card(&account, "refusals");
         for (reply, is_listed) in
             [(&invalid, true), (&scope, true), (&replaced, true), (&refused, true), (&absent, true)]
         {
@@ -131,7 +132,7 @@ async fn a_token_that_was_never_valid_does_not_count_for_the_account_that_it_nam
     let found = look_up(&mut browser, id(&reply)).await;
     assert!(found.contains("ops, as the token or the login claims"), "{found}");
     let account = browser.get("/console/integrators/account?name=ops").await.text;
-    assert!(!section(&account, "refusals").contains(id(&reply)));
+    assert!(!card(&account, "refusals").contains(id(&reply)));
 }
 
 /// A store that cannot be written delays no answer, and refused requests are stored later.

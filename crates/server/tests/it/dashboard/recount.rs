@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::books::{Ask, Books, Line, Order, device_code};
 use super::{ask, kpi};
 use crate::console::Browser;
-use crate::console::figures::check_overview;
+use crate::console::figures::{check_all_groups, check_overview};
 
 const GROUPS: usize = 2;
 const DEVICES: usize = 4;
@@ -204,6 +204,7 @@ impl Trade {
             let caller = (&self.server, self.token.as_str());
             check_overview(caller, browser, &format!("g{group}"), days).await;
         }
+        check_all_groups(browser, GROUPS, days).await;
     }
 
     async fn check(&self, rng: &mut Rng) {
