@@ -15,6 +15,11 @@ pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
 /// The maintainer, unless Debian's variables for that, `DEBFULLNAME` and `DEBEMAIL`, name another.
 const MAINTAINER: (&str, &str) = ("Kiosque maintainers", "kiosque@packages.invalid");
 
+/// The earliest version of the C library, major and minor, whose loader reads packed relocations.
+/// `dpkg-shlibdeps` looks at symbols alone.
+pub(super) const LOADER: (u32, u32) = (2, 36);
+const C_LIBRARY: &str = "libc6 (>= ";
+
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 const DESCRIPTION: &str = "\
@@ -82,7 +87,24 @@ fn libraries(tree: &Tree) -> Result<String> {
     let printed = String::from_utf8(output(&mut shlibdeps)?)?;
     fs::remove_dir_all(&source)?;
     let depends = printed.trim().strip_prefix("shlibs:Depends=");
-    Ok(depends.with_context(|| format!("dpkg-shlibdeps printed {printed:?}"))?.to_owned())
+    let depends = depends.with_context(|| format!("dpkg-shlibdeps printed {printed:?}"))?;
+    Ok(with_loader(depends))
+}
+
+/// Raises the version of the C library in a list of dependencies to [`LOADER`].
+fn with_loader(depends: &str) -> String {
+    let number = |version: &str| -> Option<(u32, u32)> {
+        let (major, minor) = version.trim_end_matches(')').split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    let raised = depends.split(", ").map(|depend| {
+        let version = depend.strip_prefix(C_LIBRARY).and_then(number);
+        match version.is_some_and(|version| version < LOADER) {
+            true => format!("{C_LIBRARY}{}.{})", LOADER.0, LOADER.1),
+            false => depend.to_owned(),
+        }
+    });
+    raised.collect::<Vec<_>>().join(", ")
 }
 
 fn changelog(epoch: &str) -> Result<String> {
@@ -95,4 +117,20 @@ fn changelog(epoch: &str) -> Result<String> {
         maintainer(),
         String::from_utf8(date)?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_library_has_a_loader_of_packed_relocations() {
+        for (printed, depends) in [
+            ("libc6 (>= 2.34), libgcc-s1 (>= 4.2)", "libc6 (>= 2.36), libgcc-s1 (>= 4.2)"),
+            ("libgcc-s1 (>= 3.0), libc6 (>= 2.9)", "libgcc-s1 (>= 3.0), libc6 (>= 2.36)"),
+            ("libc6 (>= 2.41), libgcc-s1", "libc6 (>= 2.41), libgcc-s1"),
+        ] {
+            assert_eq!(with_loader(printed), depends);
+        }
+    }
 }
