@@ -4,6 +4,7 @@ drop table account_uses;
 drop table aisle_texts;
 drop table archive_marks;
 drop table archive_runs;
+drop table arrivals;
 drop table console_links;
 drop table console_sessions;
 drop table imports;
@@ -17,11 +18,12 @@ drop table sales_months;
 drop index audit_of_older_programs;
 alter table audit drop column details;
 alter table audit drop column layout;
+alter table orders drop column arrival_no;
 alter table operator_keys drop column used_at_ms;
 alter table products drop column is_free;
 alter table group_changes drop column marked_to_day;
 alter table group_changes drop column months_change_no;
 delete from counters
-where name in ('roll_ups', 'imports', 'archive_runs', 'deleted_devices', 'devices',
+where name in ('roll_ups', 'imports', 'arrivals', 'archive_runs', 'deleted_devices', 'devices',
     'older_programs', 'refused_requests');
 delete from migrations where number > 8;

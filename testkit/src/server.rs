@@ -206,9 +206,9 @@ impl TestServer {
     pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
         let mut rejections = Rejections::default();
         let rules = ImportRules::lenient(self.settings.limits.order_lead_max);
-        let (clock, lines) = (self.clock.clock(), ndjson.as_ref());
-        let imported = import_ndjson(&self.store, &clock, rules, lines, &mut rejections).await;
-        (imported.unwrap(), rejections.0)
+        let (clock, lines, run) = (self.clock.clock(), ndjson.as_ref(), Default::default());
+        let imported = import_ndjson(&self.store, &clock, rules, lines, &run, &mut rejections);
+        (imported.await.unwrap(), rejections.0)
     }
 
     /// Imports orders of which none may be rejected.

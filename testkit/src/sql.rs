@@ -44,6 +44,8 @@ files! {
     HOLD_WRITES_POSTGRES = "hold_writes_postgres.sql",
     /// SQLite: begins a transaction that blocks every other writer.
     HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
+    /// The number of orders that the first import brought.
+    IMPORTED_ORDERS = "imported_orders.sql",
     /// SQLite: marks the data as moved to a database.
     MOVED_AWAY = "moved_away.sql",
     /// The names that orders brought for products.

@@ -1,6 +1,8 @@
 //! One order: its lines, its amounts, the course of payment and shipment, and its record as
 //! integrators see it.
 
+mod source;
+
 use kiosque_contract::inventory::OrderItem;
 use kiosque_contract::{LineItem, OrderHead};
 use maud::{Markup, html};
@@ -11,6 +13,10 @@ use crate::format;
 use crate::frame::{Frame, Page};
 use crate::orders::{payment, shipment};
 use crate::text::texts;
+
+pub use source::Arrived;
+#[cfg(test)]
+pub(crate) use source::TEXTS as SOURCE_TEXTS;
 
 texts! {
     HEADING: "Order {0}", "订单 {0}";
@@ -55,6 +61,8 @@ pub struct Order {
     pub group_name: String,
     /// The record of an order list, as formatted JSON.
     pub record: String,
+    /// How it came in, if it is known.
+    pub arrived: Option<Arrived>,
 }
 
 /// Renders an order.
@@ -73,6 +81,7 @@ pub fn page(frame: &Frame<'_>, view: &Order) -> String {
             div.grid {
                 div.span-8 { (lines(frame, &view.order.record.detail_vo_list, &head.currency)) }
                 div.span-4 { (course(frame, head)) (amounts(frame, head)) }
+                div.span-12 { (source::source(frame, view.arrived.as_ref())) }
                 div.span-12 { (record(frame, &view.record)) }
             }
         },

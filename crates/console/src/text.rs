@@ -64,6 +64,7 @@ mod tests {
             crate::integrators::TEXTS,
             crate::keys::TEXTS,
             crate::message::TEXTS,
+            crate::order::SOURCE_TEXTS,
             crate::order::TEXTS,
             crate::orders::TEXTS,
             crate::overview::TEXTS,

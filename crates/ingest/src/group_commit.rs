@@ -1,6 +1,7 @@
 //! Group commit for streams: a single writer stores the orders that were queued during one
 //! transaction together in the next one. Each submission is answered once it is durable.
 
+mod arrivals;
 mod batch;
 mod submission;
 
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_clock::Clock;
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::GroupNo;
+use kiosque_model::{GroupNo, KeyName};
 use kiosque_store::{
     BatchPart, Error, FleetSnapshot, Incoming, LockedGroups, OrderOutcome, Owners, ReceiveOptions,
     Store,
@@ -22,6 +23,7 @@ use tokio::sync::{
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::import::PAUSE;
 use crate::storage_order::StorageOrder;
+use arrivals::Arrivals;
 use batch::{Batch, Orders, Part};
 use submission::Submission;
 pub(super) use submission::{CommitResult, Stored};
@@ -81,6 +83,8 @@ pub(super) struct GroupCommit {
     submitted: Notify,
     /// The writer's cache of device owners.
     owners: Arc<tokio::sync::Mutex<Owners>>,
+    /// The writer's arrivals.
+    arrivals: tokio::sync::Mutex<Arrivals>,
 }
 
 impl GroupCommit {
@@ -94,14 +98,16 @@ impl GroupCommit {
     ) -> GroupCommit {
         let queue = Mutex::new(Queue { size: BATCH_START, ..Queue::default() });
         let (submitted, owners) = (Notify::new(), Arc::default());
-        GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners }
+        let arrivals = tokio::sync::Mutex::new(Arrivals::here());
+        GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners, arrivals }
     }
 
-    /// Queues orders. The receiver gets their outcomes once they are durable; `bytes` is released
-    /// with them.
+    /// Queues orders that come with a key. The receiver gets their outcomes once they are durable;
+    /// `bytes` is released with them.
     pub(super) fn store(
         self: &Arc<Self>,
         mut orders: StorageOrder,
+        key: KeyName,
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
     ) -> oneshot::Receiver<CommitResult> {
@@ -110,7 +116,7 @@ impl GroupCommit {
         if let Some(group) = current_group {
             orders.rotate_to(group, &fleet.groups_by_device);
         }
-        let submission = Submission::new(orders, fleet, bytes, result);
+        let submission = Submission::new((orders, key), fleet, bytes, result);
         let mut queue = self.queue();
         queue.submissions.push_back(submission);
         if !queue.writing {
@@ -177,8 +183,8 @@ impl GroupCommit {
     /// Stores a batch in one transaction.
     async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
-        let parts = batch.parts.iter().map(|part| part.orders.clone()).collect();
-        let received = self.receive(&batch.orders, parts).await;
+        let parts = batch.parts.iter().map(|part| (part.submission.key(), part.orders.clone()));
+        let received = self.receive(&batch.orders, parts.collect()).await;
         let Batch { parts, orders } = batch;
         let orders = Orders::after(orders);
         match received {
@@ -252,10 +258,16 @@ impl GroupCommit {
         for size in runs {
             let (lines, run): (Vec<u64>, Vec<Incoming>) = orders.by_ref().take(size).unzip();
             let run = Arc::new(Orders(run));
-            let of_run = BatchPart { orders: 0..size, sorted: sorted.min(size), orders_max: size };
+            let sorted_of_run = sorted.min(size);
+            let of_run = BatchPart {
+                orders: 0..size,
+                sorted: sorted_of_run,
+                orders_max: size,
+                arrival: None,
+            };
             sorted -= of_run.sorted;
             let received = if is_complete || of_run.sorted > 0 {
-                self.receive(&run, vec![of_run.clone()]).await
+                self.receive(&run, vec![(part.submission.key(), of_run.clone())]).await
             } else {
                 Ok(vec![OrderOutcome::NotReached; size])
             };
@@ -274,12 +286,20 @@ impl GroupCommit {
         Ok(())
     }
 
+    /// Stores the parts of a batch, each with the key that it came with.
     async fn receive(
         &self,
         orders: &Arc<Orders>,
-        parts: Vec<BatchPart>,
+        of_keys: Vec<(&KeyName, BatchPart)>,
     ) -> Result<Vec<OrderOutcome>, Error> {
         let (now, locked_groups) = (self.clock.now(), LockedGroups::Skip);
+        let mut arrivals = self.arrivals.lock().await;
+        let mut parts = Vec::with_capacity(of_keys.len());
+        for (key, part) in of_keys {
+            let arrival = Some(arrivals.of(&self.store, key, now).await?);
+            parts.push(BatchPart { arrival, ..part });
+        }
+        drop(arrivals);
         let options = ReceiveOptions { now, locked_groups, parts };
         self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options).await
     }

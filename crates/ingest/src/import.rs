@@ -19,7 +19,7 @@ use std::time::Duration;
 use kiosque_model::GroupNo;
 use kiosque_model::audit::{Act, CommandRun, ImportedGroup};
 use kiosque_model::order::Order;
-use kiosque_store::{ApplyError, Error, Incoming, ProductNames, Store};
+use kiosque_store::{ApplyError, ArrivalNo, Error, Incoming, ProductNames, Store};
 
 use super::csv::RowsOfOrders;
 use super::file_kind;
@@ -180,8 +180,10 @@ pub struct Import<'a> {
     missing: MissingEntries,
     /// The rows of the orders of a report; `None` for an order file.
     rows: Option<RowsOfOrders>,
-    /// The origin of the devices and products that are created.
+    /// The origin of the orders, and of the devices and products that are created.
     run: CommandRun,
+    /// The arrival of the orders, once the first of them are stored.
+    arrival: Option<ArrivalNo>,
     done: Imported,
     by_group: BTreeMap<GroupNo, ImportedGroup>,
     /// The orders of the file, in a dry run.
@@ -196,7 +198,7 @@ fn notify(observer: &mut dyn ImportObserver, progress: Progress) -> Result<(), I
     }
 }
 
-/// Imports NDJSON.
+/// Imports NDJSON. `run` is the origin of the orders.
 ///
 /// # Errors
 /// The file is of another kind, or cannot be read, or the store failed.
@@ -205,12 +207,13 @@ pub async fn import_ndjson(
     clock: &Clock,
     rules: ImportRules,
     mut input: impl io::BufRead,
+    run: &CommandRun,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
     if let Some(kind) = other_kind(input.fill_buf()?) {
         return Err(ImportError::OtherKind(kind));
     }
-    let mut import = Import::start(store, clock, observer).await?;
+    let mut import = Import::start(store, clock, run, observer).await?;
     let mut lines = super::ndjson::RawLines::new(input);
     let mut is_opening = true;
     loop {
@@ -247,7 +250,7 @@ pub async fn import_orders(
     orders: Vec<Order>,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
-    let mut import = Import::start(store, clock, observer).await?;
+    let mut import = Import::start(store, clock, &CommandRun::default(), observer).await?;
     let mut chunk = Chunk::default();
     for (line, order) in (1..).zip(orders) {
         let incoming = Incoming::of(order, store.zone(), &import.names)?;
@@ -261,11 +264,12 @@ impl<'a> Import<'a> {
     async fn start(
         store: &'a Store,
         clock: &'a Clock,
+        run: &CommandRun,
         observer: &'a mut dyn ImportObserver,
     ) -> Result<Import<'a>, ImportError> {
         let names = Arc::new(store.product_names().await?);
         let (missing, done) = (MissingEntries::default(), Imported::default());
-        let (run, by_group) = (CommandRun::default(), BTreeMap::new());
+        let (run, by_group, arrival) = (run.clone(), BTreeMap::new(), None);
         let file_orders = store.is_dry_run().then(FileOrders::default);
         Ok(Import {
             store,
@@ -275,6 +279,7 @@ impl<'a> Import<'a> {
             missing,
             rows: None,
             run,
+            arrival,
             done,
             by_group,
             file_orders,

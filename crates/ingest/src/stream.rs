@@ -60,7 +60,7 @@ impl std::fmt::Debug for StreamIntake {
 /// An admitted stream.
 pub struct OrderStream<'a> {
     intake: &'a StreamIntake,
-    source: KeyName,
+    key: KeyName,
     _permit: SemaphorePermit<'a>,
     received: OrdersReceived,
     storing: Option<Storing>,
@@ -141,21 +141,16 @@ impl StreamIntake {
         usize::try_from(self.queue_bytes_max).unwrap_or(usize::MAX)
     }
 
-    /// Admits another stream, of the key with a name.
+    /// Admits another stream, which comes with a key.
     ///
     /// # Errors
     /// [`Error::Busy`] if there are too many.
-    pub fn admit(&self, source: &KeyName) -> Result<OrderStream<'_>, Error> {
+    pub fn admit(&self, key: KeyName) -> Result<OrderStream<'_>, Error> {
         let permit = self.streams.try_acquire();
         let permit = permit.map_err(|_| Error::Busy("too many order streams at a time"))?;
-        Ok(OrderStream {
-            intake: self,
-            source: source.clone(),
-            _permit: permit,
-            received: OrdersReceived::default(),
-            storing: None,
-            started: false,
-        })
+        let received = OrdersReceived::default();
+        let (storing, started) = (None, false);
+        Ok(OrderStream { intake: self, key, _permit: permit, received, storing, started })
     }
 
     /// Returns the bytes of a chunk, which depend on the number of open streams.
@@ -226,8 +221,8 @@ impl OrderStream<'_> {
         // A later line may replace an order of an earlier one: the chunks are stored in order.
         let settled = self.settle().await?;
         let SortedChunk { orders, fleet, rejected, .. } = chunk;
-        let result =
-            (!orders.is_empty()).then(|| self.intake.commits.store(orders, fleet, reserved));
+        let result = (!orders.is_empty())
+            .then(|| self.intake.commits.store(orders, self.key.clone(), fleet, reserved));
         self.storing = Some(Storing { rejected, result });
         Ok(settled)
     }
@@ -269,8 +264,8 @@ impl OrderStream<'_> {
         self.received.updated += counts.updated;
         self.received.unchanged += counts.unchanged;
         self.received.rejected_count += counts.rejected;
-        let (intake, source) = (self.intake, self.source.as_str());
-        intake.record.add(source, intake.clock.now(), counts, &rejected);
+        let (intake, key) = (self.intake, self.key.as_str());
+        intake.record.add(key, intake.clock.now(), counts, &rejected);
         let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
         Ok(counts)

@@ -61,7 +61,7 @@ pub(crate) async fn run(
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
-            import_ndjson(&store, &Clock::System, rules, input, &mut reporter).await
+            import_ndjson(&store, &Clock::System, rules, input, run, &mut reporter).await
         }
         Some(mapping) => {
             import_report(&store, &Clock::System, rules, input, mapping, run, &mut reporter).await

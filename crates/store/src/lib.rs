@@ -9,6 +9,7 @@ mod accounts;
 mod activity;
 mod aisle_texts;
 mod archive;
+mod arrivals;
 mod audit;
 mod backup;
 mod citus;
@@ -55,6 +56,7 @@ use kiosque_model::{UnixMs, Zone};
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
 pub use archive::{Archived, RunBy, UndoError, Undone};
+pub use arrivals::{Arrival, ArrivalNo, OrderSource};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
@@ -248,6 +250,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         accounts::ALL,
         activity::ALL,
         aisle_texts::ALL,
+        arrivals::ALL,
         console::ALL,
         imports::ALL,
         metadata::ALL,

@@ -32,6 +32,7 @@ const RATES: &str = "rates";
 const ROLL_UPS: &str = "roll_ups";
 const CLOCK: &str = "clock";
 const IMPORTS: &str = "imports";
+const ARRIVALS: &str = "arrivals";
 const ARCHIVE_RUNS: &str = "archive_runs";
 const DELETED_DEVICES: &str = "deleted_devices";
 const OLDER_PROGRAMS: &str = "older_programs";
@@ -102,6 +103,11 @@ pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
 pub(crate) async fn take_refused_numbers(write: &Write<'_>, count: i64) -> Result<i64, Error> {
     let params = [REFUSED_REQUESTS.into(), count.into()];
     write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
+/// Returns the number of the next arrival of orders.
+pub(crate) async fn next_arrival(write: &Write<'_>) -> Result<i64, Error> {
+    increment(write, ARRIVALS).await
 }
 
 /// Locks the numbers of archive runs until the transaction ends, so that one begins at a time.

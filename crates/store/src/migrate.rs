@@ -78,6 +78,11 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../migrations/0018_list_versions.sql"),
     },
     Migration { number: 19, name: "refused", text: include_str!("../migrations/0019_refused.sql") },
+    Migration {
+        number: 20,
+        name: "arrivals",
+        text: include_str!("../migrations/0020_arrivals.sql"),
+    },
 ];
 
 row! {

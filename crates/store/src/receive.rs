@@ -22,7 +22,7 @@ use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
 use crate::orders::record::Incoming;
 use crate::sql::{Sql, Value};
-use crate::{Error, Store, owners};
+use crate::{ArrivalNo, Error, Store, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
@@ -95,6 +95,8 @@ pub struct BatchPart {
     pub sorted: usize,
     /// The number of orders to decide at most; the others are [`OrderOutcome::NotReached`].
     pub orders_max: usize,
+    /// The arrival of its new orders, if it is known.
+    pub arrival: Option<ArrivalNo>,
 }
 
 impl Store {
@@ -131,6 +133,7 @@ struct OwnedOrder<'a> {
     /// The index of its part.
     part: usize,
     position: Position,
+    arrival: Option<ArrivalNo>,
 }
 
 /// The reason why an order has its position in a part.
@@ -222,8 +225,10 @@ impl BatchWriter<'_> {
             match ownership.and_then(|it| Some((it, it.owner_at(order.trade_start)?))) {
                 Some((ownership, group)) => {
                     *outcome = OrderOutcome::NotReached;
-                    let (part, position) = (0, Position::OfLine);
-                    owned.push(OwnedOrder { index, order, group, ownership, part, position });
+                    let (part, position, arrival) = (0, Position::OfLine, None);
+                    let own =
+                        OwnedOrder { index, order, group, ownership, part, position, arrival };
+                    owned.push(own);
                 }
                 None => {
                     let reason = format!("no device {} is known", order.device_code);
@@ -256,7 +261,8 @@ impl BatchWriter<'_> {
         locked_elsewhere: &[GroupNo],
         outcomes: &mut [OrderOutcome],
     ) -> Vec<OwnedOrder<'o>> {
-        let whole = [BatchPart { orders: 0..usize::MAX, sorted: 0, orders_max: usize::MAX }];
+        let all = usize::MAX;
+        let whole = [BatchPart { orders: 0..all, sorted: 0, orders_max: all, arrival: None }];
         let parts = if self.options.parts.is_empty() { &whole[..] } else { &self.options.parts };
         let is_locked = |one: &OwnedOrder<'_>| {
             !locked_elsewhere.is_empty()
@@ -277,7 +283,7 @@ impl BatchWriter<'_> {
                     }
                 } else if is_next {
                     left -= 1;
-                    chosen.push(OwnedOrder { part: at, position, ..one });
+                    chosen.push(OwnedOrder { part: at, position, arrival: part.arrival, ..one });
                     continue;
                 }
                 is_sorted_complete &= !is_sorted;

@@ -88,6 +88,7 @@ fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use kiosque_model::KeyName;
     use kiosque_store::FleetSnapshot;
     use tokio::sync::{Semaphore, oneshot};
 
@@ -100,7 +101,8 @@ mod tests {
         let mut fleet = FleetSnapshot::default();
         fleet.groups_by_device = groups();
         let orders = sort_for_storage(checked(orders), &groups());
-        Submission::new(orders, Arc::new(fleet), bytes, oneshot::channel().0)
+        let key = KeyName::parse("tills").expect("a name");
+        Submission::new((orders, key), Arc::new(fleet), bytes, oneshot::channel().0)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use kiosque_contract::RejectedOrder;
-use kiosque_model::GroupNo;
+use kiosque_model::{GroupNo, KeyName};
 use kiosque_store::{BatchPart, Error, FleetSnapshot, Incoming, OrderOutcome, yield_if_due};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -35,6 +35,8 @@ pub(super) struct Submission {
     locked: usize,
     /// When the first of these transactions in a row was.
     locked_since: Option<Instant>,
+    /// The name of the key that the stream came with.
+    key: KeyName,
     /// The fleet whose groups the orders are sorted by.
     fleet: Arc<FleetSnapshot>,
     stored: Stored,
@@ -53,7 +55,7 @@ pub(super) struct Recorded {
 
 impl Submission {
     pub(super) fn new(
-        orders: StorageOrder,
+        (orders, key): (StorageOrder, KeyName),
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
         result: oneshot::Sender<CommitResult>,
@@ -64,12 +66,17 @@ impl Submission {
             by_line: orders.by_line,
             locked: 0,
             locked_since: None,
+            key,
             fleet,
             stored: Stored::default(),
             failure: None,
             result,
             _bytes: bytes,
         }
+    }
+
+    pub(super) fn key(&self) -> &KeyName {
+        &self.key
     }
 
     /// Returns the number of orders without an outcome.
@@ -106,7 +113,7 @@ impl Submission {
             let room = (share + self.locked).saturating_sub(sorted).min(self.by_line.len());
             self.by_line.drain(..room).for_each(add);
         }
-        BatchPart { orders: start..batch.len(), sorted, orders_max: share }
+        BatchPart { orders: start..batch.len(), sorted, orders_max: share, arrival: None }
     }
 
     /// Records the outcomes of orders that [`Submission::fill`] returned, in their order, the first

@@ -21,8 +21,8 @@ use crate::rejected::{Content, Rejected};
 use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
-/// Imports a CSV report through a mapping. `run` is the origin of the devices and products that it
-/// creates.
+/// Imports a CSV report through a mapping. `run` is the origin of the orders, and of the devices
+/// and products that it creates.
 ///
 /// # Errors
 /// The report is a file of another kind, or cannot be read, or the store failed.
@@ -35,9 +35,8 @@ pub async fn import_report(
     run: &CommandRun,
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
-    let mut import = Import::start(store, clock, observer).await?;
+    let mut import = Import::start(store, clock, run, observer).await?;
     import.missing = MissingEntries::read(store).await?;
-    import.run = run.clone();
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
         .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;

@@ -104,3 +104,27 @@ fn impossible_links_are_reported() {
     sandbox.run(&["operator-key", "revoke", "office"]).success();
     sandbox.run(&LINK).failure();
 }
+
+/// The page of an order shows the import that it came with.
+#[test]
+fn the_page_of_an_order_shows_its_import() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
+    let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
+    let file = sandbox.file("orders.ndjson", order);
+    sandbox.run(&["import", "orders", &file]).success();
+    let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
+    let served = sandbox.serve();
+    let console = format!("https://{}/console", served.operator());
+    let (login, form) = (format!("{console}/login"), format!("key={}", key.trim_end()));
+    let signed_in =
+        curl(&sandbox, &["--header", "Sec-Fetch-Site: same-origin", "--data", &form, &login]);
+    let (_, cookie) = signed_in.split_once("__Host-kiosque=").unwrap();
+    let cookie = format!("__Host-kiosque={}", cookie.split(';').next().unwrap());
+    let page = curl(&sandbox, &["--cookie", &cookie, &format!("{console}/orders/north/1")]);
+    let (_, card) = page.split_once("id=\"source\"").expect(&page);
+    let card = card.split("</section>").next().unwrap();
+    for value in ["<dd>1</dd>", &format!("<dd>{file}</dd>"), "Started"] {
+        assert!(card.contains(value), "{value} is not in {card}");
+    }
+}

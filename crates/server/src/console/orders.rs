@@ -1,10 +1,12 @@
 //! The list of orders, and one order.
 
-use kiosque_console::order::{self, Order};
+use kiosque_console::order::{self, Arrived, Order};
 use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
 use kiosque_console::period::{BadParameter, Period, PeriodQuery};
 use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
-use kiosque_store::{DeviceOrders, FoundOrders, OrderPosition, Oversight, Span};
+use kiosque_store::{
+    Arrival, DeviceOrders, FoundOrders, Listing, OrderPosition, OrderSource, Oversight, Span,
+};
 
 use super::groups::{choice, chosen, wants_csv};
 use super::reply::{Refused, Reply};
@@ -110,8 +112,8 @@ pub(super) async fn one(
     let store = &caller.request.app.store;
     caller.request.known_query(&[])?;
     let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
-    OrderId::parse(id).map_err(|_| Refused::NotFound)?;
-    let found = store.orders_by_number(id.to_owned(), Some(group), PAGE).await?;
+    let order_id = OrderId::parse(id).map_err(|_| Refused::NotFound)?;
+    let found = store.orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
     let order = found.ok_or(Refused::NotFound)?;
     let groups = choice(store, &super::fields::Fields::default()).await?;
@@ -119,5 +121,26 @@ pub(super) async fn one(
     let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
     let record = serde_json::to_string_pretty(&order.record);
     let record = record.map_err(|error| crate::answer::Failure::internal(&error))?;
-    Ok(Reply::page(order::page(&caller.frame(), &Order { order, group_name, record })))
+    let arrived = match store.arrival_of(group, order_id).await? {
+        Some(arrival) => arrived(caller, arrival).await?,
+        None => None,
+    };
+    let view = Order { order, group_name, record, arrived };
+    Ok(Reply::page(order::page(&caller.frame(), &view)))
+}
+
+/// Returns the source of an order, with the details of an import.
+async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arrived>, Refused> {
+    let Arrival { since, source } = arrival;
+    let number = match source {
+        OrderSource::Import(number) => number,
+        OrderSource::Stream { key_name, node } => {
+            return Ok(Some(Arrived::Stream { key_name, node, since }));
+        }
+    };
+    let request = caller.request;
+    let listing = Listing { after: Some(number.saturating_add(1)), limit: 1 };
+    let imports = request.app.store.list_imports(listing, request.now).await?.entries;
+    let import = imports.into_iter().find(|import| import.import_id == number.to_string());
+    Ok(import.map(|import| Arrived::Import(Box::new(import))))
 }

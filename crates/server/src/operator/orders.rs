@@ -15,7 +15,7 @@ pub(super) async fn receive(
     holder: KeyHolder,
 ) -> Result<OrdersReceived, Problem> {
     let (intake, metrics) = (&call.app.intake, &call.app.metrics);
-    let mut stream = intake.admit(&holder.name)?;
+    let mut stream = intake.admit(holder.name)?;
     let mut key = StreamKey::new(ReceiveOrders, call.app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {

@@ -8,6 +8,7 @@ mod pages;
 mod refused;
 mod sign_in;
 mod sizes;
+mod sources;
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
 use super::order_row;
-use super::order_state::{OrderState, WriteKind};
+use super::order_state::{OrderPlace, OrderState, WriteKind};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject};
 use crate::Error;
 use crate::months::MonthMarks;
@@ -178,7 +178,7 @@ impl<'a> GroupWriter<'a> {
         if let Some(refused) = self.refuse_taken_number(one) {
             return Ok(refused);
         }
-        self.insert(order, one.ownership.device)?;
+        self.insert(one)?;
         Ok(OrderOutcome::Accepted)
     }
 
@@ -258,7 +258,9 @@ impl<'a> GroupWriter<'a> {
         }
     }
 
-    fn insert(&mut self, order: &'a Incoming, device: DeviceNo) -> Result<(), Error> {
+    fn insert(&mut self, one: &OwnedOrder<'a>) -> Result<(), Error> {
+        let OwnedOrder { order, arrival, .. } = *one;
+        let device = one.ownership.device;
         let ledger = self.ledger_of(device, order)?;
         ledger.last_seq += 1;
         let seq = ledger.last_seq;
@@ -266,7 +268,8 @@ impl<'a> GroupWriter<'a> {
         if let Some(number) = &order.trade_no_in {
             self.holders.insert(number.as_str().to_owned(), Some(order_id.to_owned()));
         }
-        let state = OrderState::new(order, device, seq, self.next_change());
+        let place = OrderPlace { device, seq, arrival };
+        let state = OrderState::new(order, place, self.next_change());
         self.orders.insert(Cow::Borrowed(order_id), state);
         self.count_sale(device, order.sale.as_ref());
         Ok(())
@@ -315,7 +318,7 @@ impl<'a> GroupWriter<'a> {
         pending.sort_unstable_by_key(|(.., change)| *change);
         let rows = |wanted| {
             let rows = pending.iter().filter(move |(_, _, kind, _)| *kind == wanted);
-            rows.map(|(id, state, _, change)| (state.row(id), *change))
+            rows.map(|(id, state, _, change)| state.numbered(id, *change))
         };
         let ledgers = self.ledgers.values().map(|ledger| {
             let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));

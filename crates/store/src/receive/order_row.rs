@@ -2,9 +2,9 @@
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use crate::Error;
 use crate::db::{Read, Write};
 use crate::sql::{FromRow, Row, Value, row, statements};
+use crate::{ArrivalNo, Error};
 
 /// Declares [`OrderRow`] and the statements that list its columns. An order's group, device,
 /// sequence number and id never change; the other columns are set by an update.
@@ -21,7 +21,7 @@ macro_rules! order_columns {
         }
 
         impl<'r> OrderRow<'r> {
-            /// Returns the values of a bulk row of `INSERT_ORDERS` and `UPDATE_ORDERS`.
+            /// Returns the values of a bulk row of `UPDATE_ORDERS`.
             pub(super) fn values(self, change_no: i64) -> [Value<'r>; WIDTH + 1] {
                 [
                     self.order_id.into(),
@@ -42,11 +42,12 @@ macro_rules! order_columns {
             INSERT_ORDERS(group_no) = concat!(
                 "insert into orders (group_no, order_id, device_no, seq, change_no",
                 $(", ", stringify!($column),)*
-                ") select g.group_no, r.order_id, r.device_no, r.seq, r.change_no",
+                ", arrival_no) select g.group_no, r.order_id, r.device_no, r.seq, r.change_no",
                 $(", r.", stringify!($column),)*
-                " from {rows r: order_id text, device_no bigint, seq bigint, change_no bigint",
+                ", r.arrival_no
+                from {rows r: order_id text, device_no bigint, seq bigint, change_no bigint",
                 $(", ", stringify!($column), " ", stringify!($sql_type),)*
-                "} cross join group_changes g where g.group_no = $group_no"
+                ", arrival_no bigint} cross join group_changes g where g.group_no = $group_no"
             );
             UPDATE_ORDERS(group_no) = concat!(
                 "update orders set change_no = r.change_no",
@@ -86,22 +87,41 @@ pub(super) async fn read_orders(
     read.each_of(&STORED_ORDERS, ids, &[group.into()], visit).await
 }
 
-/// Inserts orders of a group, each with its change number.
+/// An order to write, with its change number and, if it is new, its arrival.
+pub(super) struct NumberedOrder<'v> {
+    pub(super) row: OrderRow<'v>,
+    pub(super) change_no: i64,
+    pub(super) arrival: Option<ArrivalNo>,
+}
+
+impl<'v> NumberedOrder<'v> {
+    /// Returns the values of a bulk row of `INSERT_ORDERS`.
+    fn inserted(self) -> [Value<'v>; WIDTH + 2] {
+        let mut values = [Value::Null; WIDTH + 2];
+        if let Some((last, others)) = values.split_last_mut() {
+            others.copy_from_slice(&self.row.values(self.change_no));
+            *last = ArrivalNo::value(self.arrival);
+        }
+        values
+    }
+}
+
+/// Inserts orders of a group.
 pub(super) async fn insert_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,
-    orders: impl Iterator<Item = (OrderRow<'v>, i64)>,
+    orders: impl Iterator<Item = NumberedOrder<'v>>,
 ) -> Result<(), Error> {
-    let rows = orders.map(|(order, change_no)| order.values(change_no));
+    let rows = orders.map(NumberedOrder::inserted);
     write.execute_each(&INSERT_ORDERS, rows, &[group.into()]).await
 }
 
-/// Updates orders of a group, each with its change number.
+/// Updates orders of a group.
 pub(super) async fn update_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,
-    orders: impl Iterator<Item = (OrderRow<'v>, i64)>,
+    orders: impl Iterator<Item = NumberedOrder<'v>>,
 ) -> Result<(), Error> {
-    let rows = orders.map(|(order, change_no)| order.values(change_no));
+    let rows = orders.map(|order| order.row.values(order.change_no));
     write.execute_each(&UPDATE_ORDERS, rows, &[group.into()]).await
 }

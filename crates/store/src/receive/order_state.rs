@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 use kiosque_model::{DeviceNo, TradeNo, UnixMs};
 
-use super::order_row::OrderRow;
+use super::order_row::{NumberedOrder, OrderRow};
+use crate::ArrivalNo;
 use crate::orders::record::{Incoming, Record};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
+    /// The arrival of a new order. That of a stored one is not read, since nothing changes it.
+    pub(super) arrival: Option<ArrivalNo>,
     pub(super) trade_start: UnixMs,
     pub(super) trade_no: Option<Cow<'a, str>>,
     pub(super) trade_no_in: Option<Cow<'a, str>>,
@@ -20,6 +23,13 @@ pub(super) struct OrderState<'a> {
     pub(super) pending: Option<(WriteKind, i64)>,
 }
 
+/// The values of a new order that its text does not have.
+pub(super) struct OrderPlace {
+    pub(super) device: DeviceNo,
+    pub(super) seq: i64,
+    pub(super) arrival: Option<ArrivalNo>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteKind {
     Insert,
@@ -27,8 +37,12 @@ pub(super) enum WriteKind {
 }
 
 impl OrderState<'_> {
-    /// Returns the row to write.
-    pub(super) fn row<'v>(&'v self, order_id: &'v str) -> OrderRow<'v> {
+    /// Returns the order to write.
+    pub(super) fn numbered<'v>(&'v self, order_id: &'v str, change_no: i64) -> NumberedOrder<'v> {
+        NumberedOrder { row: self.row(order_id), change_no, arrival: self.arrival }
+    }
+
+    fn row<'v>(&'v self, order_id: &'v str) -> OrderRow<'v> {
         OrderRow {
             order_id,
             device_no: self.device,
@@ -58,6 +72,7 @@ impl<'a> OrderState<'a> {
         OrderState {
             device: row.device_no,
             seq: row.seq,
+            arrival: None,
             trade_start: row.trade_start_ms,
             trade_no: text(row.trade_no),
             trade_no_in: text(row.trade_no_in),
@@ -68,15 +83,12 @@ impl<'a> OrderState<'a> {
     }
 
     /// Returns the state of a new order.
-    pub(super) fn new(
-        order: &'a Incoming,
-        device: DeviceNo,
-        seq: i64,
-        change_no: i64,
-    ) -> OrderState<'a> {
+    pub(super) fn new(order: &'a Incoming, place: OrderPlace, change_no: i64) -> OrderState<'a> {
+        let OrderPlace { device, seq, arrival } = place;
         OrderState {
             device,
             seq,
+            arrival,
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: order.trade_no_in.as_ref().map(text),

@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 32] = [
+const LAYOUT: [Layout; 33] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -118,6 +118,11 @@ const LAYOUT: [Layout; 32] = [
     ("refused_shares", &[("share", "text")], "requests bigint"),
     ("account_uses", &[("account_no", "bigint")], "used_at_ms bigint"),
     (
+        "arrivals",
+        &[("arrival_no", "bigint")],
+        "at_ms bigint, import_no bigint, key_name text, node text",
+    ),
+    (
         "archive_runs",
         &[("run_no", "bigint")],
         "at_ms bigint, before_ms bigint, by_server boolean, undone_at_ms bigint",
@@ -154,7 +159,8 @@ const LAYOUT: [Layout; 32] = [
         "orders",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
         "trade_start_ms bigint, change_no bigint, order_id text, trade_no text, \
-         trade_no_in text, shape bigint, head text, lines text, errors text, sale_at_ms bigint",
+         trade_no_in text, shape bigint, head text, lines text, errors text, sale_at_ms bigint, \
+         arrival_no bigint",
     ),
 ];
 

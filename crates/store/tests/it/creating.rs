@@ -34,7 +34,7 @@ async fn receive(
         .iter()
         .map(|(_, device, product)| EntryIndexes { device: *device, products: vec![*product] });
     let needed = NeededEntries { fleet: entries(), of_orders: of_orders.collect() };
-    let whole = BatchPart { orders: 0..usize::MAX, sorted, orders_max: usize::MAX };
+    let whole = BatchPart { orders: 0..usize::MAX, sorted, orders_max: usize::MAX, arrival: None };
     let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(NOW) };
     let batch = Arc::new(orders.iter().map(|(order, ..)| order.clone()).collect());
     let by = ActedBy::command(NOW);

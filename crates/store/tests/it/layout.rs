@@ -44,7 +44,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "16|console",
             "17|active_imports",
             "18|list_versions",
-            "19|refused"
+            "19|refused",
+            "20|arrivals"
         ]
     );
 }

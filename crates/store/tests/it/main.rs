@@ -6,6 +6,7 @@ mod activity;
 mod apply;
 mod archive;
 mod archive_runs;
+mod arrivals;
 mod audit;
 mod backup;
 mod citus;

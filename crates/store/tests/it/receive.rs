@@ -228,7 +228,7 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
         order("o7", "d1", 10),
     ];
     let receive = async |sorted, orders_max| {
-        let parts = vec![BatchPart { orders: 0..7, sorted, orders_max }];
+        let parts = vec![BatchPart { orders: 0..7, sorted, orders_max, arrival: None }];
         let options = ReceiveOptions { parts, ..ReceiveOptions::at(NOW) };
         fixture.store.receive(Arc::new(batch.clone()), no_owners(), options).await.unwrap()
     };
@@ -267,7 +267,7 @@ async fn orders_of_a_locked_group_are_left() {
         order("o3", "d2", 200),
         order("o4", "x", 1),
     ]);
-    let parts = vec![BatchPart { orders: 0..4, sorted: 4, orders_max: 4 }];
+    let parts = vec![BatchPart { orders: 0..4, sorted: 4, orders_max: 4, arrival: None }];
     let locked_groups = LockedGroups::Skip;
     let options = ReceiveOptions { now: NOW, locked_groups, parts };
     let receive =

@@ -119,6 +119,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 
     let moved = move_it().success().stdout;
     assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
+    assert_eq!(server.sql(sql::IMPORTED_ORDERS).unwrap(), "40");
     let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");
     assert!(answers(&node.serve(&UNHURRIED), &token) == before);

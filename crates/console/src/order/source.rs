@@ -1,0 +1,64 @@
+//! The source of an order on its page.
+
+use kiosque_contract::AuditDetails;
+use kiosque_contract::inventory::ImportItem;
+use kiosque_model::UnixMs;
+use maud::{Markup, html};
+
+use crate::components::{card, facts, time};
+use crate::format;
+use crate::frame::Frame;
+use crate::text::texts;
+
+texts! {
+    SOURCE: "Source", "来源";
+    IMPORT: "Import", "导入";
+    FILE: "File", "文件";
+    USER: "User", "用户";
+    STARTED: "Started", "开始时间";
+    KEY: "Key of the stream", "数据流的密钥";
+    NODE: "Node", "节点";
+    ARRIVED: "Arrived", "到达时间";
+    SHORTLY_AFTER: "within 10 minutes after", "此后 10 分钟内";
+    UNKNOWN: "It is not known: the order was stored by an earlier version, or by the demo.",
+        "未知：此订单由较早版本或演示程序存入。";
+}
+
+/// How an order came in.
+#[derive(Clone, Debug)]
+pub enum Arrived {
+    /// By an import by a command.
+    Import(Box<ImportItem>),
+    /// By a stream.
+    Stream {
+        /// The name of its key.
+        key_name: String,
+        /// The node that received it, if it is known.
+        node: Option<String>,
+        /// The time at or after which it came.
+        since: UnixMs,
+    },
+}
+
+/// Renders the source of an order.
+pub(super) fn source(frame: &Frame<'_>, arrived: Option<&Arrived>) -> Markup {
+    let optional = |text: &Option<String>| html! { (text.as_deref().unwrap_or(format::NONE)) };
+    let body = match arrived {
+        None => html! { p.hint { (frame.say(UNKNOWN)) } },
+        Some(Arrived::Import(import)) => {
+            let AuditDetails { file, user, .. } = &import.details;
+            facts(&[
+                (frame.say(IMPORT), html! { (import.import_id) }),
+                (frame.say(FILE), optional(file)),
+                (frame.say(USER), optional(user)),
+                (frame.say(STARTED), time(frame, UnixMs(import.started_timestamp))),
+            ])
+        }
+        Some(Arrived::Stream { key_name, node, since }) => facts(&[
+            (frame.say(KEY), html! { (key_name) }),
+            (frame.say(NODE), optional(node)),
+            (frame.say(ARRIVED), html! { (frame.say(SHORTLY_AFTER)) " " (time(frame, *since)) }),
+        ]),
+    };
+    card("source", frame.say(SOURCE), "", &body)
+}

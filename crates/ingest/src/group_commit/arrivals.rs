@@ -1,0 +1,51 @@
+//! The arrivals of streamed orders: one for each key. Another one begins every few minutes, so that
+//! it says when its orders came.
+
+use std::collections::HashMap;
+use std::fs;
+
+use kiosque_model::{KeyName, UnixMs};
+use kiosque_store::{ArrivalNo, Error, OrderSource, Store};
+
+/// The longest time in milliseconds for which orders have the same arrival.
+const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
+
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
+/// The present arrival of each key. There are only as many as keys.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    node: Option<String>,
+    by_key: HashMap<KeyName, (ArrivalNo, UnixMs)>,
+}
+
+impl Arrivals {
+    /// Returns no arrivals, of a node with the host name of this machine. Only Linux has the file.
+    pub(super) fn here() -> Arrivals {
+        let name = fs::read_to_string(HOST_NAME).unwrap_or_default();
+        let node = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        Arrivals { node, by_key: HashMap::new() }
+    }
+
+    /// Returns the arrival of the orders that a key streams now.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub(super) async fn of(
+        &mut self,
+        store: &Store,
+        key: &KeyName,
+        now: UnixMs,
+    ) -> Result<ArrivalNo, Error> {
+        if let Some((arrival, since)) = self.by_key.get(key)
+            // A clock that was set back begins another one.
+            && (0..ARRIVAL_MAX_MS).contains(&now.0.saturating_sub(since.0))
+        {
+            return Ok(*arrival);
+        }
+        let source = OrderSource::stream(key, self.node.clone());
+        let arrival = store.begin_arrival(source, now).await?;
+        self.by_key.insert(key.clone(), (arrival, now));
+        Ok(arrival)
+    }
+}

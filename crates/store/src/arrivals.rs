@@ -1,0 +1,134 @@
+//! Where orders came from. An arrival is an import, or the orders that a key streams to a node
+//! within some minutes. A new order has the number of its arrival, which updates leave as it is. So
+//! the source of an order costs a number in its row, and a source one row every few minutes.
+
+use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
+
+use crate::db::{Deadline, Read, Write};
+use crate::sql::{FromRow, Value, row, statements};
+use crate::{Error, Store, metadata};
+
+row! {
+    struct ArrivalRow {
+        at_ms: UnixMs,
+        import_no: Option<i64>,
+        key_name: Option<String>,
+        node: Option<String>,
+    }
+}
+
+statements! {
+    BEGIN(arrival_no, at_ms, import_no, key_name, node) = "insert into arrivals
+            (arrival_no, at_ms, import_no, key_name, node)
+        values ($arrival_no, $at_ms, $import_no, $key_name, $node)";
+    GROUP(group_id) -> i64 = "select group_no from groups where group_id = $group_id";
+    OF_ORDER(group_no, order_id) -> Option<i64> = "select arrival_no from orders
+        where group_no = $group_no and order_id = $order_id";
+    ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
+        where arrival_no = $arrival_no";
+}
+
+/// The number of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivalNo(i64);
+
+/// A source of orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrderSource {
+    /// An import with this number.
+    Import(i64),
+    /// Streams with a key.
+    Stream {
+        /// The name of the key.
+        key_name: String,
+        /// The host name of the node, if it is known.
+        node: Option<String>,
+    },
+}
+
+impl OrderSource {
+    /// Returns the source of the orders that a key streams to this machine.
+    #[must_use]
+    pub fn stream(key: &KeyName, node: Option<String>) -> OrderSource {
+        OrderSource::Stream { key_name: key.to_string(), node }
+    }
+}
+
+/// The arrival of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time from which on orders with the same arrival came in.
+    pub since: UnixMs,
+    /// Their source.
+    pub source: OrderSource,
+}
+
+impl ArrivalNo {
+    pub(crate) fn value(number: Option<ArrivalNo>) -> Value<'static> {
+        number.map(|ArrivalNo(number)| number).into()
+    }
+}
+
+impl Store {
+    /// Stores that orders of a source begin to arrive. Orders with this arrival are received as
+    /// [`crate::BatchPart::arrival`].
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn begin_arrival(&self, of: OrderSource, now: UnixMs) -> Result<ArrivalNo, Error> {
+        let begin = async move |write: &Write<'_>| {
+            let number = metadata::next_arrival(write).await?;
+            let (import, key, node) = match &of {
+                OrderSource::Import(import) => (Some(*import), None, None),
+                OrderSource::Stream { key_name, node } => {
+                    (None, Some(key_name.as_str()), node.as_deref())
+                }
+            };
+            let params = [number.into(), now.into(), import.into(), key.into(), node.into()];
+            write.execute(&BEGIN, &params).await?;
+            Ok(ArrivalNo(number))
+        };
+        self.db.write(Deadline::OfRequest, begin).await
+    }
+
+    /// Returns the arrival of the order of a group with an id; `None` if it is not known.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn arrival_of(
+        &self,
+        group: GroupId,
+        order: OrderId,
+    ) -> Result<Option<Arrival>, Error> {
+        let find = async move |read: &Read<'_>| {
+            let Some(group) = one::<i64>(read, &GROUP, &[group.as_str().into()]).await? else {
+                return Ok(None);
+            };
+            let order = [group.into(), order.as_str().into()];
+            let Some(number) = one::<Option<i64>>(read, &OF_ORDER, &order).await?.flatten() else {
+                return Ok(None);
+            };
+            let row: Option<ArrivalRow> = one(read, &ARRIVAL, &[number.into()]).await?;
+            Ok(row.and_then(arrival))
+        };
+        self.db.read(Deadline::OfRequest, find).await
+    }
+}
+
+async fn one<T: for<'r> FromRow<'r>>(
+    read: &Read<'_>,
+    sql: &'static crate::sql::Sql,
+    params: &[Value<'_>],
+) -> Result<Option<T>, Error> {
+    read.one(sql, params, |row| row.read()).await
+}
+
+fn arrival(row: ArrivalRow) -> Option<Arrival> {
+    let ArrivalRow { at_ms: since, import_no, key_name, node } = row;
+    let source = match (import_no, key_name) {
+        (Some(import), _) => OrderSource::Import(import),
+        (None, Some(key_name)) => OrderSource::Stream { key_name, node },
+        (None, None) => return None,
+    };
+    Some(Arrival { since, source })
+}

@@ -1,0 +1,99 @@
+//! The source of an order: the import or the streams that it came with first.
+
+use std::sync::Arc;
+
+use kiosque_model::{KeyName, OrderId, UnixMs};
+use kiosque_store::{
+    Arrival, ArrivalNo, BatchPart, Incoming, OrderOutcome, OrderSource, ReceiveOptions,
+};
+use kiosque_testkit::entries::{group_id, order, record};
+use kiosque_testkit::{NOW, TestStore, no_owners};
+
+fn stream(key: &str) -> OrderSource {
+    OrderSource::stream(&KeyName::parse(key).unwrap(), Some("n1".to_owned()))
+}
+
+async fn begin(fixture: &TestStore, source: OrderSource, at: i64) -> ArrivalNo {
+    fixture.store.begin_arrival(source, UnixMs(at)).await.unwrap()
+}
+
+/// Receives parts of a batch, each with its arrival.
+async fn receive(
+    fixture: &TestStore,
+    parts: Vec<(Option<ArrivalNo>, Vec<Incoming>)>,
+) -> Vec<OrderOutcome> {
+    let (mut batch, mut of_batch) = (Vec::new(), Vec::new());
+    for (arrival, orders) in parts {
+        let start = batch.len();
+        batch.extend(orders);
+        let (orders, orders_max) = (start..batch.len(), usize::MAX);
+        of_batch.push(BatchPart { orders, sorted: 0, orders_max, arrival });
+    }
+    let options = ReceiveOptions { parts: of_batch, ..ReceiveOptions::at(NOW) };
+    fixture.store.receive(Arc::new(batch), no_owners(), options).await.unwrap()
+}
+
+async fn arrival(fixture: &TestStore, group: &str, id: &str) -> Option<Arrival> {
+    let order = OrderId::parse(id).unwrap();
+    fixture.store.arrival_of(group_id(group), order).await.unwrap()
+}
+
+fn came(source: OrderSource, at: i64) -> Option<Arrival> {
+    Some(Arrival { since: UnixMs(at), source })
+}
+
+/// Orders of two streams in one transaction, of an import, and of a source that is not known.
+#[tokio::test]
+async fn an_order_has_the_arrival_that_it_came_with() {
+    let fixture = TestStore::with_fleet().await;
+    let tills = begin(&fixture, stream("tills"), 10).await;
+    let office = begin(&fixture, stream("office"), 20).await;
+    let parts = vec![
+        (Some(tills), vec![order("o1", "d1", 1), order("f1", "e1", 2)]),
+        (Some(office), vec![order("o2", "d1", 3)]),
+        (None, vec![order("o3", "d1", 4)]),
+        (Some(tills), vec![order("o4", "d1", 5)]),
+    ];
+    assert_eq!(receive(&fixture, parts).await, [const { OrderOutcome::Accepted }; 5]);
+    let import = begin(&fixture, OrderSource::Import(7), 30).await;
+    receive(&fixture, vec![(Some(import), vec![order("o5", "d2", 6)])]).await;
+    for (group, id, want) in [
+        ("a", "o1", came(stream("tills"), 10)),
+        ("b", "f1", came(stream("tills"), 10)),
+        ("a", "o2", came(stream("office"), 20)),
+        ("a", "o3", None),
+        ("a", "o4", came(stream("tills"), 10)),
+        ("a", "o5", came(OrderSource::Import(7), 30)),
+        ("a", "none", None),
+        ("b", "o1", None),
+        ("none", "o1", None),
+    ] {
+        assert_eq!(arrival(&fixture, group, id).await, want, "{group} {id}");
+    }
+}
+
+/// Neither an update by another source, in another batch or in the same one, nor the same order
+/// again changes the arrival.
+#[tokio::test]
+async fn an_update_leaves_the_first_arrival() {
+    let fixture = TestStore::with_fleet().await;
+    let first = begin(&fixture, stream("tills"), 10).await;
+    let second = begin(&fixture, stream("office"), 20).await;
+    let changed = |id: &str| Incoming { record: record("changed"), ..order(id, "d1", 1) };
+    let parts = vec![
+        (Some(first), vec![order("o1", "d1", 1), order("o2", "d1", 2)]),
+        (Some(second), vec![changed("o1")]),
+    ];
+    let (new, updated) = (OrderOutcome::Accepted, OrderOutcome::Updated);
+    assert_eq!(receive(&fixture, parts).await, [new.clone(), new, updated.clone()]);
+    assert_eq!(receive(&fixture, vec![(Some(second), vec![changed("o2")])]).await, [updated]);
+    let again = receive(&fixture, vec![(Some(second), vec![changed("o2")])]).await;
+    assert_eq!(again, [OrderOutcome::Unchanged]);
+    for id in ["o1", "o2"] {
+        assert_eq!(arrival(&fixture, "a", id).await, came(stream("tills"), 10), "{id}");
+    }
+    // Nor does an update make an order that is not known a known one.
+    receive(&fixture, vec![(None, vec![order("o3", "d1", 3)])]).await;
+    receive(&fixture, vec![(Some(second), vec![changed("o3")])]).await;
+    assert_eq!(arrival(&fixture, "a", "o3").await, None);
+}
