@@ -157,9 +157,11 @@ fn legend(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
         }
     };
     html! {
-        p.legend.note {
-            @if has_before { (mark("before", "M0 5h14", PERIOD_BEFORE)) }
-            @if is_cut { (mark("bar incomplete", "M0 0h14v10h-14z", INCOMPLETE)) }
+        @if has_before || is_cut {
+            p.legend.note {
+                @if has_before { (mark("before", "M0 5h14", PERIOD_BEFORE)) }
+                @if is_cut { (mark("bar incomplete", "M0 0h14v10h-14z", INCOMPLETE)) }
+            }
         }
     }
 }

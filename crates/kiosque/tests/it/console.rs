@@ -12,7 +12,7 @@ use kiosque_testkit::{Chromium, Key, Sandbox, Scripts, Served, Window, wait_unti
 use crate::KIOSQUE;
 use crate::demo::FREE_PORTS;
 
-/// The widths of a phone and of a desk.
+/// The widths of a phone and of a laptop.
 const WIDTHS: [u32; 2] = [390, 1_280];
 const COLOURS: [&str; 2] = ["light", "dark"];
 /// The code of the second language.
@@ -62,7 +62,7 @@ impl Console {
         self.browser.show_as(Window { width, height: 800, scale: 1 }, colours);
     }
 
-    /// Opens a page as a person does who has not signed in, and signs in with the keyboard alone.
+    /// Opens a page without a session, and signs in with the keyboard alone.
     fn sign_in_at(&mut self, path: &str) {
         self.open(path);
         let focused = "return document.activeElement.name === 'key'";

@@ -85,9 +85,9 @@ fn charts_are_read_with_the_arrow_keys() {
     console.browser.run("document.querySelector('[data-chart]').focus()");
     let mut read = |key| {
         console.browser.press(key);
-        let shown = "const point = document.querySelector('.points .active');
-            return [point.querySelector('text').textContent, getComputedStyle(point.querySelector('text')).display,
-              document.getElementById('said').textContent]";
+        let shown = "const text = document.querySelector('.points .active text');
+            const said = document.getElementById('said').textContent;
+            return [text.textContent, getComputedStyle(text).display, said]";
         let shown = console.browser.run(shown);
         assert_eq!((&shown[1], &shown[2]), (&"block".into(), &shown[0]), "{shown}");
         shown[0].as_str().unwrap().split(' ').next().unwrap().to_owned()

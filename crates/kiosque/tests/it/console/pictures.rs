@@ -28,20 +28,20 @@ const SILENT: [&str; 4] = ["HBR-003", "HBR-011", "LKS-009", "MTP-004"];
 const CLOSED: &str = "AIR";
 
 const PHONE: u32 = WIDTHS[0];
-const DESK: u32 = WIDTHS[1];
+const WIDE: u32 = WIDTHS[1];
 const LIGHT: &str = COLOURS[0];
 const DARK: &str = COLOURS[1];
 
 /// The pictures: name, page, width, height and theme.
 const PICTURES: [(&str, &str, u32, u32, &str); 8] = [
-    ("overview", "/console/", DESK, 960, LIGHT),
-    ("overview-dark", "/console/?group=harbor-offices", DESK, 960, DARK),
+    ("overview", "/console/", WIDE, 960, LIGHT),
+    ("overview-dark", "/console/?group=harbor-offices", WIDE, 960, DARK),
     ("overview-phone", "/console/", PHONE, 844, LIGHT),
-    ("device", "/console/devices/HBR-001", DESK, 1_060, LIGHT),
+    ("device", "/console/devices/HBR-001", WIDE, 1_060, LIGHT),
     ("device-phone", "/console/devices/HBR-001", PHONE, 844, DARK),
-    ("devices", "/console/devices?group=tokyo-stations", DESK, 760, LIGHT),
-    ("orders", "/console/orders?device=HBR-001", DESK, 760, LIGHT),
-    ("service", "/console/service", DESK, 760, DARK),
+    ("devices", "/console/devices?group=tokyo-stations", WIDE, 760, LIGHT),
+    ("orders", "/console/orders?device=HBR-001", WIDE, 760, LIGHT),
+    ("service", "/console/service", WIDE, 760, DARK),
 ];
 
 /// A demo in the test's process, whose clock shows [`NOW`].

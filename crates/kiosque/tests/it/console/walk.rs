@@ -46,9 +46,9 @@ fn kind_of(path: &str) -> String {
 }
 
 /// No page has an error or a violation of the policy in the browser's console, asks another host,
-/// or scrolls horizontally: at the widths of a phone, of a desk, and zoomed, in both themes, with
-/// scripts and without, and in both languages. Each has one `h1`, a title and a language. With axe-core, it has no
-/// violation of its rules either.
+/// or scrolls horizontally: at the widths of a phone, of a laptop, and zoomed, in both themes, with
+/// scripts and without, and in both languages. Each has one `h1`, a title and a language. With
+/// axe-core, it has no violation of its rules either.
 #[test]
 fn every_page_works_at_all_widths_in_both_themes_with_and_without_scripts() {
     let mut console = Console::of_demo();
