@@ -15,6 +15,8 @@ files! {
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
+    /// The codes of all devices, in order.
+    DEVICE_CODES = "device_codes.sql",
     /// Undoes the migrations after the eighth.
     EIGHTH_LAYOUT = "eighth_layout.sql",
     /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end

@@ -86,7 +86,7 @@ impl Console {
         wait_until(path, || self.browser.run(script) == loaded.as_str());
     }
 
-    /// Lets pages run scripts, or not, from the next one on.
+    /// Turns scripts on or off, from the next page on.
     fn set_scripts(&mut self, scripts: Scripts) {
         self.browser.set_scripts(scripts);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_testkit::{
-    Chromium, Key, Served, ServerOptions, TestData, TestServer, Window, wait_until,
+    Chromium, Key, Served, ServerOptions, TestData, TestServer, Window, sql, wait_until,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ impl Still {
     }
 
     fn send_heartbeats(&self) {
-        let codes = self.server.query("select device_code from devices order by device_code");
+        let codes = self.server.query(sql::DEVICE_CODES);
         let is_silent = |code: &String| code.starts_with(CLOSED) || SILENT.contains(&code.as_str());
         let codes = codes.into_iter().filter(|code| !is_silent(code));
         let beats: String =
