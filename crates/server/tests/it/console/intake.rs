@@ -42,7 +42,7 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     let rows: Vec<&str> = csv.text.lines().collect();
     assert_eq!(rows[0], "time,key,line,order_id,reason");
     assert_eq!(rows.len(), 3, "{}", csv.text);
-    assert!(rows[2].starts_with("2026-03-02T10:00:00Z,till,3,'=o3,"), "{}", csv.text);
+    assert!(rows[2].starts_with("2026-03-02T10:00:00.000Z,till,3,'=o3,"), "{}", csv.text);
     server.advance(Duration::from_secs(16 * 60));
     let later = browser.get("/console/intake").await.text;
     assert!(card(&later, "streams").contains("No stream has sent orders"), "{later}");
@@ -132,7 +132,7 @@ async fn devices_of_a_deactivated_group_are_not_silent() {
     assert!(between(&disabled, "href=\"/console/devices/", "\"").contains(&"D1"), "{disabled}");
     let overview = browser.get("/console/").await.text;
     assert!(!overview.contains("href=\"/console/devices/D1\""), "{overview}");
-    assert!(browser.get("/console/devices/D1").await.text.contains("disabled"));
+    assert!(browser.get("/console/devices/D1").await.text.contains("Disabled"));
 }
 
 /// The last use of a session is seen at once on its node, and on others when it is stored.

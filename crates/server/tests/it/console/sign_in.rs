@@ -137,8 +137,8 @@ async fn a_colleague_who_follows_a_link_gets_the_page() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key_named("office", "read").await;
     let mut browser = Browser::signed_in(&server, &key).await;
-    let (at, page) = browser.open("/console/service?x=1%2F2", Cause::OtherSite).await;
-    assert_eq!((at.as_str(), page.status), ("/console/service?x=1%2F2", 200));
+    let (at, page) = browser.open("/console/devices?q=1%2F2", Cause::OtherSite).await;
+    assert_eq!((at.as_str(), page.status), ("/console/devices?q=1%2F2", 200));
     assert!(page.text.contains("/console/logout"), "{}", page.text);
     // A stranger gets the sign-in, and asks again once.
     let mut stranger = Browser::new(&server).await;
