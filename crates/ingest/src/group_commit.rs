@@ -258,10 +258,9 @@ impl GroupCommit {
         for size in runs {
             let (lines, run): (Vec<u64>, Vec<Incoming>) = orders.by_ref().take(size).unzip();
             let run = Arc::new(Orders(run));
-            let sorted_of_run = sorted.min(size);
             let of_run = BatchPart {
                 orders: 0..size,
-                sorted: sorted_of_run,
+                sorted: sorted.min(size),
                 orders_max: size,
                 arrival: None,
             };

@@ -7,6 +7,7 @@ use http::HeaderValue;
 use http::request::Parts;
 use kiosque_contract::endpoint::LogIn;
 use kiosque_contract::{ENDPOINTS, Endpoint, LoginRequest, TOKEN_HEADER};
+use kiosque_locale::Locale;
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Refusal, RefusalKind};
 use kiosque_store::{Exchange, Sender};
 use serde_json::{Map, Value};
@@ -17,7 +18,6 @@ use crate::call::source_of;
 use crate::json::{self, Json};
 use crate::remarks::Remarks;
 use crate::request::{PAGE_KEYS, values};
-use kiosque_locale::Locale;
 
 /// The most characters of a path, or of one value.
 const TEXT_MAX: usize = 200;
@@ -38,8 +38,8 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Adds the request to those that are stored next, if there is room. Returns the account that
-    /// it certainly is of.
+    /// Adds the request to those that are stored next, if there is room. Returns the account if the
+    /// request proves it by a token, and not by a name or a hint alone.
     pub(crate) fn record(&self, app: &App, failure: &Failure) -> Option<AccountNo> {
         let source = source_of(app, &self.head.headers, self.peer);
         let (sender, at) = (self.sender(app, failure), app.clock.now());

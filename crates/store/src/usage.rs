@@ -21,8 +21,8 @@ pub use counters::{CodeCount, FunctionUsage};
 
 /// The accounts that are counted apart; further ones are counted together.
 const ACCOUNTS_MAX: usize = 1_000;
-/// The sources of failed logins that are counted; the one that has been quiet for longest gives way
-/// to a new one.
+/// The sources of failed logins that are counted. A new one replaces the one whose last failure is
+/// the oldest.
 const SOURCES_MAX: usize = 256;
 /// How often the last use of a session is stored.
 const USE_STORED_MS: i64 = 60_000;

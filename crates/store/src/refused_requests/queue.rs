@@ -33,7 +33,7 @@ struct Waiting {
     taken_at: Option<UnixMs>,
 }
 
-/// Those who share a part of the queue.
+/// A sender with a limit of its own in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Account(AccountNo),
