@@ -2,7 +2,7 @@
 //! that a request touches one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
-use crate::db::{Deadline, PLANNER_OFF, Read};
+use crate::db::{Deadline, PLANNER, Read};
 use crate::sql::{Columns, FromRow, Sql};
 use crate::{Error, Store};
 
@@ -135,9 +135,8 @@ pub fn citus_statements() -> String {
             "select truncate_local_data_after_distributing_table('{table}');\n"
         ));
     }
-    let settings = PLANNER_OFF.map(|setting| {
-        format!("            alter role %1$I in database %2$I set {setting} = off;")
-    });
+    let settings = PLANNER
+        .map(|setting| format!("            alter role %1$I in database %2$I set {setting};"));
     text.push_str(&WORKER_SETTINGS.replace("SETTINGS", &settings.join("\n")));
     text.push_str("-- These stay on the coordinator: ");
     text.push_str(&AT_THE_COORDINATOR.join(", "));

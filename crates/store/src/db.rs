@@ -23,7 +23,7 @@ pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
 pub(crate) use open::ClosedData;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
-pub(crate) use postgres::PLANNER_OFF;
+pub(crate) use postgres::PLANNER;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};

@@ -20,6 +20,8 @@ mod db;
 mod devices;
 mod directory;
 mod error;
+#[cfg(test)]
+mod explain;
 mod file_system;
 mod fleet;
 mod group_devices;

@@ -304,3 +304,6 @@ fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
     texts.dedup();
     texts.into_iter().map(|text| [text.into()]).collect()
 }
+
+#[cfg(test)]
+mod tests;

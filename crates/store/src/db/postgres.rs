@@ -26,7 +26,7 @@ use super::{Changes, Deadline, OpenOptions, Read, Write};
 use crate::Error;
 use crate::sql::Sql;
 use address::Address;
-pub(crate) use connection::PLANNER_OFF;
+pub(crate) use connection::PLANNER;
 use connection::{Connection, until};
 use dry_run::DryRun;
 use lease::Lease;

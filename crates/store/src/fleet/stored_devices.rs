@@ -59,7 +59,7 @@ statements! {
         where a.device_no = r.device order by a.device_no, a.position";
     /// The devices of the rows with orders from their `since_ms` to now.
     ORDERS_SINCE(group_no, now_ms) -> DeviceNo = "select distinct o.device_no
-        from {rows r: device bigint, since_ms bigint} cross join orders o
+        from {each r: device bigint, since_ms bigint} cross join orders o
         where o.group_no = $group_no and o.device_no = r.device
             and o.trade_start_ms >= r.since_ms and o.trade_start_ms <= $now_ms";
 }

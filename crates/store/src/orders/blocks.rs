@@ -18,7 +18,7 @@ row! {
 statements! {
     BOUNDS(group_no) -> BoundsRow = "select o.device_no, r.block as block,
             min(o.trade_start_ms) as first_ms, max(o.trade_start_ms) as last_ms
-        from {rows r: device bigint, block bigint} cross join orders o
+        from {each r: device bigint, block bigint} cross join orders o
         where o.group_no = $group_no and o.device_no = r.device
             and o.seq > r.block * 64 and o.seq <= r.block * 64 + 64
         group by o.device_no, r.block";

@@ -28,13 +28,13 @@ row! {
 
 statements! {
     DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
-        from {rows r: id text}
+        from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
     HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
-        from {rows r: number text}
+        from {each r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
     LAST_SEQS(group_no) -> LastSeq = "select l.device_no, l.last_seq, l.blocked_seq
-        from {rows r: code text}
+        from {each r: code text}
         cross join ledger l where l.group_no = $group_no and l.device_code = r.code";
     SET_LEDGER(group_no) = "update ledger set last_seq = r.last_seq,
             blocked_seq = r.blocked_seq,

@@ -36,7 +36,7 @@ macro_rules! order_columns {
         statements! {
             STORED_ORDERS(group_no) -> OrderRow<'_> = concat!(
                 "select o.order_id, o.device_no, o.seq", $(", o.", stringify!($column),)*
-                " from {rows r: id text}
+                " from {each r: id text}
                 cross join orders o where o.group_no = $group_no and o.order_id = r.id"
             );
             INSERT_ORDERS(group_no) = concat!(

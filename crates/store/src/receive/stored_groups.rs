@@ -18,7 +18,7 @@ row! {
 statements! {
     STARTS_OF_ORDERS(group_no) -> StoredStart<'_> = "select o.order_id, o.device_no,
             o.trade_start_ms
-        from {rows r: id text}
+        from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
 }
 

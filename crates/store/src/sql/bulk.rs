@@ -22,6 +22,19 @@
 //! select l.device_no, l.last_seq from ledger l where l.group_no = ?2 and l.device_code = ?1
 //! ```
 //!
+//! A look-up in one shard says `{each r: …}`. PostgreSQL then runs it row by row, too, in a
+//! subquery that its planner cannot reorder: while it knows little of a table, it takes a group for
+//! a small one, and would read all of its rows before the given ones.
+//!
+//! ```sql
+//! select l.device_no, l.last_seq from {each r: code text}
+//!     cross join ledger l where l.group_no = $group_no and l.device_code = r.code
+//! -- PostgreSQL
+//! select found.* from unnest($1::text[]) as r(code) cross join lateral (
+//!     select l.device_no, l.last_seq from ledger l
+//!     where l.group_no = $2 and l.device_code = r.code offset 0) as found
+//! ```
+//!
 //! **Insert**: `insert into … select … from {rows …} where true`, with or without `on conflict`.
 //! SQLite gets `values` instead of a `select`: to be able to undo an `insert … select` that fails
 //! in the middle, it copies every page that the statement changes to a file, which was two thirds
@@ -73,7 +86,12 @@
 //! follow. Anything else is refused with the reason, when the statement is first used and by
 //! `Store::prepare_all`.
 
+mod form;
+
 use super::token::{Kind, Token};
+#[cfg(test)]
+use form::INSERT_END;
+use form::{Form, Insert, LookUp, NOT_ROWS, declaration, form};
 
 /// The type of a column of bulk rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,26 +132,6 @@ pub(super) struct Bulk<'a> {
     arrays: String,
 }
 
-/// The form of a bulk statement.
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Select,
-    Insert(Insert<'a>),
-    Update,
-    Delete,
-}
-
-/// The parts of a bulk insert.
-#[derive(Clone, Copy)]
-struct Insert<'a> {
-    /// The index of its `select`.
-    select: usize,
-    /// The number of tokens between the rows and `on conflict`.
-    tail: usize,
-    /// The alias and the column of the row whose shard is used.
-    same_shard: Option<(&'a str, &'a str)>,
-}
-
 impl<'a> Bulk<'a> {
     /// Finds the `{rows …}` of a statement, if it has one, and checks the statement around it.
     pub(super) fn parse(tokens: &[Token<'a>]) -> Result<Option<Bulk<'a>>, String> {
@@ -148,8 +146,8 @@ impl<'a> Bulk<'a> {
         if after.iter().any(|token| token.is_symbol('{')) {
             return Err("a second {".to_owned());
         }
-        let (alias, columns) = declaration(inner)?;
-        let form = form(before, after)?;
+        let (look_up, alias, columns) = declaration(inner)?;
+        let form = form(before, after, look_up)?;
         let arrays = arrays(alias, &columns);
         let bulk = Bulk { open, close: open + 1 + length, alias, columns, form, arrays };
         bulk.check_references(before)?;
@@ -185,10 +183,18 @@ impl<'a> Bulk<'a> {
 
     /// The statement for all rows at once, as arrays.
     pub(super) fn as_arrays<'t>(&'t self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
-        let mut all = tokens.get(..self.open).unwrap_or_default().to_vec();
-        all.push(Token { spaced: true, kind: Kind::Text(&self.arrays) });
-        all.extend(tokens.get(self.close + 1..).unwrap_or_default());
-        all
+        let before = tokens.get(..self.open).unwrap_or_default();
+        let after = tokens.get(self.close + 1..).unwrap_or_default();
+        let arrays = Token { spaced: true, kind: Kind::Text(&self.arrays) };
+        let text = |text| Token { spaced: true, kind: Kind::Text(text) };
+        if let Form::Select(LookUp::RowByRow) = self.form {
+            let mut all = vec![text("select found.* from"), arrays, text("cross join lateral (")];
+            all.extend(before);
+            all.extend(after.get(2..).unwrap_or_default());
+            all.push(text("offset 0) as found"));
+            return all;
+        }
+        [before, &[arrays], after].concat()
     }
 
     /// The statement for one row, its columns as parameters.
@@ -199,7 +205,7 @@ impl<'a> Bulk<'a> {
         let from = before.len().saturating_sub(1);
         let mut all;
         match self.form {
-            Form::Select => {
+            Form::Select(_) => {
                 all = before;
                 all.extend(after.get(2..).unwrap_or_default());
             }
@@ -268,109 +274,6 @@ fn with_parameter<'t>(
         }
     }
     all
-}
-
-const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
-
-/// The alias of the rows, and their columns.
-type Declaration<'a> = (&'a str, Vec<(&'a str, ColumnType)>);
-
-/// Reads `rows NAME: COLUMN TYPE, …`.
-fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, String> {
-    let [rows, name, colon, columns @ ..] = inner else { return Err(NOT_ROWS.to_owned()) };
-    let Kind::Word(alias) = name.kind else { return Err(NOT_ROWS.to_owned()) };
-    if !rows.is_word("rows") || !colon.is_symbol(':') {
-        return Err(NOT_ROWS.to_owned());
-    }
-    let mut read: Vec<(&str, ColumnType)> = Vec::new();
-    for column in columns.split(|token| token.is_symbol(',')) {
-        let [Token { kind: Kind::Word(name), .. }, Token { kind: Kind::Word(kind), .. }] = column
-        else {
-            return Err("{rows …} has a column that is not NAME TYPE".to_owned());
-        };
-        let known = ColumnType::parse(kind);
-        let known = known
-            .ok_or_else(|| format!("{kind} is not a type; expected text, bigint or boolean"))?;
-        if read.iter().any(|(other, _)| other == name) {
-            return Err(format!("{{rows …}} has the column {name} twice"));
-        }
-        read.push((name, known));
-    }
-    Ok((alias, read))
-}
-
-/// Finds the form of a statement by the clauses around its `{rows …}`.
-fn form<'a>(before: &[Token<'a>], after: &[Token<'a>]) -> Result<Form<'a>, String> {
-    let is_delete = before.first().is_some_and(|token| token.is_word("delete"));
-    let clause = if is_delete { "using" } else { "from" };
-    if !before.last().is_some_and(|token| token.is_word(clause)) {
-        return Err(format!("{{rows …}} is not the first table of a {clause}"));
-    }
-    let opened = before.iter().filter(|token| token.is_symbol('(')).count();
-    let closed = before.iter().filter(|token| token.is_symbol(')')).count();
-    if opened != closed {
-        return Err("{rows …} is not in the outermost from".to_owned());
-    }
-    let next = |words: &[&str]| {
-        let agree = |(word, token): (&&str, &Token<'_>)| token.is_word(word);
-        after.len() >= words.len() && words.iter().zip(after).all(agree)
-    };
-    match before.first().map(|token| token.kind) {
-        Some(Kind::Word("select")) if next(&["cross", "join"]) => Ok(Form::Select),
-        Some(Kind::Word("select")) => {
-            Err("expected `cross join` after the rows of a bulk select".to_owned())
-        }
-        Some(Kind::Word("update")) if next(&["where"]) => Ok(Form::Update),
-        Some(Kind::Word("update")) => {
-            Err("expected `where` after the rows of a bulk update".to_owned())
-        }
-        Some(Kind::Word("delete")) if next(&["where"]) => Ok(Form::Delete),
-        Some(Kind::Word("delete")) => {
-            Err("expected `where` after the rows of a bulk delete".to_owned())
-        }
-        Some(Kind::Word("insert")) => {
-            let same_shard = same_shard(after);
-            let tail = match same_shard {
-                Some(_) => SAME_SHARD_TOKENS,
-                None if next(&["where", "true"]) => 2,
-                None => return Err(INSERT_END.to_owned()),
-            };
-            let rest = after.get(tail..).unwrap_or_default();
-            if !matches!(rest, [] | [Token { kind: Kind::Word("on"), .. }, ..]) {
-                return Err(INSERT_END.to_owned());
-            }
-            let select = before.iter().position(|token| token.is_word("select"));
-            let select = select.ok_or("a bulk insert has no select")?;
-            Ok(Form::Insert(Insert { select, tail, same_shard }))
-        }
-        _ => Err("a bulk statement is a select, an insert, an update or a delete".to_owned()),
-    }
-}
-
-/// The number of tokens of `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
-const SAME_SHARD_TOKENS: usize = 10;
-const INSERT_END: &str = "a bulk insert ends with `where true` or with a row of the same shard, or \
-                          goes on with `on conflict`";
-
-/// Reads the alias and the column of `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
-fn same_shard<'a>(after: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
-    let kinds: Vec<Kind<'a>> =
-        after.iter().take(SAME_SHARD_TOKENS).map(|token| token.kind).collect();
-    match kinds.as_slice() {
-        [
-            Kind::Word("cross"),
-            Kind::Word("join"),
-            Kind::Word(_),
-            Kind::Word(alias),
-            Kind::Word("where"),
-            Kind::Word(named),
-            Kind::Symbol('.'),
-            Kind::Word(column),
-            Kind::Symbol('='),
-            Kind::Parameter(_),
-        ] if named == alias => Some((*alias, *column)),
-        _ => None,
-    }
 }
 
 fn arrays(alias: &str, columns: &[(&str, ColumnType)]) -> String {

@@ -20,16 +20,27 @@ use crate::sql::Sql;
 use super::address::{Address, Encryption, Host};
 
 /// The settings of every connection. The server ends a transaction that idles, which releases its
-/// locks. Planning costs ten times as much as reading a page, so plans are generic.
+/// locks.
 const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
-    set client_min_messages = 'warning'; set plan_cache_mode = 'force_generic_plan'";
-/// The planner's settings that are off on every connection, and on the workers of Citus.
+    set client_min_messages = 'warning'";
+/// The planner's settings on every connection, and on the workers of Citus.
 ///
 /// Every statement is a nested loop of key ranges, as SQLite runs it. That plan is right for all
 /// parameters and table sizes, and the planner may not choose another one for a table that is still
 /// empty, or because it overestimates a range of a large one.
-pub(crate) const PLANNER_OFF: [&str; 5] =
-    ["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit"];
+///
+/// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
+/// plan each statement anew, a plan for given arrays would depend on their length, and on
+/// statistics that a new table does not have yet.
+pub(crate) const PLANNER: [&str; 7] = [
+    "enable_seqscan = off",
+    "enable_bitmapscan = off",
+    "enable_hashjoin = off",
+    "enable_mergejoin = off",
+    "enable_material = off",
+    "jit = off",
+    "plan_cache_mode = force_generic_plan",
+];
 
 /// The settings of connections to Citus, besides [`SETTINGS`].
 ///
@@ -149,7 +160,7 @@ impl Connection {
         // A request that waits for a lock fails as busy before its whole time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
         let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
-        let planner = PLANNER_OFF.map(|setting| format!("set {setting} = off")).join("; ");
+        let planner = PLANNER.map(|setting| format!("set {setting}")).join("; ");
         let settings = format!(
             "{SETTINGS}; {planner}; set statement_timeout = {time}; \
              set lock_timeout = {lock_timeout}"
@@ -393,7 +404,7 @@ mod tests {
     /// A generic plan has no values of parameters, by which Citus finds the shard.
     #[test]
     fn no_plan_is_generic_on_citus() {
-        assert!(SETTINGS.contains("set plan_cache_mode = 'force_generic_plan'"));
+        assert!(PLANNER.contains(&"plan_cache_mode = force_generic_plan"));
         assert!(CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
     }
 }

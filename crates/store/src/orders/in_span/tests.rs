@@ -1,30 +1,12 @@
-use std::time::Duration;
-
 use kiosque_testdb::Schema;
 
 use super::*;
-use crate::db::PLANNER_OFF;
-use crate::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+use crate::explain;
 
 /// Orders of the one device that has many; they start a second apart.
 const ORDERS: i64 = 300 * 64 + 10;
 /// Groups with a device that has one order.
 const SMALL_GROUPS: i64 = 3_000;
-
-async fn with_tables() -> Schema {
-    let schema = Schema::new();
-    let options = OpenOptions {
-        place: StoreLocation::Postgres(schema.url()),
-        when_absent: WhenAbsent::Create,
-        zone: None,
-        wait: Duration::from_secs(300),
-        lease: SessionLease::default(),
-        now: UnixMs(0),
-        changes: Changes::Stored,
-    };
-    Store::open(&options).await.expect("the layout");
-    schema
-}
 
 /// A device with many orders among many devices with few, so that the averages of PostgreSQL are
 /// wrong for it.
@@ -49,28 +31,14 @@ fn fill(schema: &Schema) {
 /// Returns the rows of orders and of blocks that a page reads, as the server explains it with the
 /// settings of a connection.
 fn rows_read(schema: &Schema, (start, end): (i64, i64), skip: i64) -> f64 {
-    let planner = PLANNER_OFF.map(|setting| format!("set {setting} = off;")).concat();
+    let settings = explain::settings();
     let text = PAGE.for_postgres().expect("a statement");
     let plan = schema.sql(&format!(
-        "{planner} set plan_cache_mode = 'force_generic_plan'; prepare page as {text};
+        "{settings} prepare page as {text};
         explain (analyze, costs off, timing off, summary off)
             execute page(1, 'd1', 0, {start}, {end}, false, {skip}, {skip} + 10, 10)"
     ));
-    let number = |text: &str| {
-        let end = text.find(|other: char| !other.is_ascii_digit() && other != '.');
-        text.get(..end.unwrap_or(text.len())).and_then(|text| text.parse::<f64>().ok())
-    };
-    let after = |line: &str, name: &str| line.split_once(name).and_then(|(_, rest)| number(rest));
-    let (mut read, mut loops) = (0.0, None);
-    for line in plan.lines() {
-        if line.contains("actual") || line.contains("never executed") {
-            let is_table = line.contains(" on orders") || line.contains(" on order_blocks");
-            loops = is_table.then(|| after(line, "loops=").unwrap_or(0.0));
-            read += after(line, "rows=").unwrap_or(0.0) * loops.unwrap_or(0.0);
-        } else if line.contains("Rows Removed") {
-            read += after(line, ": ").unwrap_or(0.0) * loops.unwrap_or(0.0);
-        }
-    }
+    let read = explain::rows_read(&plan, &["orders", "order_blocks"]);
     assert!(read > 0.0, "{plan}");
     read
 }
@@ -78,7 +46,7 @@ fn rows_read(schema: &Schema, (start, end): (i64, i64), skip: i64) -> f64 {
 /// A page reads the orders of a few blocks, whatever PostgreSQL knows about the tables.
 #[tokio::test]
 async fn a_page_reads_few_rows_with_and_without_statistics() {
-    let schema = with_tables().await;
+    let schema = explain::with_tables().await;
     fill(&schema);
     let newest = ORDERS * 1_000;
     for statistics in ["", "analyze ledger, orders, order_blocks"] {

@@ -28,6 +28,20 @@ fn a_look_up_is_one_select_or_one_for_each_row() {
 }
 
 #[test]
+fn a_look_up_of_each_row_is_one_subquery_for_each() {
+    let (sqlite, postgres) = texts(
+        "select l.a, r.code from {each r: code text} cross join ledger l
+        where l.code = r.code and l.group_no = $group_no",
+    );
+    assert_eq!(sqlite, "select l.a, ?1 from ledger l where l.code = ?1 and l.group_no = ?2");
+    assert_eq!(
+        postgres,
+        "select found.* from unnest($1::text[]) as r(code) cross join lateral (select l.a, r.code \
+         from ledger l where l.code = r.code and l.group_no = $2 offset 0) as found"
+    );
+}
+
+#[test]
 fn an_insert_names_the_values_of_one_row_on_sqlite() {
     let text = "insert into t (a, b) select r.a, $group_no\n from {rows r: a boolean} where true";
     assert_eq!(
@@ -128,6 +142,10 @@ fn anything_unknown_is_refused_with_the_reason() {
         ("select a from {rows r: a text} join t", NO_CROSS_JOIN),
         ("select a from {rows r: a text}", NO_CROSS_JOIN),
         ("select a from {rows r: a text}, t", NO_CROSS_JOIN),
+        (
+            "update t set a = r.a from {each r: a text} where t.a = r.a",
+            "{each …} is for a select alone",
+        ),
         (
             "update t set a = r.a from {rows r: a text} join s",
             "expected `where` after the rows of a bulk update",

@@ -1,0 +1,51 @@
+//! Plans of PostgreSQL, for tests that count the rows that a statement reads.
+
+use std::time::Duration;
+
+use kiosque_model::UnixMs;
+use kiosque_testdb::Schema;
+
+use crate::db::PLANNER;
+use crate::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+
+/// Returns a schema with all tables, empty.
+pub(crate) async fn with_tables() -> Schema {
+    let schema = Schema::new();
+    let options = OpenOptions {
+        place: StoreLocation::Postgres(schema.url()),
+        when_absent: WhenAbsent::Create,
+        zone: None,
+        wait: Duration::from_secs(300),
+        lease: SessionLease::default(),
+        now: UnixMs(0),
+        changes: Changes::Stored,
+    };
+    Store::open(&options).await.expect("the layout");
+    schema
+}
+
+/// Returns the commands that give a connection the planner of the service.
+pub(crate) fn settings() -> String {
+    PLANNER.map(|setting| format!("set {setting};")).concat()
+}
+
+/// Returns the rows of the tables that an explained statement has read, those that it removed by a
+/// filter included.
+pub(crate) fn rows_read(plan: &str, tables: &[&str]) -> f64 {
+    let number = |text: &str| {
+        let end = text.find(|other: char| !other.is_ascii_digit() && other != '.');
+        text.get(..end.unwrap_or(text.len())).and_then(|text| text.parse::<f64>().ok())
+    };
+    let after = |line: &str, name: &str| line.split_once(name).and_then(|(_, rest)| number(rest));
+    let (mut read, mut loops) = (0.0, None);
+    for line in plan.lines() {
+        if line.contains("actual") || line.contains("never executed") {
+            let is_table = tables.iter().any(|table| line.contains(&format!(" on {table}")));
+            loops = is_table.then(|| after(line, "loops=").unwrap_or(0.0));
+            read += after(line, "rows=").unwrap_or(0.0) * loops.unwrap_or(0.0);
+        } else if line.contains("Rows Removed") {
+            read += after(line, ": ").unwrap_or(0.0) * loops.unwrap_or(0.0);
+        }
+    }
+    read
+}
