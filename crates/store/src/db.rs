@@ -3,6 +3,7 @@
 
 mod batch;
 mod database;
+mod erased;
 mod faults;
 mod files;
 mod open;
@@ -99,12 +100,12 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let faults = self.faults().clone();
-        let ask = async move |read: &Read<'_>| faults.around(ask(read)).await;
-        match self {
+        let ask = erased::ask(ask, self.faults().clone());
+        let done = match self {
             Db::Sqlite(sqlite) => sqlite.read(deadline, ask).await,
             Db::Postgres(postgres) => Box::pin(postgres.read(deadline, ask)).await,
-        }
+        };
+        erased::restore(done)
     }
 
     /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls the
@@ -133,14 +134,12 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let faults = self.faults().clone();
-        let change = async move |write: &Write<'_>| faults.around(change(write)).await;
+        let change = erased::change(change, self.faults().clone());
         let done = match self {
-            Db::Sqlite(sqlite) => {
-                sqlite.write(closed_data, async move |write| change(write).await).await
-            }
+            Db::Sqlite(sqlite) => sqlite.write(closed_data, change).await,
             Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
         };
+        let done: Result<T, E> = erased::restore(done);
         let done = done?;
         self.faults().check()?;
         Ok(done)

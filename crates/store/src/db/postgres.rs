@@ -20,6 +20,7 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::erased::{Ask, Change, Done, Failure, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Changes, Deadline, OpenOptions, Read, Write};
@@ -102,17 +103,9 @@ impl Postgres {
     }
 
     /// Reads from one snapshot.
-    pub(super) async fn read<T, E>(
-        self: &Arc<Self>,
-        deadline: Deadline,
-        ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub(super) async fn read(self: &Arc<Self>, deadline: Deadline, ask: Ask) -> Done {
         let read = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
-            let connection = postgres.begin(SNAPSHOT, limits).await.map_err(E::from)?;
+            let connection = postgres.begin(SNAPSHOT, limits).await?;
             let (ends, access) = (limits.ends_work(), Access::ReadOnly);
             let transaction = Transaction { connection: &connection, ends, access };
             let answer = ask(&Read::Postgres(transaction)).await;
@@ -123,19 +116,15 @@ impl Postgres {
     }
 
     /// Writes in one transaction.
-    pub(super) async fn write<T, E>(
+    pub(super) async fn write(
         self: &Arc<Self>,
         deadline: Deadline,
-        change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+        change: Box<dyn Change>,
+    ) -> Done {
         let write = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
             let mut pause = BACKOFF_INITIAL;
             for _ in 1..TRIES_MAX {
-                match postgres.try_write(limits, &change).await {
+                match postgres.try_write(limits, &*change).await {
                     Tried::Done(done) => return done,
                     Tried::Conflict(error) if Instant::now() + pause >= limits.ends => {
                         return Err(error);
@@ -144,7 +133,7 @@ impl Postgres {
                 }
                 pause *= 2;
             }
-            match postgres.try_write(limits, &change).await {
+            match postgres.try_write(limits, &*change).await {
                 Tried::Done(done) => done,
                 Tried::Conflict(error) => Err(error),
             }
@@ -154,15 +143,11 @@ impl Postgres {
 
     /// Runs a transaction on the blocking pool when a connection is free. A caller that hangs up
     /// cannot leave a transaction open.
-    async fn on_blocking_pool<T, E>(
+    async fn on_blocking_pool<T: Send + 'static, E: From<Error> + Send + 'static>(
         self: &Arc<Self>,
         deadline: Deadline,
         work: impl AsyncFnOnce(&Arc<Postgres>, TimeLimits) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         // Includes the wait for a permit and for a connection.
         let limits = TimeLimits { ends: Instant::now() + self.wait, deadline };
         let permit = Arc::clone(&self.permits).acquire_owned();
@@ -171,18 +156,14 @@ impl Postgres {
             Err(_) => return Err(Error::Busy(self.wait).into()),
         };
         let (postgres, here) = (Arc::clone(self), Handle::current());
-        let done = tokio::task::spawn_blocking(move || {
+        let done = on_blocking_pool(move || {
             let _permit = permit;
             here.block_on(work(&postgres, limits))
         });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
     }
 
-    async fn try_write<T, E: From<Error>>(
-        self: &Arc<Self>,
-        limits: TimeLimits,
-        change: &impl AsyncFn(&Write<'_>) -> Result<T, E>,
-    ) -> Tried<T, E> {
+    async fn try_write(self: &Arc<Self>, limits: TimeLimits, change: &dyn Change) -> Tried {
         let connection = match self.begin("begin", limits).await {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
@@ -190,7 +171,7 @@ impl Postgres {
         let access = if self.is_dry_run() { Access::DryRun } else { Access::ReadWrite };
         let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
-        let done = match change(&Write(Read::Postgres(transaction))).await {
+        let done = match change.run(&Write(Read::Postgres(transaction))).await {
             Ok(done) if !connection.has_failed() => done,
             Ok(_) => {
                 self.roll_back(connection).await;
@@ -321,10 +302,10 @@ impl TimeLimits {
 }
 
 /// The result of one try of a change.
-enum Tried<T, E> {
-    Done(Result<T, E>),
+enum Tried {
+    Done(Done),
     /// It conflicted with another transaction.
-    Conflict(E),
+    Conflict(Failure),
 }
 
 /// Commits by the statement `end`. The outcome is unknown if the server warns, because the commit

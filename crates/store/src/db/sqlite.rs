@@ -20,6 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Batch, Bound, Changes, Cost, Deadline, Decision, OpenOptions, Read};
@@ -128,7 +129,7 @@ impl Sqlite {
         let ends = Instant::now() + self.wait;
         let permit = self.batch_permits.acquire(batch.account(), ends).await?;
         let sqlite = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || {
+        let done = on_blocking_pool(move || {
             // The work holds the permit, because it goes on when its caller hangs up.
             let _permit = permit;
             let long = || {
@@ -139,7 +140,7 @@ impl Sqlite {
             let (proof, rows) = Budget::Until(ends).limit(long)?.ok_or(Error::Gone)?;
             Ok((batch, proof, rows))
         });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
     }
 
     /// Returns the first row of one statement, read on the calling thread.
@@ -176,31 +177,23 @@ impl Sqlite {
     }
 
     /// Reads from one snapshot on the blocking pool, a few readers at a time.
-    pub(super) async fn read<T, E>(
-        self: &Arc<Self>,
-        deadline: Deadline,
-        ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub(super) async fn read(self: &Arc<Self>, deadline: Deadline, ask: Ask) -> Done {
         let budget = match deadline {
             Deadline::OfRequest => Budget::Until(Instant::now() + self.wait),
             Deadline::None => Budget::Unlimited,
         };
-        let permit = self.permit(&self.long_permits).await.map_err(E::from)?;
+        let permit = self.permit(&self.long_permits).await?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
-        let done = tokio::task::spawn_blocking(move || {
+        let done = on_blocking_pool(move || {
             // The work holds the permit, as above.
             let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
                 if sqlite.dry_run.is_none() {
-                    run_alone(connection, &BEGIN_READ).map_err(E::from)?;
+                    run_alone(connection, &BEGIN_READ)?;
                 }
                 let ask = || {
-                    closed::check(connection).map_err(E::from)?;
+                    closed::check(connection)?;
                     here.block_on(ask(&Read::Sqlite(Snapshot { connection, files: &sqlite.files })))
                 };
                 let answer = budget.limit(ask);
@@ -210,7 +203,7 @@ impl Sqlite {
                 answer
             })
         });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
     }
 
     /// Waits for earlier work of this process, without blocking a thread.

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use super::files::Files;
 use super::{Snapshot, Sqlite, closed, run_alone, write};
 use crate::Error;
+use crate::db::erased::Done;
 use crate::db::{ClosedData, Read, WhenAbsent, Write};
 use crate::sql::Sql;
 
@@ -49,26 +50,26 @@ pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Con
 
 impl Sqlite {
     /// Runs a change in a savepoint of the transaction, which the first change begins.
-    pub(super) fn write_in_dry_run<T, E: From<Error>>(
+    pub(super) fn write_in_dry_run(
         &self,
         dry_run: &DryRun,
         connection: &Connection,
         closed_data: ClosedData,
-        change: impl FnOnce(&Write<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.continue_dry_run(dry_run, connection).map_err(E::from)?;
+        change: impl FnOnce(&Write<'_>) -> Done,
+    ) -> Done {
+        self.continue_dry_run(dry_run, connection)?;
         if closed_data == ClosedData::Refused {
-            closed::check(connection).map_err(E::from)?;
+            closed::check(connection)?;
         }
-        run_alone(connection, &SAVEPOINT).map_err(E::from)?;
+        run_alone(connection, &SAVEPOINT)?;
         let snapshot = Snapshot { connection, files: &self.files };
         let done = change(&Write(Read::Sqlite(snapshot)));
         // After some faults, such as a full disk, SQLite rolls back the whole transaction.
         if !connection.is_autocommit() {
             if done.is_err() {
-                run_alone(connection, &ROLL_BACK_TO).map_err(E::from)?;
+                run_alone(connection, &ROLL_BACK_TO)?;
             }
-            run_alone(connection, &RELEASE).map_err(E::from)?;
+            run_alone(connection, &RELEASE)?;
         }
         done
     }

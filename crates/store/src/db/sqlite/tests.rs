@@ -3,9 +3,10 @@ use std::thread::{self, ThreadId};
 use kiosque_model::{AccountNo, UnixMs};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Bound, ClosedData, SessionLease, Step, StoreLocation, WhenAbsent};
+use crate::db::{Bound, Db, SessionLease, Step, StoreLocation, WhenAbsent, Write};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -32,7 +33,12 @@ async fn noted(directory: &TempDir, wait: Duration) -> Arc<Sqlite> {
 }
 
 async fn note(sqlite: &Arc<Sqlite>, text: &'static str) -> Result<(), Error> {
-    sqlite.write(ClosedData::Refused, async move |write| write.script(text).await).await
+    let note = async move |write: &Write<'_>| write.script(text).await;
+    db(sqlite).write(Deadline::OfRequest, note).await
+}
+
+fn db(sqlite: &Arc<Sqlite>) -> Db {
+    Db::Sqlite(Arc::clone(sqlite))
 }
 
 /// A store with a write in progress until the sender is dropped, and a runtime with few blocking
@@ -43,17 +49,17 @@ fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
     let runtime = runtime.enable_all().max_blocking_threads(2).build().expect("a runtime");
     let sqlite = runtime.block_on(noted(&directory, wait));
     let (hold, held) = std::sync::mpsc::channel::<()>();
-    let (begin, begun) = tokio::sync::oneshot::channel();
-    let holder = Arc::clone(&sqlite);
+    let begun = Arc::new(Notify::new());
+    let (holder, begin) = (db(&sqlite), Arc::clone(&begun));
     runtime.spawn(async move {
-        let write = holder.write(ClosedData::Refused, async move |_| {
-            let _ = begin.send(());
+        let write = holder.write(Deadline::OfRequest, async move |_: &Write<'_>| {
+            begin.notify_one();
             let _ = held.recv();
             Ok::<_, Error>(())
         });
         write.await
     });
-    runtime.block_on(begun).expect("the write has begun");
+    runtime.block_on(begun.notified());
     (directory, runtime, sqlite, hold)
 }
 
@@ -66,9 +72,9 @@ fn writes_run_in_the_order_of_their_calls() {
     let (_directory, runtime, sqlite, hold) = occupied(Duration::from_secs(300));
     let order = Arc::new(Mutex::new(Vec::new()));
     let write = |number: usize| {
-        let (sqlite, order) = (Arc::clone(&sqlite), Arc::clone(&order));
+        let (db, order) = (db(&sqlite), Arc::clone(&order));
         runtime.spawn(async move {
-            let note = sqlite.write(ClosedData::Refused, async move |_| {
+            let note = db.write(Deadline::OfRequest, async move |_: &Write<'_>| {
                 lock_ignoring_poison(&order).push(number);
                 Ok::<_, Error>(())
             });
@@ -80,7 +86,8 @@ fn writes_run_in_the_order_of_their_calls() {
         // Tasks start in the order in which they were spawned.
         tokio::task::yield_now().await;
         let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read()).await;
-        let read = sqlite.read(Deadline::OfRequest, count);
+        let db = db(&sqlite);
+        let read = db.read(Deadline::OfRequest, count);
         let read = tokio::time::timeout(Duration::from_secs(300), read).await;
         assert_eq!(read.expect("a thread is free").expect("a count"), Some(0));
         drop(hold);
@@ -95,7 +102,8 @@ fn writes_run_in_the_order_of_their_calls() {
 fn a_write_waits_no_longer_than_a_request() {
     let wait = Duration::from_millis(300);
     let (_directory, runtime, sqlite, hold) = occupied(wait);
-    let write = || sqlite.write(ClosedData::Refused, async |_| Ok::<_, Error>(()));
+    let db = db(&sqlite);
+    let write = || db.write(Deadline::OfRequest, async |_: &Write<'_>| Ok::<_, Error>(()));
     let late = runtime.block_on(write());
     assert!(matches!(late, Err(Error::Busy(waited)) if waited == wait), "{late:?}");
     drop(hold);
@@ -106,11 +114,12 @@ fn a_write_waits_no_longer_than_a_request() {
 async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
     let directory = tempfile::tempdir().expect("a directory");
     let sqlite = noted(&directory, Duration::from_millis(100)).await;
-    let panicked = sqlite.write::<(), Error>(ClosedData::Refused, async |write| {
+    let half = async |write: &Write<'_>| -> Result<(), Error> {
         write.script("insert into notes (note) values ('half')").await?;
         panic!("in the middle");
-    });
-    assert!(matches!(panicked.await, Err(Error::Gone)));
+    };
+    let panicked = db(&sqlite).write(Deadline::OfRequest, half).await;
+    assert!(matches!(panicked, Err(Error::Gone)), "{panicked:?}");
     let whole = note(&sqlite, "insert into notes (note) values ('whole')").await;
     whole.expect("the next change runs");
     let kept = sqlite.one(&COUNT, &[], |row| row.read()).expect("a count");
@@ -242,7 +251,7 @@ async fn a_read_without_an_end_is_ended_at_its_deadline() {
         assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{cost:?} {ended:?}");
     }
     let endless = async |read: &Read<'_>| read.one(&ENDLESS, &[], |row| row.read::<i64>()).await;
-    let ended = sqlite.read(Deadline::OfRequest, endless).await;
+    let ended = db(&sqlite).read(Deadline::OfRequest, endless).await;
     assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");
 }
 
@@ -314,12 +323,45 @@ async fn a_dry_run_that_was_rolled_back_writes_no_more() {
     let sqlite = Arc::new(sqlite);
     note(&sqlite, "insert into notes values ('first')").await.expect("a change");
     let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read::<i64>()).await;
-    assert_eq!(sqlite.read(Deadline::None, count).await.expect("a count"), Some(1));
+    assert_eq!(db(&sqlite).read(Deadline::None, count).await.expect("a count"), Some(1));
     let full = note(&sqlite, "rollback").await;
     assert!(full.is_ok(), "{full:?}");
     let refused = note(&sqlite, "insert into notes values ('second')").await;
     assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
     drop(sqlite);
     let sqlite = Arc::new(Sqlite::open(directory.path(), &stored, "notes").expect("the file"));
-    assert_eq!(sqlite.read(Deadline::None, count).await.expect("a count"), Some(0));
+    assert_eq!(db(&sqlite).read(Deadline::None, count).await.expect("a count"), Some(0));
+}
+
+/// The error of a read or a change that is none of the store.
+#[derive(Debug, PartialEq)]
+enum OwnError {
+    Wrong(u8),
+    OfStore(String),
+}
+
+impl From<Error> for OwnError {
+    fn from(error: Error) -> OwnError {
+        OwnError::OfStore(error.to_string())
+    }
+}
+
+/// The driver runs work whose types are erased: the result and the error have them again.
+#[tokio::test]
+async fn reads_and_changes_return_their_own_results_and_errors() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let db = db(&noted(&directory, Duration::from_secs(300)).await);
+    for asked in [Ok("a result"), Err(1)] {
+        let read = async move |_: &Read<'_>| asked.map_err(OwnError::Wrong);
+        let change = async move |_: &Write<'_>| asked.map_err(OwnError::Wrong);
+        let expected = asked.map_err(OwnError::Wrong);
+        assert_eq!(db.read(Deadline::None, read).await, expected);
+        assert_eq!(db.write(Deadline::None, change).await, expected);
+    }
+    let syntax = async |write: &Write<'_>| Ok::<_, OwnError>(write.script("no statement").await?);
+    let failed = db.write(Deadline::None, syntax).await;
+    assert!(matches!(&failed, Err(OwnError::OfStore(why)) if why.contains("syntax")), "{failed:?}");
+    let panicked = async |_: &Read<'_>| -> Result<(), OwnError> { panic!("in the middle") };
+    let gone = Err(OwnError::from(Error::Gone));
+    assert_eq!(db.read(Deadline::None, panicked).await, gone);
 }

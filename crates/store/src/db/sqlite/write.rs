@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use super::{Snapshot, Sqlite, closed, run_alone};
 use crate::Error;
 use crate::cooperative::yield_if_due;
+use crate::db::erased::{Change, Done, Failure, on_blocking_pool};
 use crate::db::{ClosedData, Read, Write};
 use crate::sql::{Sql, Value};
 
@@ -70,59 +71,55 @@ fn tables(connection: &Connection, register: &str) -> Result<(i64, i64), Error> 
 impl Sqlite {
     /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls it
     /// back.
-    pub(in crate::db) async fn write<T, E>(
+    pub(in crate::db) async fn write(
         self: &Arc<Self>,
         closed_data: ClosedData,
-        change: impl AsyncFnOnce(&Write<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+        change: Box<dyn Change>,
+    ) -> Done {
         // Includes the wait for earlier writes and for a thread.
         let deadline = Instant::now() + self.wait;
-        let permit = self.permit(&self.write_permit).await.map_err(E::from)?;
+        let permit = self.permit(&self.write_permit).await?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
-        let done = tokio::task::spawn_blocking(move || {
+        let done = on_blocking_pool(move || {
             // The work holds the permit, as above.
             let _permit = permit;
-            let change = |write: &Write<'_>| here.block_on(change(write));
+            let change = |write: &Write<'_>| here.block_on(change.run(write));
             sqlite.write_until(deadline, closed_data, change)
         });
-        done.await.unwrap_or_else(|_| Err(Error::Gone.into()))
+        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
     }
 
-    fn write_until<T, E: From<Error>>(
+    fn write_until(
         &self,
         deadline: Instant,
         closed_data: ClosedData,
-        change: impl FnOnce(&Write<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.files.check().map_err(E::from)?;
+        change: impl FnOnce(&Write<'_>) -> Done,
+    ) -> Done {
+        self.files.check()?;
         let connection = lock_ignoring_poison(&self.writer);
         if let Some(dry_run) = &self.dry_run {
             return self.write_in_dry_run(dry_run, &connection, closed_data, change);
         }
         if !connection.is_autocommit() {
             // An earlier change panicked, and left its transaction open.
-            run_alone(&connection, &ROLLBACK).map_err(E::from)?;
+            run_alone(&connection, &ROLLBACK)?;
         }
-        self.begin(&connection, deadline).map_err(E::from)?;
+        self.begin(&connection, deadline)?;
         let is_usable = match closed_data {
-            ClosedData::Refused => closed::check(&connection).map_err(E::from),
+            ClosedData::Refused => closed::check(&connection).map_err(Failure::from),
             ClosedData::Accepted => Ok(()),
         };
         let snapshot = Snapshot { connection: &connection, files: &self.files };
         let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(snapshot))));
         let done = done.and_then(|done| {
             let committed = run_alone(&connection, &COMMIT);
-            committed.map_err(|error| E::from(self.files.write_failed(error)))?;
+            committed.map_err(|error| self.files.write_failed(error))?;
             self.files.write_succeeded();
             Ok(done)
         });
         if !connection.is_autocommit() {
-            run_alone(&connection, &ROLLBACK).map_err(E::from)?;
+            run_alone(&connection, &ROLLBACK)?;
         }
         done
     }

@@ -1,0 +1,98 @@
+//! The work of a transaction with its types erased: the code that runs transactions is generated
+//! once, and not again for each read and each change.
+
+use std::any::Any;
+use std::pin::Pin;
+
+use super::faults::Faults;
+use super::{Read, Write};
+use crate::Error;
+
+/// A result or an error of the work, of the type that its caller expects.
+pub(super) type Erased = Box<dyn Any + Send>;
+
+/// The failure of a transaction.
+pub(super) enum Failure {
+    /// Its work returned an error.
+    OfWork(Erased),
+    /// The engine failed.
+    OfEngine(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::OfEngine(error)
+    }
+}
+
+/// The outcome of a transaction.
+pub(super) type Done = Result<Erased, Failure>;
+/// The work while it runs. It need not be [`Send`]: one thread runs it to its end.
+pub(super) type Running<'a> = Pin<Box<dyn Future<Output = Done> + 'a>>;
+
+/// A read of a snapshot.
+pub(super) type Ask = Box<dyn for<'a> FnOnce(&'a Read<'a>) -> Running<'a> + Send>;
+
+/// A change in a transaction that writes. It runs again after a conflict.
+pub(super) trait Change: Send {
+    fn run<'a>(&'a self, write: &'a Write<'a>) -> Running<'a>;
+}
+
+/// Erases the types of a read, in which `faults` may occur.
+pub(super) fn ask<T: Send + 'static, E: From<Error> + Send + 'static>(
+    ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
+    faults: Faults,
+) -> Ask {
+    Box::new(move |read| Box::pin(async move { erase(faults.around(ask(read)).await) }))
+}
+
+/// Erases the types of a change, in which `faults` may occur.
+pub(super) fn change<T: Send + 'static, E: From<Error> + Send + 'static>(
+    change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
+    faults: Faults,
+) -> Box<dyn Change> {
+    Box::new(TypedChange { change, faults })
+}
+
+struct TypedChange<F> {
+    change: F,
+    faults: Faults,
+}
+
+impl<F, T, E> Change for TypedChange<F>
+where
+    F: AsyncFn(&Write<'_>) -> Result<T, E> + Send,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    fn run<'a>(&'a self, write: &'a Write<'a>) -> Running<'a> {
+        Box::pin(async move { erase(self.faults.around((self.change)(write)).await) })
+    }
+}
+
+fn erase<T: Send + 'static, E: Send + 'static>(done: Result<T, E>) -> Done {
+    match done {
+        Ok(result) => Ok(Box::new(result)),
+        Err(error) => Err(Failure::OfWork(Box::new(error))),
+    }
+}
+
+/// Returns an outcome with its types, which are those of the work.
+pub(super) fn restore<T: 'static, E: From<Error> + 'static>(done: Done) -> Result<T, E> {
+    match done {
+        Ok(result) => result.downcast().map(|result| *result).map_err(|_| Error::Gone.into()),
+        Err(Failure::OfWork(error)) => {
+            Err(error.downcast().map_or_else(|_| Error::Gone.into(), |error| *error))
+        }
+        Err(Failure::OfEngine(error)) => Err(error.into()),
+    }
+}
+
+/// Runs work on the blocking pool, as a task of one type. Returns `None` if it panicked.
+pub(super) async fn on_blocking_pool<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let work: Box<dyn FnOnce() -> Erased + Send> = Box::new(move || Box::new(work()));
+    let done = tokio::task::spawn_blocking(work).await.ok()?;
+    done.downcast().ok().map(|done| *done)
+}
