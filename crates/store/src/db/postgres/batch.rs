@@ -10,7 +10,7 @@ use tokio_postgres::{RowStream, Statement};
 
 use super::connection::Connection;
 use super::params::{Column, all_params, borrowed, bulk_columns};
-use crate::db::batch::{Batch, Bound, Step};
+use crate::db::batch::{Batch, Bound};
 use crate::sql::{Row, Sql};
 use crate::{Error, Refused};
 
@@ -18,66 +18,115 @@ static BEGIN_SNAPSHOT: Sql =
     Sql::new("BEGIN_SNAPSHOT", "begin isolation level repeatable read read only");
 static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
 
+/// A batch without its types, so that the code that runs one is generated once and not for each
+/// query.
+pub(super) struct Statements<'a> {
+    pub(super) check: Bound<'a>,
+    pub(super) steps: Vec<Bound<'a>>,
+    /// The reader of the rows.
+    pub(super) reader: &'a mut (dyn ReadsRows + Send),
+}
+
+/// Reads the rows of a batch.
+pub(super) trait ReadsRows {
+    /// Proves the caller by the row of the check.
+    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<(), Refused>;
+
+    /// Adds a row of a step, which is given by its position.
+    fn on_row(&mut self, step: usize, row: &Row<'_>) -> Result<(), Error>;
+}
+
+/// The proof and the rows of a batch.
+pub(super) struct Collected<'a, B: Batch> {
+    batch: &'a B,
+    kinds: Vec<B::Step>,
+    proof: Option<B::Proof>,
+    rows: B::Rows,
+}
+
+impl<'a, B: Batch> Collected<'a, B> {
+    /// Returns the statements of the steps, and the reader of their rows.
+    pub(super) fn of(batch: &'a B) -> (Vec<Bound<'a>>, Collected<'a, B>) {
+        let steps = batch.steps().into_iter();
+        let (statements, kinds) = steps.map(|step| (step.statement, step.kind)).unzip();
+        (statements, Collected { batch, kinds, proof: None, rows: batch.rows() })
+    }
+
+    /// Returns the proof and the rows.
+    pub(super) fn finish(self) -> Result<(B::Proof, B::Rows), Refused> {
+        Ok((self.proof.ok_or(Error::Gone)?, self.rows))
+    }
+}
+
+impl<B: Batch> ReadsRows for Collected<'_, B> {
+    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<(), Refused> {
+        self.proof = Some(self.batch.prove(row)?);
+        Ok(())
+    }
+
+    fn on_row(&mut self, step: usize, row: &Row<'_>) -> Result<(), Error> {
+        let kind = self.kinds.get(step).ok_or(Error::Gone)?;
+        self.batch.on_row(&mut self.rows, kind, row)
+    }
+}
+
 /// Runs a batch in one round trip. The check runs alone, or with one other statement as one; more
 /// statements run in a transaction, and so do two that touch different shards.
-pub(super) async fn run<B: Batch>(
+pub(super) async fn run(
     connection: &Connection,
-    batch: &B,
-) -> Result<(B::Proof, B::Rows), Refused> {
-    let (check, steps) = (batch.check(), batch.steps());
+    batch: &mut Statements<'_>,
+) -> Result<(), Refused> {
+    let Statements { check, steps, reader } = batch;
     match steps.as_slice() {
-        [] => run_check(connection, batch, &check).await,
-        [only] if !connection.is_sharded => run_as_one(connection, batch, &check, only).await,
-        steps => run_in_snapshot(connection, batch, &check, steps).await,
+        [] => run_check(connection, check, *reader).await,
+        [only] if !connection.is_sharded => run_as_one(connection, check, only, *reader).await,
+        steps => run_in_snapshot(connection, check, steps, *reader).await,
     }
 }
 
 /// Runs the check and nothing else.
-async fn run_check<B: Batch>(
+async fn run_check(
     connection: &Connection,
-    batch: &B,
     check: &Bound<'_>,
-) -> Result<(B::Proof, B::Rows), Refused> {
+    reader: &mut (dyn ReadsRows + Send),
+) -> Result<(), Refused> {
     let statement = connection.statement(check.sql).await?;
     let params = borrowed(&check.params);
     let rows = connection.rows(&statement, &params).await.map_err(Error::from)?;
-    Ok((prove(batch, rows).await?, batch.rows()))
+    prove(rows, reader).await
 }
 
 /// Proves the caller by the rows of the check.
-async fn prove<B: Batch>(batch: &B, rows: RowStream) -> Result<B::Proof, Refused> {
+async fn prove(rows: RowStream, reader: &mut (dyn ReadsRows + Send)) -> Result<(), Refused> {
     let row = pin!(rows).try_next().await.map_err(Error::from)?;
-    batch.prove(row.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())
+    reader.prove(row.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())
 }
 
 /// Runs the check and one statement as one, which is half the work of two.
-async fn run_as_one<B: Batch>(
+async fn run_as_one(
     connection: &Connection,
-    batch: &B,
     check: &Bound<'_>,
-    step: &Step<'_, B::Step>,
-) -> Result<(B::Proof, B::Rows), Refused> {
-    let (statement, first_own) = connection.with_check(check.sql, step.statement.sql).await?;
-    let columns = bulk_columns(&step.statement)?;
+    step: &Bound<'_>,
+    reader: &mut (dyn ReadsRows + Send),
+) -> Result<(), Refused> {
+    let (statement, first_own) = connection.with_check(check.sql, step.sql).await?;
+    let columns = bulk_columns(step)?;
     let mut params = borrowed(&check.params);
-    params.extend(all_params(&columns, &step.statement.params));
+    params.extend(all_params(&columns, &step.params));
     let stream = connection.rows(&statement, &params).await.map_err(Error::from)?;
-    let (mut stream, mut proof, mut rows) = (pin!(stream), None, batch.rows());
+    let (mut stream, mut is_proven) = (pin!(stream), false);
     while let Some(row) = stream.try_next().await.map_err(Error::from)? {
         if row.try_get(0).map_err(Error::from)? {
-            proof = Some(batch.prove(Some(&Row::Postgres(&row, 1)))?);
-        } else if proof.is_some() {
-            batch.on_row(&mut rows, &step.kind, &Row::Postgres(&row, first_own))?;
+            reader.prove(Some(&Row::Postgres(&row, 1)))?;
+            is_proven = true;
+        } else if is_proven {
+            reader.on_row(0, &Row::Postgres(&row, first_own))?;
         } else {
             // The row of the check comes first, if there is one.
             break;
         }
     }
-    let proof = match proof {
-        Some(proof) => proof,
-        None => batch.prove(None)?,
-    };
-    Ok((proof, rows))
+    if is_proven { Ok(()) } else { reader.prove(None) }
 }
 
 type Sent<'a> = Pin<
@@ -89,43 +138,41 @@ type Sent<'a> = Pin<
 >;
 
 /// Runs statements in one transaction with one snapshot, all sent before the first is answered.
-async fn run_in_snapshot<B: Batch>(
+async fn run_in_snapshot(
     connection: &Connection,
-    batch: &B,
     check: &Bound<'_>,
-    steps: &[Step<'_, B::Step>],
-) -> Result<(B::Proof, B::Rows), Refused> {
+    steps: &[Bound<'_>],
+    reader: &mut (dyn ReadsRows + Send),
+) -> Result<(), Refused> {
     let begin = connection.statement(&BEGIN_SNAPSHOT).await?;
     let end = connection.statement(&END_SNAPSHOT).await?;
     let check_statement = connection.statement(check.sql).await?;
     let mut statements = Vec::with_capacity(steps.len());
     for step in steps {
-        statements.push(connection.statement(step.statement.sql).await?);
+        statements.push(connection.statement(step.sql).await?);
     }
-    let columns: Vec<Vec<Column<'_>>> =
-        steps.iter().map(|step| bulk_columns(&step.statement)).collect::<Result<_, _>>()?;
+    let columns: Vec<Vec<Column<'_>>> = steps.iter().map(bulk_columns).collect::<Result<_, _>>()?;
 
     let mut sent: Vec<Sent<'_>> = Vec::with_capacity(steps.len() + 3);
     sent.push(send(connection, &begin, Vec::new()));
     sent.push(send(connection, &check_statement, borrowed(&check.params)));
     for ((step, statement), columns) in steps.iter().zip(&statements).zip(&columns) {
-        sent.push(send(connection, statement, all_params(columns, &step.statement.params)));
+        sent.push(send(connection, statement, all_params(columns, &step.params)));
     }
     sent.push(send(connection, &end, Vec::new()));
     send_all(connection, &mut sent).await;
 
     let mut sent = sent.iter_mut();
     finish(answered(sent.next()).await?).await?;
-    let proof = prove(batch, answered(sent.next()).await?).await?;
-    let mut rows = batch.rows();
-    for step in steps {
+    prove(answered(sent.next()).await?, reader).await?;
+    for step in 0..steps.len() {
         let mut stream = pin!(answered(sent.next()).await?);
         while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-            batch.on_row(&mut rows, &step.kind, &Row::Postgres(&row, 0))?;
+            reader.on_row(step, &Row::Postgres(&row, 0))?;
         }
     }
     finish(answered(sent.next()).await?).await?;
-    Ok((proof, rows))
+    Ok(())
 }
 
 fn send<'a>(

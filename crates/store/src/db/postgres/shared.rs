@@ -8,9 +8,10 @@ use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::AccountNo;
 use tokio::runtime::Handle;
 
+use super::Postgres;
+use super::batch::{self, Collected, Statements};
 use super::connection::{Connection, until};
 use super::transaction::{Access, Transaction};
-use super::{Postgres, batch};
 use crate::db::read_permits::ReadPermit;
 use crate::db::{Batch, Cost};
 use crate::sql::{Row, Sql, Value};
@@ -46,30 +47,44 @@ impl Postgres {
         asked: B,
         cost: Cost,
     ) -> Result<(B, B::Proof, B::Rows), Refused> {
-        let now = Instant::now();
-        let ends = now + self.wait;
-        let (proof, rows) = match cost {
-            Cost::Inline => self.short_batch(&asked, now).await?,
-            Cost::Unknown | Cost::Blocking => {
-                // Includes the wait for a permit.
-                let permit = self.batch_permits.acquire(asked.account(), ends).await?;
-                self.long_batch(&asked, ends, permit).await?
-            }
-        };
+        let (account, check) = (asked.account(), asked.check());
+        let (steps, mut collected) = Collected::of(&asked);
+        let mut statements = Statements { check, steps, reader: &mut collected };
+        self.run(&mut statements, account, cost).await?;
+        let (proof, rows) = collected.finish()?;
         Ok((asked, proof, rows))
     }
 
-    /// Runs a batch on a connection with others.
-    async fn short_batch<B: Batch>(
+    async fn run(
         &self,
-        asked: &B,
+        batch: &mut Statements<'_>,
+        account: AccountNo,
+        cost: Cost,
+    ) -> Result<(), Refused> {
+        let now = Instant::now();
+        match cost {
+            Cost::Inline => self.run_short(batch, account, now).await,
+            Cost::Unknown | Cost::Blocking => {
+                // Includes the wait for a permit.
+                let ends = now + self.wait;
+                let permit = self.batch_permits.acquire(account, ends).await?;
+                self.run_long(batch, ends, permit).await
+            }
+        }
+    }
+
+    /// Runs a batch on a connection with others.
+    async fn run_short(
+        &self,
+        batch: &mut Statements<'_>,
+        account: AccountNo,
         now: Instant,
-    ) -> Result<(B::Proof, B::Rows), Refused> {
-        let in_flight = Slot::take_for(asked.account(), &self.short, now)?;
+    ) -> Result<(), Refused> {
+        let in_flight = Slot::take_for(account, &self.short, now)?;
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;
-            self.lease.confirm(&connection, batch::run(&connection, asked).await)
+            self.lease.confirm(&connection, batch::run(&connection, batch).await)
         };
         match tokio::time::timeout_at((now + self.wait).into(), work).await {
             Ok(ran) => ran,
@@ -83,18 +98,18 @@ impl Postgres {
 
     /// Runs a batch alone on a connection. At its deadline, or when its caller hangs up, its
     /// statement is cancelled and the connection closed.
-    async fn long_batch<B: Batch>(
+    async fn run_long(
         &self,
-        asked: &B,
+        batch: &mut Statements<'_>,
         ends: Instant,
         permit: ReadPermit,
-    ) -> Result<(B::Proof, B::Rows), Refused> {
+    ) -> Result<(), Refused> {
         let in_flight = Slot::take(&self.long, 1, Instant::now())?;
         let slot = in_flight.0;
         let connection = until(ends, slot.connection(self)).await.inspect_err(|_| slot.forget())?;
         let held = Some((Arc::clone(&connection), permit));
         let mut running = RunningBatch { slot, runtime: &self.runtime, held };
-        let mut work = std::pin::pin!(batch::run(&connection, asked));
+        let mut work = std::pin::pin!(batch::run(&connection, batch));
         let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
             Ok(ran) => ran,
             Err(_) => {

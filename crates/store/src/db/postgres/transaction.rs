@@ -31,6 +31,9 @@ pub(super) enum Access {
     DryRun,
 }
 
+/// Visits a row. Without its type, so that the code that reads rows is generated once.
+type Visit<'a> = dyn FnMut(tokio_postgres::Row) -> Result<(), Error> + 'a;
+
 impl Transaction<'_> {
     async fn within<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let done = match self.ends {
@@ -56,13 +59,22 @@ impl Transaction<'_> {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
+        let first = self.first(sql, params).await?;
+        first.map(|row| read(&Row::Postgres(&row, 0))).transpose()
+    }
+
+    async fn first(
+        &self,
+        sql: &'static Sql,
+        params: &[Value<'_>],
+    ) -> Result<Option<tokio_postgres::Row>, Error> {
         let mut first = None;
-        self.each_raw(sql, &borrowed(params), |row| {
+        self.each_raw(sql, &borrowed(params), &mut |row| {
             first.get_or_insert(row);
             Ok(())
         })
         .await?;
-        first.map(|row| read(&Row::Postgres(&row, 0))).transpose()
+        Ok(first)
     }
 
     pub(crate) async fn each(
@@ -71,7 +83,7 @@ impl Transaction<'_> {
         params: &[Value<'_>],
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
+        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
         self.each_raw(sql, &borrowed(params), visit).await
     }
 
@@ -87,16 +99,19 @@ impl Transaction<'_> {
         }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
-        let visit = |row: tokio_postgres::Row| visit(&Row::Postgres(&row, 0));
+        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
         self.each_raw(sql, &params, visit).await
     }
 
-    async fn each_raw(
+    async fn each_raw<V>(
         &self,
         sql: &'static Sql,
         params: &[&(dyn ToSql + Sync)],
-        mut visit: impl FnMut(tokio_postgres::Row) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        visit: &mut V,
+    ) -> Result<(), Error>
+    where
+        V: FnMut(tokio_postgres::Row) -> Result<(), Error> + ?Sized,
+    {
         self.within(async {
             let statement = self.connection.statement(sql).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
