@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future;
 use http::{Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
@@ -13,6 +14,14 @@ use crate::app::App;
 use crate::audience::Audience;
 use crate::operator::Proof;
 use crate::{console, operator, router};
+
+/// Answers a request of the operator. [`App::serve`] makes it, so that the code of the operator's
+/// futures is generated with the program.
+type AnswerOperator = fn(
+    Arc<App>,
+    Request<Incoming>,
+    IpAddr,
+) -> Pin<Box<dyn Future<Output = Response<Content>> + Send>>;
 
 impl App {
     /// Answers the requests of a listener until `stop`, then refuses new work and waits for open
@@ -24,35 +33,38 @@ impl App {
             trusted_proxies: self.settings.trusted_proxies.clone(),
             metrics: self.metrics.connections(audience),
         };
+        if let (Audience::Gateway, Ok(address)) = (audience, listener.address()) {
+            self.gateway_address.get_or_init(|| address);
+        }
+        let operator: AnswerOperator =
+            |app, request, peer| Box::pin(answer_operator(app, request, peer));
         let app = Arc::clone(&self);
-        let open = match audience {
-            Audience::Gateway => {
-                if let Ok(address) = listener.address() {
-                    self.gateway_address.get_or_init(|| address);
-                }
-                app.serve_integrators(listener, options, stop).await
-            }
-            Audience::Operator => {
-                let answer = move |request, peer| answer_operator(Arc::clone(&app), request, peer);
-                listener.serve(options, answer, &stop).await
-            }
-        };
+        let open = app.serve_both((audience, operator), listener, options, stop).await;
         self.stop();
         open.drain().await;
     }
 
-    /// Answers the requests of integrators.
+    /// Answers the requests of either audience.
     ///
     /// The future is boxed here, so that its code is generated with this crate, which is optimized
-    /// for speed, and not with the program, which is optimized for size.
-    fn serve_integrators(
+    /// for speed, and not with the program, which is optimized for size. There is one type of
+    /// service for both audiences: each type has its own copy of the code of connections.
+    fn serve_both(
         self: Arc<Self>,
+        (audience, operator): (Audience, AnswerOperator),
         listener: Listener,
         options: ConnectionOptions,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
         let answer = move |request: Request<Incoming>, peer| {
-            router::answer(Arc::clone(&self), request.map(Either::Left), peer)
+            let app = Arc::clone(&self);
+            match audience {
+                Audience::Gateway => {
+                    let request = request.map(Either::Left);
+                    future::Either::Left(router::answer(app, request, peer))
+                }
+                Audience::Operator => future::Either::Right(operator(app, request, peer)),
+            }
         };
         Box::pin(async move { listener.serve(options, answer, &stop).await })
     }
