@@ -1,6 +1,7 @@
 //! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,6 +52,16 @@ pub(crate) async fn answer(
         LogIn::ROUTE | SwitchGroup::ROUTE => response.map(Content::secret),
         _ => response,
     }
+}
+
+/// Returns [`answer()`] boxed, for a caller in the console: its future is generated with the
+/// program, and would have a copy of the code of all integrators' requests.
+pub(crate) fn answer_boxed(
+    app: Arc<App>,
+    request: Request<SentBody>,
+    peer: IpAddr,
+) -> Pin<Box<dyn Future<Output = Response<Content>> + Send>> {
+    Box::pin(answer(app, request, peer))
 }
 
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.

@@ -144,7 +144,7 @@ async fn sent(
         }
         Form::LogIn | Form::Session | Form::Business => {
             *request.method_mut() = Method::POST;
-            router::answer(app, request, peer).await
+            router::answer_boxed(app, request, peer).await
         }
     })
 }
