@@ -70,6 +70,12 @@ pub(crate) fn check() -> Result<()> {
 
 /// Code in C without tables for unwinding: a panic does not pass through it.
 const C_WITHOUT_UNWINDING: &str = "-fno-asynchronous-unwind-tables -fno-unwind-tables";
+/// zstd without the strategies of compression levels that are not used: level 3 has `dfast` for
+/// content of any length, and lower levels `fast`.
+const ZSTD_STRATEGIES: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR \
+    -DZSTD_EXCLUDE_LAZY_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_LAZY2_BLOCK_COMPRESSOR \
+    -DZSTD_EXCLUDE_BTLAZY2_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_BTOPT_BLOCK_COMPRESSOR \
+    -DZSTD_EXCLUDE_BTULTRA_BLOCK_COMPRESSOR";
 /// Relocations as a bitmap; see [`control::LOADER`]. A plain release build has them as a table,
 /// which takes 24 bytes for each and runs on older systems.
 const PACKED_RELOCATIONS: &str = "link-arg=-Wl,-z,pack-relative-relocs";
@@ -93,7 +99,7 @@ fn release_program() -> Result<PathBuf> {
     build.args(["--", "-C", PACKED_RELOCATIONS]);
     build.env("RUSTFLAGS", remapped("--remap-path-prefix"));
     let c_flags = remapped("-ffile-prefix-map");
-    build.env("CFLAGS", format!("{c_flags} {C_WITHOUT_UNWINDING}"));
+    build.env("CFLAGS", format!("{c_flags} {C_WITHOUT_UNWINDING} {ZSTD_STRATEGIES}"));
     run_command(&mut build)?;
     Ok(target.join("release/kiosque"))
 }
