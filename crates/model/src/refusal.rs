@@ -36,100 +36,59 @@ pub enum Refusal {
     NotFound,
 }
 
-/// The kinds of [`Refusal`], as they are stored and explained to the operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// [`Refusal::ApiNotEnabled`]
-    ApiNotEnabled,
-    /// [`Refusal::NoGroup`]
-    NoGroup,
-    /// [`Refusal::GroupClosed`]
-    GroupClosed,
-    /// [`Refusal::OutOfScope`]
-    OutOfScope,
-    /// [`Refusal::OrderUnknown`]
-    OrderUnknown,
-    /// [`Refusal::Invalid`]
-    Invalid,
-    /// [`Refusal::Credentials`]
-    Credentials,
-    /// [`Refusal::TooManyFailures`]
-    TooManyFailures,
-    /// [`Refusal::TokenMissing`]
-    TokenMissing,
-    /// [`Refusal::TokenInvalid`]
-    TokenInvalid,
-    /// [`Refusal::SessionExpired`]
-    SessionExpired,
-    /// [`Refusal::Unreadable`]
-    Unreadable,
-    /// [`Refusal::NotFound`]
-    NotFound,
+/// Declares the kinds of [`Refusal`], which have the names of its variants, each with the name that
+/// is stored.
+macro_rules! kinds {
+    ($($kind:ident = $name:literal;)*) => {
+        /// The kinds of [`Refusal`], as they are stored and explained to the operator.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum RefusalKind {
+            $(#[doc = concat!("[`Refusal::", stringify!($kind), "`]")] $kind,)*
+        }
+
+        impl RefusalKind {
+            /// Returns the kind of a refusal.
+            #[must_use]
+            pub const fn of(refusal: &Refusal) -> RefusalKind {
+                match refusal {
+                    $(Refusal::$kind { .. } => RefusalKind::$kind,)*
+                }
+            }
+
+            /// Returns the name that is stored.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(RefusalKind::$kind => $name,)*
+                }
+            }
+
+            /// Returns the kind with a name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<RefusalKind> {
+                match name {
+                    $($name => Some(RefusalKind::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-impl RefusalKind {
-    /// All kinds.
-    pub const ALL: [RefusalKind; 13] = [
-        RefusalKind::ApiNotEnabled,
-        RefusalKind::NoGroup,
-        RefusalKind::GroupClosed,
-        RefusalKind::OutOfScope,
-        RefusalKind::OrderUnknown,
-        RefusalKind::Invalid,
-        RefusalKind::Credentials,
-        RefusalKind::TooManyFailures,
-        RefusalKind::TokenMissing,
-        RefusalKind::TokenInvalid,
-        RefusalKind::SessionExpired,
-        RefusalKind::Unreadable,
-        RefusalKind::NotFound,
-    ];
-
-    /// Returns the kind of a refusal.
-    #[must_use]
-    pub const fn of(refusal: &Refusal) -> RefusalKind {
-        match refusal {
-            Refusal::ApiNotEnabled => RefusalKind::ApiNotEnabled,
-            Refusal::NoGroup => RefusalKind::NoGroup,
-            Refusal::GroupClosed => RefusalKind::GroupClosed,
-            Refusal::OutOfScope => RefusalKind::OutOfScope,
-            Refusal::OrderUnknown => RefusalKind::OrderUnknown,
-            Refusal::Invalid(_) => RefusalKind::Invalid,
-            Refusal::Credentials => RefusalKind::Credentials,
-            Refusal::TooManyFailures { .. } => RefusalKind::TooManyFailures,
-            Refusal::TokenMissing => RefusalKind::TokenMissing,
-            Refusal::TokenInvalid => RefusalKind::TokenInvalid,
-            Refusal::SessionExpired => RefusalKind::SessionExpired,
-            Refusal::Unreadable(_) => RefusalKind::Unreadable,
-            Refusal::NotFound => RefusalKind::NotFound,
-        }
-    }
-
-    /// Returns the name that is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            RefusalKind::ApiNotEnabled => "apiNotEnabled",
-            RefusalKind::NoGroup => "noGroup",
-            RefusalKind::GroupClosed => "groupClosed",
-            RefusalKind::OutOfScope => "outOfScope",
-            RefusalKind::OrderUnknown => "orderUnknown",
-            RefusalKind::Invalid => "invalid",
-            RefusalKind::Credentials => "credentials",
-            RefusalKind::TooManyFailures => "tooManyFailures",
-            RefusalKind::TokenMissing => "tokenMissing",
-            RefusalKind::TokenInvalid => "tokenInvalid",
-            RefusalKind::SessionExpired => "sessionExpired",
-            RefusalKind::Unreadable => "unreadable",
-            RefusalKind::NotFound => "notFound",
-        }
-    }
-
-    /// Returns the kind with a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<RefusalKind> {
-        RefusalKind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
+kinds! {
+    ApiNotEnabled = "apiNotEnabled";
+    NoGroup = "noGroup";
+    GroupClosed = "groupClosed";
+    OutOfScope = "outOfScope";
+    OrderUnknown = "orderUnknown";
+    Invalid = "invalid";
+    Credentials = "credentials";
+    TooManyFailures = "tooManyFailures";
+    TokenMissing = "tokenMissing";
+    TokenInvalid = "tokenInvalid";
+    SessionExpired = "sessionExpired";
+    Unreadable = "unreadable";
+    NotFound = "notFound";
 }
 
 /// An invalid field.
